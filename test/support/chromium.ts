@@ -31,6 +31,8 @@ export interface ChromiumPage {
   click(selector: string): Promise<void>
   /** Waits until what a selector means is shown, and resolves to its text. */
   read(selector: string): Promise<string>
+  /** Resolves to another page of the same browser. */
+  openTab(url: string): Promise<ChromiumPage>
 }
 
 /** Resolves to a page of a new browser, which ends with the test. */
@@ -48,6 +50,10 @@ export async function openPage(t: TestScope, chromium: string, url: string): Pro
     await ended
     await until(() => remove(profile))
   })
+  return openTab(devtools, url)
+}
+
+async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
   const { targetId } = await devtools.send('Target.createTarget', { url })
   const { sessionId } = await devtools.send('Target.attachToTarget', { targetId, flatten: true })
   const evaluate = async (expression: string): Promise<unknown> => {
@@ -68,6 +74,7 @@ export async function openPage(t: TestScope, chromium: string, url: string): Pro
     evaluate,
     click: async (selector) => void (await whenShown(selector, "(it.click(), 'clicked')")),
     read: async (selector) => String(await whenShown(selector, 'it.textContent')),
+    openTab: (other) => openTab(devtools, other),
   }
 }
 

@@ -26,12 +26,14 @@ export interface Tokens {
  * Starts a server with users, notes that need a login, and sessions, all of them empty.
  * @param sessions replaces options of `sessions`
  * @param settings replaces settings of the authentication service
+ * @param configure adds to the application
  */
 export async function startSessions(
   t: Test,
   { db, empty }: TestDatabase,
   sessions: object = {},
   settings: object = {},
+  configure: (app: FastifyApplication) => unknown = () => undefined,
 ) {
   await Promise.all(['users', 'sessions', 'notes'].map((name) => empty(name)))
   let authentication: AuthenticationService | undefined
@@ -64,6 +66,7 @@ export async function startSessions(
     )
     app.use('notes', new MongoDBService({ Model: db.collection('notes') }) as never)
     app.service('notes').hooks({ before: { all: [authenticate('jwt')] } } as never)
+    configure(app)
     for (const name of ['login', 'reuse', 'sessionEnd']) {
       app.on(name, (value: unknown) => void events.push([name, value]))
     }

@@ -9,7 +9,7 @@ import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
-import type { LoginAttempt, LoginData, LoginResult, LoginService } from './login-state.ts'
+import type { Login, LoginAttempt, LoginData, LoginResult, LoginService } from './login-state.ts'
 import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
 import { followOtherTabs, readSubject } from './other-tabs.ts'
 import { ServerLogout } from './server-logout.ts'
@@ -264,23 +264,36 @@ export class AuthenticationClient {
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
     this.#takePageLogin().catch(() => undefined)
+    if (this.options.cookie) return this.#logOutByCookie(login)
     const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
     const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
     const [stored, removed] = await Promise.allSettled([reading, removing] as const)
     const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
-    const accessToken = login === undefined ? kept : (login.result.accessToken ?? null)
-    const isKnown = accessToken !== null || this.options.cookie
+    const accessToken = login?.accessToken ?? kept
     let result: LoginResult | null = null
     try {
-      if (isKnown) {
-        const refreshToken = this.#session.toToken(entry, accessToken ?? '')
+      if (accessToken !== null) {
+        const refreshToken = this.#session.toToken(entry, accessToken)
         result = await this.#logout.run({ accessToken, refreshToken })
       }
     } finally {
-      if (isKnown) this.app.emit('logout', result)
+      if (accessToken !== null) this.app.emit('logout', result)
     }
     if (removed.status === 'rejected') throw removed.reason
     if (accessToken === null && stored.status === 'rejected') throw stored.reason
+    return result
+  }
+
+  async #logOutByCookie(login: Login | undefined): Promise<LoginResult | null> {
+    const accessToken = login?.result.accessToken ?? null
+    let result: LoginResult | null = null
+    try {
+      result = await this.#logout.run({ accessToken, refreshToken: undefined })
+    } finally {
+      // Other tabs are told when the cookies are gone, by which they would log in again.
+      await this.removeAccessToken()
+      this.app.emit('logout', result)
+    }
     return result
   }
 
