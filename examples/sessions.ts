@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
+import type { SessionOptions } from 'remex/auth'
 import {
   AuthenticationService,
   authenticate,
@@ -34,7 +35,11 @@ type Services = {
 }
 
 /** Returns the application. */
-export function createAccounts(db: Db, secret: string): FastifyApplication<Services> {
+export function createAccounts(
+  db: Db,
+  secret: string,
+  options: Partial<SessionOptions> = {},
+): FastifyApplication<Services> {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
   app.configure(rest())
   app.set('authentication', {
@@ -43,7 +48,7 @@ export function createAccounts(db: Db, secret: string): FastifyApplication<Servi
     service: 'users',
     authStrategies: ['jwt', 'local'],
     local: { usernameField: 'email', passwordField: 'password' },
-    sessions: { service: 'sessions' },
+    sessions: { service: 'sessions', ...options },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())

@@ -24,7 +24,7 @@ const examples = readdirSync(new URL('examples', root), { recursive: true, encod
 for (const guide of guides) {
   t.test(`every code block of the guide ${guide} stands in an example that runs`, async (t) => {
     const text = readFileSync(new URL(`docs/guides/${guide}`, root), 'utf8')
-    const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const blocks = [...text.matchAll(/```[jt]s\n([\s\S]*?)```/g)].map(([, block = '']) => block)
     t.ok(blocks.length > 0)
     for (const block of blocks) {
       const isThere = examples.some((example) => example.includes(withoutIndent(block)))

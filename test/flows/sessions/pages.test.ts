@@ -1,11 +1,14 @@
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
+import { createSite } from '../../../examples/session-page.ts'
 import type { ChromiumPage } from '../../support/chromium.ts'
 import { findChromium, openPage } from '../../support/chromium.ts'
 import { openDatabase } from '../../support/database.ts'
 import { ADA, startSessions } from '../../support/session-server.ts'
 import { until } from '../../support/until.ts'
+import { SECRET } from '../../support/users.ts'
 
 // Two browsers are started, which takes its time beside other work.
 t.setTimeout(180_000)
@@ -76,3 +79,29 @@ for (const cookie of [true, 'all'] as const) {
     },
   )
 }
+
+t.test(
+  'the page of the example stays logged in',
+  { skip: chromium ? false : 'no Chromium' },
+  async (t) => {
+    await Promise.all(['users', 'sessions'].map((name) => database.empty(name)))
+    const app = await createSite(database.db, SECRET)
+    const server = await app.listen({ port: 0, host: '127.0.0.1' })
+    t.teardown(() => app.close())
+    await app.service('users').create(ADA)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const page = await openPage(t, chromium ?? '', url)
+    const is = (who: string) => until(async () => (await page.read('#who')) === who)
+    await is('nobody')
+    const fill = Object.entries(ADA).map(([name, value]) => `login.${name}.value = '${value}'`)
+    await page.evaluate(`const login = document.querySelector('#login'); ${fill.join('; ')}`)
+    await page.click('#login button')
+    await is(ADA.email)
+    await until(async () => /this one/.test(await page.read('#sessions')))
+    t.equal(await page.evaluate('document.cookie'), '')
+    await page.evaluate('location.reload()')
+    await is(ADA.email)
+    await page.click('#logout')
+    await is('nobody')
+  },
+)
