@@ -4,7 +4,8 @@ import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { findEntityService } from '../entity-service.ts'
+import type { UserFinder } from '../entity-service.ts'
+import { findEntityService, findUserFinder } from '../entity-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RefreshToken, TokenMaker } from './refresh-token.ts'
@@ -273,11 +274,8 @@ export class Sessions {
   }
 
   /** The strategy that finds users by their ids. */
-  get finder(): Finder | undefined {
-    const { strategyNames } = this.#authentication
-    const all = strategyNames.map((name) => this.#authentication.getStrategy(name))
-    const isFinder = (one: object | undefined): boolean => one !== undefined && 'getEntityId' in one
-    return all.find(isFinder) as unknown as Finder | undefined
+  get finder(): UserFinder | undefined {
+    return findUserFinder(this.#authentication)
   }
 
   /** Resolves to a result with a pair of tokens. */
@@ -331,10 +329,6 @@ export class Sessions {
     if (found !== null) return found as unknown as SessionService
     throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
   }
-}
-
-interface Finder {
-  getEntity(id: string, params: AuthenticationParams): Promise<unknown>
 }
 
 /** Where a session keeps a token that was used. */
