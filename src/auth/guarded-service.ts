@@ -61,6 +61,12 @@ export function guardService(
 /** What the query of callers outside may have. */
 const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
+/** The claims of a token that names its user. */
+export interface OwnerClaims {
+  readonly sub: string
+  readonly [claim: string]: unknown
+}
+
 /**
  * Resolves to the claims of a caller outside, who has to send an access token.
  * @param records names them in errors: `Sessions`
@@ -71,15 +77,15 @@ export async function proveOwner(
   authentication: Authentication,
   context: HookContext,
   records: string,
-): Promise<{ readonly sub: string; readonly sid: unknown }> {
+): Promise<OwnerClaims> {
   // A stream would tell of each use at once: whoever has stolen a token would know when.
   if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
     throw new NotAcceptable(`${records} have no stream`)
   }
   await proveParams(authentication, context, authentication.configuration.authStrategies)
-  const { sid, sub } = getTokenClaims(context.params.authentication)
+  const { sub, ...claims } = getTokenClaims(context.params.authentication)
   // Any proof but an access token names no user by a claim.
-  if (typeof sub === 'string') return { sid, sub }
+  if (typeof sub === 'string') return { ...claims, sub }
   throw new NotAuthenticated(`${records} are shown for an access token alone`)
 }
 

@@ -17,12 +17,12 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
     if (!METHODS.has(context.method)) {
       throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
     }
-    const { sid, sub } = await proveOwner(authentication, context, 'Sessions')
-    restrictToOwn(context, sub, 'Sessions')
+    const owner = await proveOwner(authentication, context, 'Sessions')
+    restrictToOwn(context, owner.sub, 'Sessions')
     await next()
     showOnly(context, (session: StoredSession) => ({
       ...Object.fromEntries(SHOWN.map((name) => [name, session[name]])),
-      current: session._id === sid,
+      current: session._id === owner['sid'],
     }))
     if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
   }
