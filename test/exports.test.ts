@@ -35,7 +35,7 @@ const CORE = toNames({
     noteEvent runMethod stripSlashes toExternalForm toServicePath
   `,
   types: `
-    AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationRequest
+    AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationPayload AuthenticationRequest
     BusEvent BusReceiver EventBus FollowableService RecordView
     DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
@@ -79,14 +79,14 @@ const REMEX = toNames({
 
 const AUTH = toNames({
   values: `
-    AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
+    ApiKeyStrategy AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
     CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
     MemoryThrottleStore OAuthStrategy Passwords authenticate authenticateParams findAuthentication
-    hashPassword oauth passwordHash protect
+    hashPassword oauth passwordHash protect requireScope
   `,
   types: `
-    AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
-    AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
+    AccessTokenPayload Algorithm ApiKeyConfiguration AuthenticateHook AuthenticateOptions AuthenticationConfiguration
+    AuthenticationHttpRequest AuthenticationParams AuthenticationPayload AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions
     OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict

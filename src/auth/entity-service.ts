@@ -7,6 +7,7 @@ import {
   toServicePath,
 } from '../core/index.ts'
 import { isObject } from '../core/value-kind.ts'
+import type { Authentication } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import { createInternalParams } from './authentication-params.ts'
 import { proveAuthentication } from './proof.ts'
@@ -32,6 +33,23 @@ export interface EntityService {
 export function findEntityService(app: Application, path: unknown): EntityService | null {
   if (typeof path !== 'string') return null
   return (app.entries.get(toServicePath(path))?.service as EntityService | undefined) ?? null
+}
+
+/** A strategy that finds users by their ids, as `JwtStrategy` does. */
+export interface UserFinder {
+  readonly name: string
+  /**
+   * Resolves to a user.
+   * @throws {NotAuthenticated} there is none, or none who may log in
+   */
+  getEntity(id: string, params: AuthenticationParams): Promise<unknown>
+}
+
+/** Returns the strategy that finds the users of access tokens, `undefined` where there is none. */
+export function findUserFinder(authentication: Authentication): UserFinder | undefined {
+  const all = authentication.strategyNames.map((name) => authentication.getStrategy(name))
+  const isFinder = (one: object | undefined): boolean => one !== undefined && 'getEntityId' in one
+  return all.find(isFinder) as unknown as UserFinder | undefined
 }
 
 /** Returns the first record of a list or a page, or a single record; `null` for none. */

@@ -3,7 +3,10 @@
  * @module remex/auth
  */
 
-export type { AuthenticationRequest } from '../core/index.ts'
+export type { AuthenticationPayload, AuthenticationRequest } from '../core/index.ts'
+export type { ApiKeyConfiguration } from './api-keys/api-key-options.ts'
+export { ApiKeyStrategy } from './api-keys/api-key-strategy.ts'
+export { requireScope } from './api-keys/require-scope.ts'
 export type {
   AuthenticationHttpRequest,
   AuthenticationResult,

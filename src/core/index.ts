@@ -33,6 +33,7 @@ export type { MethodName } from './method-arguments.ts'
 export type { MethodSpec, StandardMethod } from './method-table.ts'
 export { CUSTOM_METHOD, isStandardMethod, METHOD_TABLE } from './method-table.ts'
 export type {
+  AuthenticationPayload,
   AuthenticationRequest,
   Headers,
   Id,

@@ -18,12 +18,23 @@ export type Query = Record<string, unknown>
 /** Request headers with lower-case names, as Node gives them. */
 export type Headers = Record<string, string | string[] | undefined>
 
+/** What was proven about a caller: the claims of an access token, or what is known of an API key. */
+export interface AuthenticationPayload {
+  /** The id of the user as a string. */
+  readonly sub?: string
+  /** What the caller may do: of an API key always a list, of an access token a claim of your own. */
+  readonly scopes?: readonly string[]
+  readonly [claim: string]: unknown
+}
+
 /**
  * What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token.
  */
 export interface AuthenticationRequest {
   /** The name of the strategy that is to authenticate the call. */
   strategy?: string | undefined
+  /** What the hook `authenticate` has found out; of a request that is not proven yet nothing. */
+  payload?: AuthenticationPayload | undefined
   [key: string]: unknown
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 
+import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createAccounts as createResets } from '../../examples/password-reset.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
@@ -75,6 +76,26 @@ t.test('sign-up answers with a token, and with nothing secret', async (t) => {
   t.match(await send('GET', own, undefined, body.accessToken), { body: body.user })
   t.match(await send('POST', '/users', { ...data, email: 'ann@EXAMPLE.org' }), { status: 409 })
   t.match(await send('POST', '/authentication', { strategy: 'local', ...data }), { status: 201 })
+})
+
+t.test('programs read and write notes by keys, as far as the scopes go', async (t) => {
+  const { app, send } = await start(() => createKeyNotes(db, SECRET))
+  t.teardown(() => app.close())
+  const data = { email: 'ada@example.org', password: PASSWORD }
+  await send('POST', '/users', data)
+  const login = await send('POST', '/authentication', { strategy: 'local', ...data })
+  const token = login.body.accessToken
+  const scopes = ['notes:read']
+  const { status, body } = await send('POST', '/api-keys', { name: 'backup', scopes }, token)
+  t.equal(status, 201)
+  await send('POST', '/notes', { text: 'Hello' }, token)
+  const headers = { 'x-api-key': body.key }
+  const read = await app.fastify.inject({ url: '/notes', headers })
+  t.match(read.json(), [{ text: 'Hello' }])
+  const payload = { text: 'Bye' }
+  const write = await app.fastify.inject({ method: 'POST', url: '/notes', headers, payload })
+  t.equal(write.statusCode, 403)
+  t.match(await send('GET', '/api-keys', undefined, token), { body: { data: [{ scopes }] } })
 })
 
 t.test('roles decide what members may do, and nobody chooses his own', async (t) => {

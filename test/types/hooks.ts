@@ -31,6 +31,14 @@ const users = app.service('users')
 const log: Hook = (context) => expectType<string>()(context.path)
 const time: AroundHook = async (_context, next) => next()
 
+// What an authenticate hook has found out
+const listScopes: Hook = ({ params }) => {
+  expectType<readonly string[] | undefined>()(params.authentication?.payload?.scopes)
+  expectType<string | undefined>()(params.authentication?.payload?.sub)
+  expectType<unknown>()(params.authentication?.payload?.['keyId'])
+}
+users.hooks({ before: { find: [listScopes] } })
+
 // Contexts by service and method
 users.hooks({
   before: {

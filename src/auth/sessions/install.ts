@@ -1,7 +1,7 @@
-import type { Application, AroundHook, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService } from '../entity-service.ts'
+import { addAround, followService, guardService } from '../guarded-service.ts'
 import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
 import { SessionCookies } from './session-cookies.ts'
@@ -57,10 +57,8 @@ export async function installSessions(
   await collection.createIndexes(INDEXES)
   const guard = createSessionGuard(authentication, sessions)
   const place = toServicePath(path)
-  followService(app, place, (entry) => {
-    setKeeper(entry, authentication, place)
-    addAround(entry, ['all'], guard)
-  })
+  const keeper = { owner: authentication, records: 'sessions' } as const
+  followService(app, place, (entry) => guardService(entry, place, keeper, guard))
   const watch = createUserWatch(authentication, sessions)
   const users = toServicePath(configuration.service ?? '')
   followService(app, users, (entry) => addAround(entry, WATCHED_METHODS, watch))
@@ -70,44 +68,4 @@ export async function installSessions(
   for (const entry of own) addAround(entry, ['create', 'remove'], cookies.createHook())
   authentication.register('refresh', new RefreshStrategy(authentication, sessions))
   return { sessions, cookies }
-}
-
-/** Calls a function with the service at a path, and with each that takes its place later. */
-function followService(
-  app: Application,
-  path: string,
-  follow: (entry: FollowedEntry) => void,
-): void {
-  const known = app.entries.get(path)
-  if (known !== undefined) follow(known)
-  app.observe((change, changed, entry) => {
-    if (change === 'added' && changed === path) follow(entry)
-  })
-}
-
-type FollowedEntry = Pick<ServiceEntry, 'methods' | 'hooks' | 'attachments' | 'compile'>
-
-/** Adds an around hook to some methods of a service, as far as it has them. */
-function addAround(entry: FollowedEntry, names: readonly string[], hook: AroundHook): void {
-  const known = names.filter((name) => name === 'all' || entry.methods.has(name))
-  entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
-  entry.compile()
-}
-
-/** Where the entry of a service says which authentication service keeps its sessions there. */
-const KEEPER = Symbol('remex.sessionKeeper')
-
-/** @throws {TypeError} another authentication service keeps its sessions there */
-function setKeeper(
-  { attachments }: FollowedEntry,
-  authentication: Authentication,
-  path: string,
-): void {
-  const keeper = attachments.get(KEEPER) ?? authentication
-  if (keeper !== authentication) {
-    throw new TypeError(
-      `The service '${path}' keeps the sessions of another authentication service`,
-    )
-  }
-  attachments.set(KEEPER, authentication)
 }

@@ -41,12 +41,12 @@ export class SessionCookies {
     { headers, method }: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null {
-    const { options, finderName } = this.#sessions
-    if (options.cookie !== 'all' || !strategies.includes(finderName)) return null
+    const { options, finder } = this.#sessions
+    if (options.cookie !== 'all' || !strategies.includes(finder?.name ?? '')) return null
     const accessToken = this.#read('access', headers)
     if (accessToken === null) return null
     if (!SAFE_METHODS.includes(method)) this.#checkOrigin(headers)
-    return { strategy: finderName, accessToken }
+    return { strategy: finder?.name ?? '', accessToken }
   }
 
   /** Returns a hook of the authentication service that puts tokens into cookies, and takes them from there. */

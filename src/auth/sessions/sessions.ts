@@ -4,7 +4,8 @@ import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { findEntityService } from '../entity-service.ts'
+import type { UserFinder } from '../entity-service.ts'
+import { findEntityService, findUserFinder } from '../entity-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RefreshToken, TokenMaker } from './refresh-token.ts'
@@ -279,16 +280,8 @@ export class Sessions {
   }
 
   /** The strategy that finds users by their ids. */
-  get finder(): Finder | undefined {
-    return this.#authentication.getStrategy(this.finderName) as unknown as Finder | undefined
-  }
-
-  /** The name of that strategy, which takes access tokens; `''` for none. */
-  get finderName(): string {
-    const { strategyNames } = this.#authentication
-    const isFinder = (name: string): boolean =>
-      'getEntityId' in (this.#authentication.getStrategy(name) ?? {})
-    return strategyNames.find(isFinder) ?? ''
+  get finder(): UserFinder | undefined {
+    return findUserFinder(this.#authentication)
   }
 
   /** Resolves to a result with a pair of tokens. */
@@ -342,10 +335,6 @@ export class Sessions {
     if (found !== null) return found as unknown as SessionService
     throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
   }
-}
-
-interface Finder {
-  getEntity(id: string, params: AuthenticationParams): Promise<unknown>
 }
 
 /** Where a session keeps a token that was used. */

@@ -27,8 +27,11 @@ const AUTHORIZATION =
 const CREDENTIALS =
   /\b([Bb]earer|BEARER|[Bb]asic|BASIC)(\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{6,}/g
 
+/** An API key of `ApiKeyStrategy` behind its prefix: the id of the key stays, so that people find it. */
+const API_KEY = /(_[\da-f]{24}_)[\dA-Za-z]{50}/g
+
 /** What each secret is told by, so that one search finds most strings to hold none. */
-const SUSPICIOUS = /\/\/|2f|=|3d|eyJ|authorization|bearer|basic/i
+const SUSPICIOUS = /\/\/|2f|=|3d|eyJ|authorization|bearer|basic|_[\da-f]{24}_/i
 
 /** Returns a URL without its fragment and without secrets, cut at 2 kB. */
 export function redactUrl(url: string): string {
@@ -46,6 +49,7 @@ export function redactText(text: string): string {
   if (!SUSPICIOUS.test(text)) return text
   let redacted = text
   if (redacted.search(AT) !== -1) redacted = redacted.replace(WORD, redactUserInfo)
+  redacted = redacted.replace(API_KEY, `$1${REDACTED}`)
   if (redacted.includes('eyJ')) redacted = redacted.replace(JWT, REDACTED)
   if (/=|3d/i.test(redacted)) redacted = redactAfter(redacted, PARAMETER, findParameterEnd)
   if (/authorization/i.test(redacted)) redacted = redacted.replace(AUTHORIZATION, `$1${REDACTED}`)

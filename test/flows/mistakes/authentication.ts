@@ -1,9 +1,11 @@
 import {
+  ApiKeyStrategy,
   AuthenticationService,
   authenticate,
   hashPassword,
   JwtStrategy,
   protect,
+  requireScope,
 } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { authenticateRequest } from '../../../src/transport/index.ts'
@@ -43,6 +45,21 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       return app.fastify.ready()
     },
     "authenticate('jwt', 'google') in 'around all' of the application: 'google' is no strategy of 'authentication', registered are jwt",
+  ),
+  thrown(
+    'requireScope() with a scope that no API key can have',
+    (app) => {
+      addUsers(app, { before: { find: [requireScope('users:raed')] } })
+      const section = { service: 'users', prefix: 'acme', scopes: ['users:read'] }
+      const settings = { parseStrategies: ['jwt', 'api-key'], 'api-key': section }
+      const service = addAuthentication(app, settings).service('authentication')
+      const authentication = service as unknown as AuthenticationService
+      // Its keys are in no database.
+      const strategy = Object.assign(new ApiKeyStrategy(), { setup: () => undefined })
+      authentication.register('api-key', strategy as unknown as ApiKeyStrategy)
+      return app.setup()
+    },
+    "requireScope('users:raed') in 'before find' of service 'users': no API key can have this scope; did you mean 'users:read'?",
   ),
   thrown(
     'authenticateRequest() with a mistyped strategy',

@@ -21,6 +21,7 @@ const URLS: readonly [url: string, redacted: string][] = [
   ['/authentication/eyJ.a.b', '/authentication/[redacted]'],
   [`/a/${HEADER}.a.b.c.d`, '/a/[redacted]'],
   [`/a/${HEADER}`, `/a/${HEADER}`],
+  [`/s?q=acme_${'0a'.repeat(12)}_${'Zz'.repeat(25)}`, `/s?q=acme_${'0a'.repeat(12)}_[redacted]`],
   ['/s#access_token=hunter2', '/s'],
   ['/s?a=1#hunter2', '/s?a=1'],
   ['/s?jwt=hunter2', '/s?jwt=[redacted]'],

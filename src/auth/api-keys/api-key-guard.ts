@@ -1,0 +1,132 @@
+import type { AroundHook, HookContext } from '../../core/index.ts'
+import { BadRequest, Conflict, Forbidden, MethodNotAllowed } from '../../core/index.ts'
+import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
+import type { Authentication } from '../authentication.ts'
+import type { OwnerClaims } from '../guarded-service.ts'
+import { proveOwner, restrictToOwn, showOnly } from '../guarded-service.ts'
+import type { ApiKeyService, StoredApiKey } from './api-key.ts'
+import { createSecret, formatApiKey, hashSecret, toStart } from './api-key.ts'
+import type { ApiKeyConfiguration } from './api-key-options.ts'
+
+/** What the guard reads of the strategy, which may get other settings while the application runs. */
+interface KeyKeeper {
+  readonly authentication: Authentication
+  readonly configuration: ApiKeyConfiguration
+  readonly keys: ApiKeyService
+}
+
+/** What callers outside may call. */
+const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'create', 'remove'])
+
+/** The fields that those who make a key choose. */
+const CHOSEN: readonly string[] = ['name', 'scopes', 'expiresAt']
+
+const MAX_NAME_LENGTH = 100
+
+/** Date and time with a time zone. */
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+/**
+ * Returns a hook that makes keys, and has callers outside see and remove their own alone. Other calls within the
+ * process pass.
+ */
+export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
+  return async (context, next) => {
+    const keeper = readKeeper()
+    const isInside = context.params.provider === undefined
+    if (isInside && context.method !== 'create') return next()
+    if (!METHODS.has(context.method)) {
+      throw new MethodNotAllowed(`API keys can not be changed by '${context.method}'`)
+    }
+    // By a login alone: a key that makes keys would outlive its own end.
+    const owner = isInside ? null : await proveOwner(keeper.authentication, context, 'API keys')
+    if (context.method === 'create') return createKey(keeper, context, next, owner)
+    restrictToOwn(context, owner?.sub ?? '', 'API keys')
+    await next()
+    showOnly(context, toShown)
+  }
+}
+
+/**
+ * Stores a new key. Its result is the only one that has the key itself.
+ * @param owner the claims of who makes it; `null` within the process, where the user is part of the data
+ * @throws {Conflict} the user has as many as one may have
+ */
+async function createKey(
+  keeper: KeyKeeper,
+  context: HookContext,
+  next: () => Promise<void>,
+  owner: OwnerClaims | null,
+): Promise<void> {
+  const { prefix, maxPerUser } = keeper.configuration
+  const secret = createSecret()
+  const record = readNewKey(keeper, context, owner)
+  const { userId } = record
+  context.data = { ...record, prefix, secretHash: hashSecret(secret), usedAt: null }
+  // Whoever listens must not get the key.
+  context.event = null
+  await next()
+  const stored = context.result as StoredApiKey
+  // Counted afterwards: of many at the same time, none is beyond the limit.
+  if (userId !== null && (await keeper.keys.countDocuments({ query: { userId } })) > maxPerUser) {
+    await keeper.keys._remove(String(stored._id))
+    throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
+  }
+  context.result = { ...toShown(stored), key: formatApiKey(stored, secret) }
+  context.dispatch = context.result
+}
+
+/**
+ * @throws {BadRequest} something of a new key is not valid; the message names it
+ * @throws {Forbidden} the token of who makes it has not all of its scopes
+ */
+function readNewKey(
+  { configuration, authentication }: KeyKeeper,
+  { data, params }: HookContext,
+  owner: OwnerClaims | null,
+): Omit<StoredApiKey, '_id' | 'prefix' | 'secretHash' | 'usedAt'> {
+  if (Object.keys(params.query ?? {}).length > 0) {
+    throw new BadRequest('An API key is made without a query')
+  }
+  if (!isPlainObject(data)) throw new BadRequest('An API key is made of an object')
+  const allowed = owner === null ? ['userId', ...CHOSEN] : CHOSEN
+  const other = Object.keys(data).find((name) => !allowed.includes(name))
+  if (other !== undefined) {
+    throw new BadRequest(`An API key is made of ${allowed.join(', ')}, and has no '${other}'`)
+  }
+  const { userId, name, scopes = [], expiresAt = null } = data
+  if (!isKeyString(name) || name.length > MAX_NAME_LENGTH) {
+    throw new BadRequest(`'name' must be a string of 1 to ${MAX_NAME_LENGTH} characters`)
+  }
+  const isKnown = (scope: unknown): boolean => configuration.scopes.includes(scope as string)
+  if (!Array.isArray(scopes) || !scopes.every(isKnown)) {
+    throw new BadRequest(`'scopes' must be a list of: ${configuration.scopes.join(', ') || 'none'}`)
+  }
+  const held = owner?.['scopes']
+  if (held !== undefined && !scopes.every((scope) => Array.isArray(held) && held.includes(scope))) {
+    throw new Forbidden('A token with scopes makes keys with these scopes alone')
+  }
+  const user = owner?.sub ?? (userId == null ? null : String(userId))
+  const isNobody = user === null && authentication.configuration.entity == null
+  if (!isNobody && (!isKeyString(user) || user.startsWith('[object'))) {
+    throw new BadRequest("'userId' must be the id of a user")
+  }
+  const createdAt = new Date()
+  const end = readTime(expiresAt)
+  if (end !== null && !(end > createdAt)) {
+    throw new BadRequest("'expiresAt' must be a time to come: '2030-01-31T12:00:00Z', or null")
+  }
+  return { userId: user, name, scopes: [...new Set(scopes)], createdAt, expiresAt: end }
+}
+
+/** Returns an invalid date for what is no time. */
+function readTime(value: unknown): Date | null {
+  if (value === null || value instanceof Date) return value
+  return new Date(typeof value === 'string' && ISO_TIME.test(value) ? value : Number.NaN)
+}
+
+/** Returns what callers see of a key. */
+function toShown(key: StoredApiKey): object {
+  const { _id, name, scopes, createdAt, expiresAt, usedAt } = key
+  return { _id, name, start: toStart(key), scopes, createdAt, expiresAt, usedAt }
+}

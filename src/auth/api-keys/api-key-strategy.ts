@@ -1,0 +1,187 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
+import { NotFound, ServiceError, toServicePath } from '../../core/index.ts'
+import { checkOptions } from '../../core/options/option-check.ts'
+import { createRefusal } from '../auth-errors.ts'
+import type { AuthenticationHttpRequest, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import type { EntityService } from '../entity-service.ts'
+import { findEntityService, findUserFinder } from '../entity-service.ts'
+import { followService, guardService } from '../guarded-service.ts'
+import { getSection } from '../settings/authentication-config.ts'
+import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
+import type { ApiKeyService, StoredApiKey } from './api-key.ts'
+import { findApiKey, UNKNOWN_KEY } from './api-key.ts'
+import { createKeyGuard } from './api-key-guard.ts'
+import type { ApiKeyConfiguration } from './api-key-options.ts'
+import { API_KEY_DEFAULTS, API_KEY_RULES } from './api-key-options.ts'
+
+const DAY_SECONDS = 86_400
+
+/** To count those of a user by, and for the database to forget those that have expired a month ago. */
+const INDEXES = [
+  { key: { userId: 1 } },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 30 * DAY_SECONDS },
+]
+
+/** How exact the time of the last use is. */
+const USE_STEP_MS = 60_000
+
+/**
+ * Proves identity by an API key in a header of its own. People make keys at the service that the section names, and
+ * end them there; services that accept keys say so: `authenticate('jwt', 'api-key')`.
+ */
+export class ApiKeyStrategy extends AuthenticationBaseStrategy {
+  /** The path of the service with the keys, as the setup has found it. */
+  #path: string | undefined
+
+  override get configuration(): Readonly<ApiKeyConfiguration & Record<string, unknown>> {
+    const section = getSection(this.authentication.configuration, this.name)
+    return { ...API_KEY_DEFAULTS, ...(section as unknown as ApiKeyConfiguration) }
+  }
+
+  /** The service with the users: `service` of the section is the one with the keys. */
+  override get entityService(): EntityService | null {
+    return findEntityService(this.app, this.authentication.configuration.service)
+  }
+
+  /** A header of its own. */
+  get securityScheme(): Readonly<Record<string, unknown>> {
+    const { header, prefix } = this.configuration
+    return { type: 'apiKey', in: 'header', name: header, description: `A key \`${prefix}_…\`.` }
+  }
+
+  /** @throws {TypeError} an unknown option, a missing one, or a value that one can't have */
+  verifyConfiguration(): void {
+    const { name, authentication } = this
+    const { configKey, configuration, parseStrategies } = authentication
+    const place = `${configKey}.${name}`
+    const section = getSection(configuration, name)
+    for (const required of ['service', 'prefix']) {
+      if (section[required] !== undefined) continue
+      throw new TypeError(`'${name}' authentication strategy requires a '${required}' setting`)
+    }
+    checkOptions(`the setting '${place}'`, section, API_KEY_RULES)
+    if (configuration.authStrategies.includes(name)) {
+      throw new TypeError(
+        `'${configKey}.authStrategies' can not name '${name}': by a login, a key would become a token ` +
+          `that may do more. Name it in '${configKey}.parseStrategies'`,
+      )
+    }
+    if (!parseStrategies.includes(name)) {
+      throw new TypeError(
+        `'${configKey}.parseStrategies' does not name '${name}', so that no request is read by it: ` +
+          `${configKey}: { parseStrategies: ['jwt', '${name}'] }`,
+      )
+    }
+    if (this.#path !== undefined && toServicePath(String(section['service'])) !== this.#path) {
+      throw new TypeError(
+        `'${place}.service' can not change while the application runs: what keeps API keys is guarded ` +
+          'from the start',
+      )
+    }
+  }
+
+  /**
+   * Gives the service with the keys a guard and its indexes.
+   * @throws {TypeError} it is none on MongoDB, keeps something else, or no strategy finds users
+   */
+  async setup(): Promise<void> {
+    const { app, authentication } = this
+    const keys = this.#keys
+    const place = `${authentication.configKey}.${this.name}`
+    if (keys.id !== '_id' || typeof keys.getModel !== 'function') {
+      throw new TypeError(`'${place}.service' must name a MongoDBService whose id is '_id'`)
+    }
+    if (authentication.configuration.entity != null && !findUserFinder(authentication)) {
+      throw new TypeError(`'${place}' needs a JwtStrategy, which finds users by their ids`)
+    }
+    const path = toServicePath(this.configuration.service)
+    this.#path = path
+    const guard = createKeyGuard(() => {
+      return { authentication, configuration: this.configuration, keys: this.#keys }
+    })
+    const keeper = { owner: this, records: 'API keys' } as const
+    followService(app, path, (entry) => guardService(entry, path, keeper, guard))
+    const collection = await keys.getModel()
+    await collection.createIndexes(INDEXES)
+  }
+
+  /** The service that keeps the keys. */
+  get #keys(): ApiKeyService {
+    const { service } = this.configuration
+    const found = findEntityService(this.app, service)
+    if (found !== null) return found as unknown as ApiKeyService
+    throw new TypeError(`The '${service}' service that keeps the API keys does not exist`)
+  }
+
+  /** Returns the key of the header. A key in a query string is never read: URLs end up in logs. */
+  parse({ headers }: Pick<AuthenticationHttpRequest, 'headers'>): AuthenticationRequest | null {
+    const apiKey = headers[this.configuration.header.toLowerCase()]
+    return typeof apiKey === 'string' && apiKey !== '' ? { strategy: this.name, apiKey } : null
+  }
+
+  /**
+   * Returns `{ authentication: { strategy, payload: { sub, scopes, keyId } }, user }`, and notes the use of the key.
+   * The payload of a key that expires has `exp` as well, in seconds since the epoch.
+   * @throws {NotAuthenticated} the key is unknown or has expired, or its user is gone
+   */
+  async authenticate(
+    { apiKey }: AuthenticationRequest,
+    params: AuthenticationParams,
+  ): Promise<AuthenticationResult> {
+    const key = await findApiKey(apiKey, this.#keys)
+    const { userId, scopes, expiresAt } = key
+    const keyId = String(key._id)
+    if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
+      throw createRefusal('The API key has expired', { keyId })
+    }
+    const payload = {
+      ...(userId !== null && { sub: userId }),
+      ...(expiresAt !== null && { exp: Math.floor(expiresAt.getTime() / 1000) }),
+      ...{ scopes, keyId },
+    }
+    const result: AuthenticationResult = { authentication: { strategy: this.name, payload } }
+    const { entity } = this.authentication.configuration
+    if (entity != null) {
+      const finder = findUserFinder(this.authentication)
+      result[entity] = await finder?.getEntity(userId ?? '', params)
+    }
+    await this.#noteUse(key, keyId)
+    return result
+  }
+
+  /**
+   * Counts keys that nobody has made as failing logins of their address. They are counted afterwards: good keys
+   * neither wait nor count, however many requests they come with.
+   */
+  async limitGuesses<T>(
+    _request: AuthenticationRequest,
+    { address, signal }: AuthenticationParams,
+    prove: (added?: AuthenticationParams) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await prove()
+    } catch (error) {
+      const { app, loginThrottle } = this.authentication
+      const isGuess = error instanceof ServiceError && error.message === UNKNOWN_KEY
+      if (!isGuess || loginThrottle === null || address === undefined) throw error
+      const refuse = (): Promise<never> => Promise.reject(error)
+      return loginThrottle.run(null, address, refuse, { logger: app.logger, signal })
+    }
+  }
+
+  /** Notes when a key was used. A failure is logged: the key itself is good. */
+  async #noteUse({ usedAt }: StoredApiKey, keyId: string): Promise<void> {
+    const now = new Date()
+    const before = new Date(now.getTime() - USE_STEP_MS)
+    if (usedAt !== null && usedAt > before) return
+    // Of several requests at the same time one writes.
+    const query = { $or: [{ usedAt: null }, { usedAt: { $lte: before } }] }
+    try {
+      await this.#keys._patch(keyId, { usedAt: now }, { query })
+    } catch (error) {
+      if (error instanceof NotFound) return
+      this.app.logger.error({ err: error, keyId }, 'The use of an API key could not be noted')
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { NotFound } from '../../core/index.ts'
+import { createRefusal } from '../auth-errors.ts'
+
+/** An API key as it is stored. */
+export interface StoredApiKey {
+  readonly _id: unknown
+  /** The claim `sub` of its user's access tokens, `null` for a key of nobody. */
+  readonly userId: string | null
+  readonly name: string
+  /** What the key begins with. */
+  readonly prefix: string
+  readonly scopes: readonly string[]
+  /** The SHA-256 of its secret: 256 random bits can not be guessed, so a slow hash would add nothing. */
+  readonly secretHash: string
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  /** When it was used last, to the minute. */
+  readonly usedAt: Date | null
+}
+
+/** The methods of the service that keeps the keys: of a `MongoDBService`, those without hooks. */
+export interface ApiKeyService {
+  readonly id?: unknown
+  getModel(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
+  countDocuments(params: object): Promise<number>
+  _get(id: string): Promise<unknown>
+  _patch(id: string, data: object, params: object): Promise<unknown>
+  _remove(id: string): Promise<unknown>
+}
+
+/**
+ * `<prefix>_<id>_<256 random bits><checksum>`: letters, digits and underscores, which a double click selects. The
+ * checksum tells scanners, and the server without a look at its database, a key from what only looks like one.
+ */
+const FORMAT = /^([A-Za-z][\w]{0,19})_([\da-f]{24})_([\dA-Za-z]{43})([\da-z]{7})$/
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 43
+
+/** What callers are told whose key is not known. */
+export const UNKNOWN_KEY = 'Invalid API key'
+
+/** Returns 256 random bits as letters and digits. */
+export function createSecret(): string {
+  return Array.from({ length: SECRET_LENGTH }, () => DIGITS[randomInt(DIGITS.length)]).join('')
+}
+
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url')
+}
+
+/** Returns the first characters of a key, which are no secret. */
+export function toStart({ prefix, _id }: Pick<StoredApiKey, 'prefix' | '_id'>): string {
+  return `${prefix}_${_id}`
+}
+
+export function formatApiKey(key: Pick<StoredApiKey, 'prefix' | '_id'>, secret: string): string {
+  const text = `${toStart(key)}_${secret}`
+  return text + toChecksum(text)
+}
+
+/** Returns 32 bits as 7 digits. */
+function toChecksum(text: string): string {
+  return crc32(text).toString(36).padStart(7, '0')
+}
+
+/**
+ * Resolves to the record of a key.
+ * @throws {NotAuthenticated} it is no key, or an unknown one
+ */
+export async function findApiKey(text: unknown, service: ApiKeyService): Promise<StoredApiKey> {
+  const [, prefix, id, secret, checksum] = (typeof text === 'string' && FORMAT.exec(text)) || []
+  if (id === undefined || secret === undefined || typeof text !== 'string') {
+    throw createRefusal(UNKNOWN_KEY, 'it has not the form of a key')
+  }
+  if (toChecksum(text.slice(0, -7)) !== checksum) {
+    throw createRefusal(UNKNOWN_KEY, 'its checksum is wrong')
+  }
+  const refuse = (reason: string): never => {
+    throw createRefusal(UNKNOWN_KEY, { reason, keyId: id })
+  }
+  const found = service._get(id).catch((error: unknown) => {
+    if (error instanceof NotFound) return refuse('it was removed, or never made')
+    throw error
+  })
+  const record = (await found) as StoredApiKey
+  const [given, stored] = [hashSecret(secret), record.secretHash].map((hash) => Buffer.from(hash))
+  const isSame = timingSafeEqual(given as Buffer, stored as Buffer)
+  return isSame && record.prefix === prefix ? record : refuse('its secret is wrong')
+}
