@@ -79,13 +79,13 @@ const REMEX = toNames({
 
 const AUTH = toNames({
   values: `
-    AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
+    AccountService AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
     CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
     MemoryThrottleStore OAuthStrategy Passwords authenticate authenticateParams findAuthentication
     hashPassword oauth passwordHash protect
   `,
   types: `
-    AccessTokenPayload Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
+    AccessTokenPayload AccountChange AccountLink AccountNotice AccountOptions AccountTokenCollection Algorithm AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions

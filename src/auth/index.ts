@@ -5,6 +5,14 @@
 
 export type { AuthenticationRequest } from '../core/index.ts'
 export type {
+  AccountChange,
+  AccountLink,
+  AccountNotice,
+  AccountOptions,
+} from './accounts/account-options.ts'
+export { AccountService } from './accounts/account-service.ts'
+export type { AccountTokenCollection } from './accounts/account-token.ts'
+export type {
   AuthenticationHttpRequest,
   AuthenticationResult,
   AuthenticationStrategy,
