@@ -30,6 +30,7 @@ export interface AccountLink extends NoticeBase {
 export interface AccountChange extends NoticeBase {
   /** `emailChanged` goes to the old address. */
   readonly kind: 'passwordChanged' | 'emailChanged'
+  /** None: there is nothing left to do. */
   readonly token?: undefined
 }
 
