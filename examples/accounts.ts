@@ -1,13 +1,15 @@
-// Accounts: registration, login, a service for members, logout. Try the lines it prints.
-// `npx tsx node_modules/remex/examples/accounts.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new secret for each
-// start when it is not set).
+// Accounts: sign-up, verified addresses, logins that end, passwords that are reset or changed, and notes for
+// members. Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`.
+// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a
+// new secret for each start).
 import { randomBytes } from 'node:crypto'
-import type { ObjectId } from 'mongodb'
-import { MongoClient } from 'mongodb'
-import type { HookContext } from 'remex'
+import { fileURLToPath } from 'node:url'
+import type { Db, ObjectId } from 'mongodb'
+import type { FastifyApplication, HookContext } from 'remex'
 import { authenticateRequest, createApp, fastifyApp, NotFound, openapi, rest } from 'remex'
+import type { AccountNotice, AuthenticationParams } from 'remex/auth'
 import {
+  AccountService,
   AuthenticationService,
   authenticate,
   hashPassword,
@@ -17,19 +19,30 @@ import {
 } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
-import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 const Email = Type.String({ format: 'email', maxLength: 254 })
+const Password = Type.String({ minLength: 12, maxLength: 1_000 })
 
-/** What callers send to sign up: whatever else they would like to be, `role` for example, is refused. */
-const NewUser = Type.Object({ email: Email, password: Type.String({ minLength: 12 }) })
-type User = Static<typeof NewUser>
+/** What callers send to sign up: whatever else they would like to be, `isVerified` for example, is refused. */
+const NewUser = Type.Object({ email: Email, password: Password })
+type User = Static<typeof NewUser> & { isVerified?: boolean }
 
 /** What callers see of a user. */
 const PublicUser = Type.Object({ _id: Id, email: Email })
+
+/** What callers send to the methods of accounts. */
+const accountData = {
+  requestVerification: { data: Type.Object({ email: Email }) },
+  verifyEmail: { data: Type.Object({ token: Type.String() }) },
+  requestReset: { data: Type.Object({ email: Email }) },
+  resetPassword: { data: Type.Object({ token: Type.String(), password: Password }) },
+  changePassword: { data: Type.Object({ password: Type.String(), newPassword: Password }) },
+  changeEmail: { data: Type.Object({ password: Type.String(), email: Email }) },
+}
 
 const NewNote = Type.Object({ text: Type.String() })
 const Note = Type.Object({
@@ -41,65 +54,103 @@ type Note = Static<typeof NewNote> & Pick<Static<typeof Note>, 'author'>
 
 type Services = {
   users: MongoDBListService<User>
+  accounts: AccountService
+  sessions: MongoDBService<object>
   notes: MongoDBService<Note>
   authentication: AuthenticationService
 }
 
-const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
-const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
-const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
-const db = mongo.db('remex_accounts')
-await db.collection('users').createIndex({ email: 1 }, { unique: true })
+/** Logs in whose address is verified. */
+class VerifiedStrategy extends LocalStrategy {
+  override getEntityQuery(query: Record<string, unknown>, params: AuthenticationParams) {
+    return super.getEntityQuery({ ...query, isVerified: true }, params)
+  }
+}
 
-const app = fastifyApp(createApp<Services>())
-// A browser that follows a link sends no header: notes may be opened by /notes?access_token=...
-app.configure(rest({ authentication: { queryToken: true } }))
-app.set('authentication', {
-  secret: AUTH_SECRET ?? randomBytes(32).toString('base64url'),
-  entity: 'user',
-  service: 'users',
-  authStrategies: ['jwt', 'local'],
-  jwtOptions: { audience: 'https://notes.example', issuer: 'notes', expiresIn: '1h' },
-  local: { usernameField: 'email', passwordField: 'password' },
-  revocation: true,
-})
+/** Returns the application. */
+export function createAccounts(
+  db: Db,
+  secret: string,
+  notify: (notice: AccountNotice) => unknown,
+): FastifyApplication<Services> {
+  const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
+  // A browser that follows a link sends no header: notes may be opened by /notes?access_token=...
+  app.configure(rest({ authentication: { queryToken: true }, methodPaths: true }))
+  app.set('authentication', {
+    secret,
+    entity: 'user',
+    service: 'users',
+    authStrategies: ['jwt', 'local'],
+    jwtOptions: { audience: 'https://notes.example', issuer: 'notes' },
+    local: { usernameField: 'email', passwordField: 'password' },
+    sessions: { service: 'sessions', checkSession: 'always' },
+  })
+  const authentication = new AuthenticationService(app)
+  authentication.register('jwt', new JwtStrategy()).register('local', new VerifiedStrategy())
+  app.use('authentication', authentication)
+  app.use(
+    'sessions',
+    new MongoDBService({ Model: db.collection('sessions'), paginate: { default: 20 } }),
+  )
 
-const authentication = new AuthenticationService(app)
-authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-// Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.
-app.use(
-  'users',
-  new MongoDBService({ Model: db.collection<User>('users'), hidden: ['password'] }),
-  { methods: ['get', 'create'], schemas: { entity: PublicUser, create: NewUser } },
-)
-app.use(
-  'notes',
-  new MongoDBService({
+  // Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.
+  const users = new MongoDBService({
+    Model: db.collection<User>('users'),
+    hidden: ['password'],
+    indexes: [{ key: { email: 1 }, unique: true }],
+  })
+  app.use('users', users, {
+    methods: ['get', 'create'],
+    schemas: { entity: PublicUser, create: NewUser },
+  })
+  app.use('accounts', new AccountService(app, { notify, tokens: db.collection('accountTokens') }), {
+    methods: [
+      'requestVerification',
+      'verifyEmail',
+      'requestReset',
+      'resetPassword',
+      'changePassword',
+      'changeEmail',
+    ],
+    schemas: { methods: accountData },
+  })
+  const notes = new MongoDBService({
     Model: db.collection<Note>('notes'),
     paginate: { default: 10, max: 100 },
-  }),
-  { methods: ['find', 'create'], schemas: { entity: Note, create: NewNote } },
-)
-app.use('authentication', authentication)
+  })
+  app.use('notes', notes, {
+    methods: ['find', 'create'],
+    schemas: { entity: Note, create: NewNote },
+  })
 
-app.service('users').hooks({
-  before: {
-    get: [authenticate('jwt'), checkOwner],
-    create: [lowerEmail, hashPassword('password')],
-  },
-  after: { all: [protect('password')] },
-})
-app.service('authentication').hooks({ before: { create: [lowerEmail] } })
-app.service('notes').hooks({
-  before: { all: [authenticate('jwt')], find: [onlyOwn], create: [signNote] },
-})
+  /** Sends the mail to verify an address. */
+  const verify = async (context: HookContext): Promise<void> => {
+    const { email } = context.result as User
+    await app.service('accounts').requestVerification({ email })
+  }
 
-app.configure(openapi({ info: { title: 'Accounts', version: '1.0.0' }, path: '/docs' }))
+  app.service('users').hooks({
+    before: {
+      get: [authenticate('jwt'), checkOwner],
+      create: [lowerEmail, hashPassword('password')],
+      patch: [hashPassword('password')],
+    },
+    after: { all: [protect('password')], create: [verify] },
+  })
+  app.service('authentication').hooks({ before: { create: [lowerEmail] } })
+  app.service('accounts').hooks({ before: { all: [lowerEmail] } })
+  app.service('notes').hooks({
+    before: { all: [authenticate('jwt')], find: [onlyOwn], create: [signNote] },
+  })
 
-app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
-  const { email } = request.feathers['user'] as User
-  return { email }
-})
+  app.configure(openapi({ info: { title: 'Accounts', version: '1.0.0' }, path: '/docs' }))
+
+  app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
+    const { email } = request.feathers['user'] as User
+    return { email }
+  })
+  return app
+}
 
 /** `Ada@example.org` and `ada@example.org` are one account. */
 function lowerEmail(context: HookContext): void {
@@ -126,28 +177,45 @@ function signNote(context: HookContext): void {
   context.data = { ...(context.data as Static<typeof NewNote>), author }
 }
 
-await app.listen({ port: Number(PORT), host: HOST })
-const url = `http://${HOST}:${PORT}`
-const json = "-H 'content-type: application/json'"
-const account = '"email":"ada@example.org","password":"correct horse battery"'
-console.log(`Accounts and notes at ${url}, the API at ${url}/docs
+async function main(): Promise<void> {
+  const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
+  const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
+  const mongo = await connectMongoDB(MONGODB_URL ?? embedded?.url ?? '')
+  const secret = AUTH_SECRET ?? randomBytes(32).toString('base64url')
+  const app = createAccounts(mongo.db('remex_accounts'), secret, ({ kind, email, token }) =>
+    console.log(
+      `Mail to ${email}: ${kind}${token ? ` https://notes.example/${kind}#${token}` : ''}`,
+    ),
+  )
+  await app.listen({ port: Number(PORT), host: HOST })
+  const url = `http://${HOST}:${PORT}`
+  const json = "-H 'content-type: application/json'"
+  const account = '"email":"ada@example.org","password":"correct horse battery"'
+  console.log(`Accounts and notes at ${url}, the API at ${url}/docs
 
   curl ${url}/users ${json} -d '{${account}}'
+  TOKEN=... # what follows # in the mail that is printed here
+  curl ${url}/accounts/verifyEmail ${json} -d "{\\"token\\":\\"$TOKEN\\"}"
   curl ${url}/authentication ${json} -d '{"strategy":"local",${account}}'
-  TOKEN=... # the accessToken of that answer
-  curl ${url}/notes ${json} -H "authorization: Bearer $TOKEN" -d '{"text":"Hello"}'
-  curl ${url}/notes -H "authorization: Bearer $TOKEN"
-  curl ${url}/me -H "authorization: Bearer $TOKEN"
-  curl "${url}/notes?access_token=$TOKEN"
-  curl -X DELETE ${url}/authentication -H "authorization: Bearer $TOKEN"
-  curl ${url}/notes -H "authorization: Bearer $TOKEN" # 401: the token was revoked
+  ACCESS=... # the accessToken of that answer
+  curl ${url}/notes ${json} -H "authorization: Bearer $ACCESS" -d '{"text":"Hello"}'
+  curl ${url}/notes -H "authorization: Bearer $ACCESS"
+  curl ${url}/me -H "authorization: Bearer $ACCESS"
+  curl "${url}/notes?access_token=$ACCESS"
+  curl ${url}/accounts/requestReset ${json} -d '{"email":"ada@example.org"}'
+  TOKEN=... # of the next mail
+  curl ${url}/accounts/resetPassword ${json} -d "{\\"token\\":\\"$TOKEN\\",\\"password\\":\\"another horse battery\\"}"
+  curl ${url}/notes -H "authorization: Bearer $ACCESS" # 401: the session has ended
 
 Ctrl-C ends it.`)
 
-async function stop(): Promise<void> {
-  await app.close()
-  await mongo.close()
-  await embedded?.close()
+  async function stop(): Promise<void> {
+    await app.close()
+    await mongo.close()
+    await embedded?.close()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())
 }
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())
+// Not when a test imports this file.
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

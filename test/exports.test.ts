@@ -79,13 +79,13 @@ const REMEX = toNames({
 
 const AUTH = toNames({
   values: `
-    ApiKeyStrategy AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
+    AccountService ApiKeyStrategy AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
     CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
     MemoryThrottleStore OAuthStrategy Passwords authenticate authenticateParams findAuthentication
     hashPassword oauth passwordHash protect requireScope
   `,
   types: `
-    AccessTokenPayload Algorithm ApiKeyConfiguration AuthenticateHook AuthenticateOptions AuthenticationConfiguration
+    AccessTokenPayload AccountChange AccountLink AccountNotice AccountOptions AccountTokenCollection Algorithm ApiKeyConfiguration AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationPayload AuthenticationRequest AuthenticationResult AuthenticationStrategy
     ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions

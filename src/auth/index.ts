@@ -4,6 +4,14 @@
  */
 
 export type { AuthenticationPayload, AuthenticationRequest } from '../core/index.ts'
+export type {
+  AccountChange,
+  AccountLink,
+  AccountNotice,
+  AccountOptions,
+} from './accounts/account-options.ts'
+export { AccountService } from './accounts/account-service.ts'
+export type { AccountTokenCollection } from './accounts/account-token.ts'
 export type { ApiKeyConfiguration } from './api-keys/api-key-options.ts'
 export { ApiKeyStrategy } from './api-keys/api-key-strategy.ts'
 export { requireScope } from './api-keys/require-scope.ts'

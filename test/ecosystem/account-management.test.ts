@@ -32,10 +32,12 @@ async function start() {
     authStrategies: ['jwt', 'local'],
     // The package compares passwords by bcryptjs.
     local: { usernameField: 'email', passwordField: 'password', hash: 'bcrypt' },
+    sessions: { service: 'sessions' },
   })
   authentication.register('jwt', new JwtStrategy())
   authentication.register('local', new LocalStrategy())
   app.use('users', new MongoDBService({ Model: await database.empty('users'), multi: true }))
+  app.use('sessions', new MongoDBService({ Model: await database.empty('sessions') }))
   app.use('authentication', authentication)
   const options = {
     notifier: async (type: string, user: ManagedUser) => notes.push({ type, user }),
@@ -104,3 +106,33 @@ t.test(
     t.match(await manage('checkUnique', { email }), { status: 400 })
   },
 )
+
+t.test('feathers-authentication-management: an address is changed, and sessions end', async (t) => {
+  const { notes, post } = await start()
+  const manage = (action: string, value: unknown) => post('auth-management', { action, value })
+  const login = async (password: string, name = email) =>
+    (await post('authentication', { strategy: 'local', email: name, password })).body
+  const refresh = async ({ refreshToken }: Record<string, unknown>) =>
+    (await post('authentication', { strategy: 'refresh', refreshToken })).status
+
+  await post('users', { email, password: 'first password' })
+  const first = await login('first password')
+  const change = { user: { email }, oldPassword: 'first password', password: 'second password' }
+  t.match(await manage('passwordChange', change), { status: 201 })
+  t.equal(await refresh(first), 401)
+  const second = await login('second password')
+  const moved = 'ada@example.com'
+  const value = { user: { email }, password: 'second password', changes: { email: moved } }
+  t.match(await manage('identityChange', value), { status: 201 })
+  t.equal(await refresh(second), 201, 'not verified yet')
+  t.match(await manage('verifySignupLong', notes.at(-1)?.user.verifyToken), { status: 201 })
+  t.ok((await login('second password', moved))['accessToken'])
+  t.equal(await refresh(second), 401)
+
+  // What stands in docs/guides/accounts.md of it.
+  t.match(await manage('sendResetPwd', { email: 'nobody@example.org' }), { status: 400 })
+  const guess = { ...change, user: { email: moved }, oldPassword: 'a guess' }
+  for (let count = 0; count < 15; count += 1) {
+    t.equal((await manage('passwordChange', guess)).status, 400)
+  }
+})

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import type { AccountNotice } from 'remex/auth'
 import t from 'tap'
 
+import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
-import { createAccounts as createResets } from '../../examples/password-reset.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
@@ -186,44 +187,39 @@ t.test('what is removed is not found, and can be restored', async (t) => {
   t.strictSame((await send('GET', '/notes')).body, [note])
 })
 
-t.test('a link sets a new password once, and ends old logins', async (t) => {
-  const mails: string[][] = []
-  const create = () => createResets(db, SECRET, async (...mail) => void mails.push(mail))
+t.test('an account is verified before its first login, and its password is reset', async (t) => {
+  const mails: AccountNotice[] = []
+  const create = () => createMembers(db, SECRET, (mail) => mails.push(mail))
   const { app, send } = await start(create)
   t.teardown(() => app.close())
   const email = 'ann@example.org'
-  const { body: user } = await send('POST', '/users', { email, password: PASSWORD })
-  const login = { strategy: 'local', email: 'Ann@example.org', password: PASSWORD }
+  const tokenOf = async (count: number): Promise<string> => {
+    await until(() => mails.length >= count)
+    t.equal(mails[count - 1]?.email, email)
+    return mails[count - 1]?.token ?? ''
+  }
+  const signUp = { email: 'Ann@example.org', password: PASSWORD }
+  t.match(await send('POST', '/users', { ...signUp, isVerified: true }), { status: 400 })
+  const { status, body: user } = await send('POST', '/users', signUp)
+  t.equal(status, 201)
+  t.strictSame(Object.keys(user), ['_id', 'email'])
+  const login = { strategy: 'local', ...signUp }
+  t.match(await send('POST', '/authentication', login), { status: 401 }, 'not verified yet')
+  const first = await tokenOf(1)
+  t.match(await send('POST', '/accounts/verifyEmail', { token: first }), { status: 200 })
   const { accessToken } = (await send('POST', '/authentication', login)).body
-  t.match(await send('GET', `/users/${user._id}`, undefined, accessToken), { status: 200 })
+  t.match(await send('POST', '/notes', { text: 'Hello' }, accessToken), { status: 201 })
+  t.match(await send('GET', '/notes', undefined, accessToken), { body: { total: 1 } })
+  t.match(await send('GET', '/me', undefined, accessToken), { body: { email } })
 
-  const unknown = await send('POST', '/password-resets', { email: 'ben@example.org' })
-  t.strictSame(await send('POST', '/password-resets', { email }), unknown)
-  await until(() => mails.length > 0)
-  const [[address, token = ''] = []] = mails
-  t.equal(address, email)
-  t.notOk(JSON.stringify(await db.collection('passwordResets').find().toArray()).includes(token))
-
+  const unknown = await send('POST', '/accounts/requestReset', { email: 'ben@example.org' })
+  t.strictSame(await send('POST', '/accounts/requestReset', { email: 'ANN@example.org' }), unknown)
+  const token = await tokenOf(2)
   const password = 'another horse battery'
-  const redeem = (data: object) => send('POST', '/password-resets/redeem', data)
-  t.match(await redeem({ token: 'guess', password }), { status: 400 })
-  t.match(await redeem({ token, password: 'short' }), { status: 400 })
-  t.match(await redeem({ token, password }), { status: 200 })
-  t.match(await redeem({ token, password }), { status: 400 })
-  // As if the first login were one second older.
-  const { iat } = decode(accessToken)
-  const changeAt = (seconds: number) =>
-    db.collection('users').updateOne({}, { $set: { passwordChangedAt: new Date(seconds * 1_000) } })
-  await changeAt(iat + 1)
-  t.match(await send('GET', `/users/${user._id}`, undefined, accessToken), { status: 401 })
-  await changeAt(iat)
-  t.match(await send('POST', '/authentication', login), { status: 401 })
-  const renewed = await send('POST', '/authentication', { ...login, password })
-  t.equal(renewed.status, 201)
-  const { accessToken: fresh } = renewed.body
-  t.match(await send('GET', `/users/${user._id}`, undefined, fresh), { status: 200 })
+  const reset = (data: object) => send('POST', '/accounts/resetPassword', data)
+  t.match(await reset({ token, password: 'short' }), { status: 400 })
+  t.match(await reset({ token, password }), { status: 200, body: {} })
+  t.match(await reset({ token, password }), { status: 400 })
+  t.match(await send('GET', '/notes', undefined, accessToken), { status: 401 })
+  t.match(await send('POST', '/authentication', { ...login, password }), { status: 201 })
 })
-
-function decode(token: string): { readonly iat: number } {
-  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-}

@@ -64,7 +64,7 @@ function addForms(records: readonly unknown[], form: ExternalForm): void {
  * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has
  * the same class. An object of a class that has none of the fields is returned itself.
  */
-function omitFields(value: unknown, paths: readonly string[]): unknown {
+export function omitFields(value: unknown, paths: readonly string[]): unknown {
   const record = getPlainForm(value)
   if (Array.isArray(record)) return record.map((item) => omitFields(item, paths))
   if (!isObject(record)) return value

@@ -1,0 +1,51 @@
+import type { Params } from '../../core/index.ts'
+import { BadRequest } from '../../core/index.ts'
+import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
+import { checkPassword } from '../passwords/passwords.ts'
+
+/** The longest address that mail servers take. */
+const MAX_EMAIL_LENGTH = 254
+/** An id of 512 bytes makes a token of 735 characters. */
+const MAX_TOKEN_LENGTH = 1000
+
+/** A field that callers send. */
+type Field = 'email' | 'token' | 'password' | 'newPassword'
+
+const CHECKS: Readonly<Record<Field, (value: unknown) => void>> = {
+  email: (value) => checkString('email', value, MAX_EMAIL_LENGTH),
+  token: (value) => checkString('token', value, MAX_TOKEN_LENGTH),
+  password: checkPassword,
+  newPassword: checkPassword,
+}
+
+/**
+ * Returns the fields of a call, each a string of a length that it may have.
+ * @throws {BadRequest} a field is missing, unknown or no such string, or there is a query
+ */
+export function readAccountData<Name extends Field>(
+  data: unknown,
+  { query }: Params,
+  names: readonly Name[],
+): Readonly<Record<Name, string>> {
+  if (!isPlainObject(data)) throw new BadRequest('The data must be an object')
+  const [unasked] = Object.keys(query ?? {})
+  if (unasked !== undefined) throw new BadRequest(`There is no query here: '${unasked}'`)
+  const given = Object.keys(data).filter((name) => data[name] !== undefined)
+  const unknown = given.find((name) => !names.some((known) => known === name))
+  if (unknown !== undefined) throw new BadRequest(`Unknown field '${unknown}'`)
+  for (const name of names) CHECKS[name](data[name])
+  return data as Record<Name, string>
+}
+
+function checkString(name: string, value: unknown, maxLength: number): void {
+  if (isKeyString(value) && value.length <= maxLength) return
+  throw new BadRequest(`'${name}' must be a string of 1 to ${maxLength} characters`)
+}
+
+/** One `@`, and nothing that a header of a mail would read as more than an address. */
+const ADDRESS = /^[^\s\p{C}@<>(),;:"[\]\\]+@[^\s\p{C}@<>(),;:"[\]\\]+$/u
+
+/** @throws {BadRequest} mails can not be sent there */
+export function checkAddress(email: string): void {
+  if (!ADDRESS.test(email)) throw new BadRequest("'email' must be an e-mail address")
+}

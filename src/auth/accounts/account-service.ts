@@ -1,0 +1,345 @@
+import type { AnyApplication, Application, Params } from '../../core/index.ts'
+import { BadRequest, NotAuthenticated, ServiceError } from '../../core/index.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { withoutProvider } from '../authentication-params.ts'
+import type { Entity } from '../entity-service.ts'
+import { getField } from '../entity-service.ts'
+import { proveParams } from '../hooks/authenticate.ts'
+import { reportFailure } from '../hooks/login-events.ts'
+import { omitFields } from '../hooks/protect.ts'
+import type { LoginThrottle } from '../throttle/login-throttle.ts'
+import { checkAddress, readAccountData } from './account-data.ts'
+import { AccountMails } from './account-mails.ts'
+import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
+import { resolveAccountOptions } from './account-options.ts'
+import type { AccountSetting } from './account-setting.ts'
+import { findAccountSetting, findByEmail } from './account-setting.ts'
+import type { AccountToken, StoredToken, TokenPurpose } from './account-token.ts'
+import {
+  AccountTokens,
+  createAccountToken,
+  markPassword,
+  readAccountToken,
+} from './account-token.ts'
+
+const INVALID = 'The token is not valid any more: ask for a new one'
+
+/**
+ * A service of custom methods for the life of accounts: addresses are verified and changed, passwords reset and
+ * changed. It changes users by `patch` of their service, whose hooks hash passwords. Tokens are sent by mail,
+ * stored as hashes, and good once. No answer tells whether there is an account. Every method resolves to `{}`.
+ */
+export class AccountService {
+  readonly #app: Application
+  readonly #options: ResolvedAccountOptions
+  readonly #tokens: AccountTokens
+  readonly #mails: AccountMails
+
+  /** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
+  constructor(app: AnyApplication, options: AccountOptions) {
+    this.#app = app
+    this.#options = resolveAccountOptions(options)
+    this.#tokens = new AccountTokens(options.tokens)
+    this.#mails = new AccountMails(app, options.notify)
+  }
+
+  /** @throws {TypeError} there is no authentication service with users and a local strategy */
+  async setup(): Promise<void> {
+    findAccountSetting(this.#app, this.#options)
+    await this.#tokens.createIndex()
+  }
+
+  /** Waits for mails under way, for five seconds at most. */
+  async teardown(): Promise<void> {
+    await this.#mails.end()
+  }
+
+  /**
+   * Sends a mail to verify the address of an account, unless there is none or it is verified.
+   * @throws {BadRequest} the data is not valid
+   * @throws {TooManyRequests} too many requests for this address, or from there
+   */
+  async requestVerification(
+    data: { readonly email: string },
+    params: Params = {},
+  ): Promise<object> {
+    return this.#request('verify', data, params)
+  }
+
+  /**
+   * Verifies the address that the token was sent to; a new one takes the place of the old one.
+   * @throws {BadRequest} the data or the token is not valid
+   * @throws {TooManyRequests} too many wrong tokens from there
+   */
+  async verifyEmail(data: { readonly token: string }, params: Params = {}): Promise<object> {
+    const { token } = readAccountData(data, params, ['token'])
+    const { emailField } = this.#setting
+    const { verifiedField } = this.#options
+    const { stored, user } = await this.#use(token, ['verify', 'change'], params, (found) => ({
+      [verifiedField]: true,
+      ...(found.newEmail !== null && { [emailField]: found.newEmail }),
+    }))
+    if (stored.newEmail !== null) this.#tell('emailChanged', stored.email, user)
+    return {}
+  }
+
+  /**
+   * Sends a mail to reset the password of an account, unless there is none.
+   * @throws {BadRequest} the data is not valid
+   * @throws {TooManyRequests} too many requests for this address, or from there
+   */
+  async requestReset(data: { readonly email: string }, params: Params = {}): Promise<object> {
+    return this.#request('reset', data, params)
+  }
+
+  /**
+   * Sets a new password, and verifies the address: its mail was read.
+   * @throws {BadRequest} the data or the token is not valid
+   * @throws {TooManyRequests} too many wrong tokens from there
+   */
+  async resetPassword(
+    data: { readonly token: string; readonly password: string },
+    params: Params = {},
+  ): Promise<object> {
+    const { token, password } = readAccountData(data, params, ['token', 'password'])
+    const { strategy, passwordField } = this.#setting
+    const { verifiedField } = this.#options
+    strategy.checkPassword(password)
+    const changes = { [passwordField]: password, [verifiedField]: true }
+    const { stored, user } = await this.#use(token, ['reset'], params, () => changes)
+    this.#tell('passwordChanged', stored.email, user)
+    return {}
+  }
+
+  /**
+   * Sets a new password of the caller.
+   * @param data the present `password`, and the new one
+   * @throws {BadRequest} the data or the password is not valid
+   * @throws {NotAuthenticated} nobody is logged in
+   * @throws {TooManyRequests} too many wrong passwords
+   */
+  async changePassword(
+    data: { readonly password: string; readonly newPassword: string },
+    params: Params = {},
+  ): Promise<object> {
+    const { password, newPassword } = readAccountData(data, params, ['password', 'newPassword'])
+    const { strategy, passwordField, emailField } = this.#setting
+    strategy.checkPassword(newPassword)
+    const caller = await this.#proveCaller(password, params)
+    // Without the provider, and with who calls: the session that changes the password goes on.
+    const internal = withoutProvider(caller.params)
+    const user = await this.#patch(caller.id, { [passwordField]: newPassword }, {}, internal)
+    this.#log('Password changed', caller.id, params)
+    this.#tell('passwordChanged', getField(user, emailField), user)
+    return {}
+  }
+
+  /**
+   * Sends a mail to the new address of the caller, which takes the place of the old one when it is verified. None
+   * is sent where another account has the address.
+   * @param data the `password`, and the new address
+   * @throws {BadRequest} the data or the password is not valid
+   * @throws {NotAuthenticated} nobody is logged in
+   * @throws {TooManyRequests} too many wrong passwords, or requests for this address
+   */
+  async changeEmail(
+    data: { readonly password: string; readonly email: string },
+    params: Params = {},
+  ): Promise<object> {
+    const { password, email } = readAccountData(data, params, ['password', 'email'])
+    checkAddress(email)
+    const { id } = await this.#proveCaller(password, params)
+    await this.#countRequest('change', email, params)
+    this.#mails.start('change', async () => {
+      const setting = this.#setting
+      if ((await findByEmail(setting, email)) !== null) return null
+      // Read anew: the check of the password may have replaced its hash.
+      const user = (await setting.users.get(id, { query: {} })) as Entity
+      return this.#createLink('change', user, email)
+    })
+    return {}
+  }
+
+  /** Answers before anything is looked up: it takes as long where there is no account. */
+  async #request(purpose: 'verify' | 'reset', data: object, params: Params): Promise<object> {
+    const { email } = readAccountData(data, params, ['email'])
+    await this.#countRequest(purpose, email, params)
+    this.#mails.start(purpose, async () => {
+      const user = await findByEmail(this.#setting, email)
+      const isVerified = getField(user, this.#options.verifiedField) === true
+      if (user === null || (purpose === 'verify' && isVerified)) return null
+      return this.#createLink(purpose, user, null)
+    })
+    return {}
+  }
+
+  /** Counts each request of callers outside as a failing login is: mails are sent to others. */
+  async #countRequest(purpose: TokenPurpose, email: string, params: Params): Promise<void> {
+    await this.#findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
+  }
+
+  get #setting(): AccountSetting {
+    return findAccountSetting(this.#app, this.#options)
+  }
+
+  async #createLink(
+    purpose: TokenPurpose,
+    user: Entity,
+    newEmail: string | null,
+  ): Promise<AccountLink | null> {
+    const { path, idName, emailField, passwordField } = this.#setting
+    // The stored address, not that of the request: a collation may find a user by another one.
+    const email = getField(user, emailField)
+    if (typeof email !== 'string') return null
+    const token = createAccountToken(purpose, String(user[idName]))
+    await this.#tokens.add(token, path, {
+      email,
+      newEmail,
+      // A changed password voids them. Who verifies an address has read its mail in any case.
+      passwordMark: purpose === 'verify' ? null : markPassword(getField(user, passwordField)),
+      expiresAt: new Date(Date.now() + this.#options.lifetimeMs),
+    })
+    const visible = this.#hidePassword(user)
+    return { kind: purpose, email: newEmail ?? email, user: visible, token: token.text }
+  }
+
+  /** Uses a token, and changes its user. Wrong tokens count as failing logins of their address. */
+  async #use(
+    text: string,
+    purposes: readonly TokenPurpose[],
+    params: AuthenticationParams,
+    toChanges: (stored: StoredToken) => Entity,
+  ): Promise<{ readonly stored: StoredToken; readonly user: Entity }> {
+    const { path } = this.#setting
+    const { logger } = this.#app
+    const use = async () => {
+      const token = readAccountToken(text)
+      const isMeant = token !== null && purposes.includes(token.purpose)
+      const stored = isMeant ? await this.#tokens.take(token, path) : null
+      if (token === null || stored === null) throw new BadRequest(INVALID)
+      try {
+        const user = await this.#change(token, stored, toChanges(stored), params)
+        return { stored, user }
+      } catch (error) {
+        // A password that hooks refuse, or a database that fails, is not to cost the token.
+        await this.#tokens
+          .putBack(stored)
+          .catch((err: unknown) => logger.error({ err }, 'A token could not be given back'))
+        throw error
+      }
+    }
+    const throttle = this.#findThrottle(params)
+    const { address, signal } = params
+    return throttle === null ? use() : throttle.run(null, address, use, { logger, signal })
+  }
+
+  /** Changes the user of a token, if nothing has changed since that makes the token void. */
+  async #change(
+    { purpose, userId }: AccountToken,
+    { email, passwordMark }: StoredToken,
+    changes: Entity,
+    params: AuthenticationParams,
+  ): Promise<Entity> {
+    const { users, emailField, passwordField } = this.#setting
+    // Whoever is logged in: a token is a proof of its own, and ends all sessions of its user.
+    const { authentication: _authentication, ...internal } = withoutProvider(params)
+    try {
+      const before = await users.get(userId, { ...internal, query: {} })
+      const password = getField(before, passwordField) ?? null
+      const isSame = passwordMark === null || passwordMark === markPassword(password)
+      if (!isSame) throw new BadRequest(INVALID)
+      const conditions = { [emailField]: email, ...(passwordMark && { [passwordField]: password }) }
+      const user = await this.#patch(userId, changes, conditions, internal)
+      this.#log(MESSAGES[purpose], userId, params)
+      return user
+    } catch (error) {
+      const isGone = error instanceof ServiceError && error.code === 404
+      throw isGone ? new BadRequest(INVALID, undefined, { cause: error }) : error
+    }
+  }
+
+  /** @throws {TypeError} the hooks of the service have stored the password as it is */
+  async #patch(
+    id: unknown,
+    changes: Entity,
+    query: Entity,
+    params: AuthenticationParams,
+  ): Promise<Entity> {
+    const { path, users, passwordField } = this.#setting
+    const user = await users.patch(id, changes, { ...params, query })
+    const password = changes[passwordField]
+    if (password !== undefined && getField(user, passwordField) === password) {
+      throw new TypeError(
+        `The '${path}' service stores passwords as they are: give its 'patch' hashPassword('${passwordField}')`,
+      )
+    }
+    return user as Entity
+  }
+
+  /** Resolves to who calls, whose password is checked as at a login. */
+  async #proveCaller(password: string, params: AuthenticationParams) {
+    const { authentication, entity, idName, users } = this.#setting
+    const holder = { params }
+    await proveParams(authentication, holder, authentication.configuration.authStrategies)
+    const { [entity]: found } = holder.params as Record<string, unknown>
+    const id = getField(found, idName) as string | undefined
+    if (id == null) throw new NotAuthenticated('Not authenticated')
+    const internal = { ...withoutProvider(holder.params), query: {} }
+    const user = (await users.get(id, internal)) as Entity
+    await this.#checkPassword(user, password, params)
+    return { id, user, params: holder.params }
+  }
+
+  /** @throws {BadRequest} it is wrong; 401 would have clients log out */
+  async #checkPassword(
+    user: Entity,
+    password: string,
+    params: AuthenticationParams,
+  ): Promise<void> {
+    const { authentication, strategy, nameField } = this.#setting
+    const { logger } = this.#app
+    const { address, signal } = params
+    const check = () => strategy.comparePassword(user, password, params)
+    const name = String(getField(user, nameField))
+    const throttle = this.#findThrottle(params)
+    try {
+      await (throttle === null ? check() : throttle.run(name, address, check, { logger, signal }))
+    } catch (error) {
+      if (!(error instanceof NotAuthenticated)) throw error
+      const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
+      reportFailure(authentication, 'login', { data, params } as never, error)
+      throw new BadRequest('The password is wrong')
+    }
+  }
+
+  /** Tells a user of a change. */
+  #tell(kind: 'passwordChanged' | 'emailChanged', email: unknown, user: Entity): void {
+    if (typeof email !== 'string') return
+    this.#mails.start(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
+  }
+
+  #hidePassword(user: Entity): Entity {
+    return omitFields(user, [this.#setting.passwordField]) as Entity
+  }
+
+  #log(message: string, id: unknown, { address }: Params): void {
+    const { entity } = this.#setting
+    this.#app.logger.info({ event: 'account', address, [entity]: String(id) }, message)
+  }
+
+  /** Returns the limits for failing logins, for callers outside. */
+  #findThrottle(params: Params): LoginThrottle | null {
+    const { authentication } = this.#setting
+    const { loginThrottle, configKey } = authentication
+    if (!params.provider || loginThrottle === null) return null
+    loginThrottle.warnOfProxy(params, this.#app.logger, `${configKey}.loginThrottle`)
+    return loginThrottle
+  }
+}
+
+/** What the log has of a token that was used. */
+const MESSAGES: Readonly<Record<TokenPurpose, string>> = {
+  verify: 'Address verified',
+  reset: 'Password reset',
+  change: 'Address changed',
+}

@@ -1,0 +1,118 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { orUnavailable } from '../auth-errors.ts'
+
+/** What the token of a mail is for: to verify an address, to reset a password, to verify a new address. */
+export type TokenPurpose = 'verify' | 'reset' | 'change'
+
+/** A token as its text tells it. Nothing is known yet of whether it was sent to anybody. */
+export interface AccountToken {
+  readonly text: string
+  readonly purpose: TokenPurpose
+  /** The id of its user as a string. */
+  readonly userId: string
+}
+
+/** What is stored of the one token that a user has for a purpose. */
+export interface StoredToken {
+  /** Its purpose, the service of its user, and the id of the user: the next token takes its place. */
+  readonly _id: string
+  readonly hash: string
+  /** The address of the user when the mail was sent. */
+  readonly email: string
+  /** The address that is to take its place, `null` for none. */
+  readonly newEmail: string | null
+  /** The hash of the stored password at that time, `null` where the password does not matter. */
+  readonly passwordMark: string | null
+  readonly expiresAt: Date
+}
+
+/** The part of a MongoDB collection that the tokens of mails need. */
+export interface AccountTokenCollection {
+  /** As that of the driver. */
+  createIndex(keys: Record<string, 1>, options: { expireAfterSeconds: number }): Promise<unknown>
+  /** As that of the driver. */
+  updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
+  /** As that of the driver. */
+  findOneAndDelete(filter: object): Promise<unknown>
+}
+
+/** `<purpose>.<user>.<256 random bits>` */
+const FORMAT = /^(verify|reset|change)\.([\w-]{1,700})\.[\w-]{43}$/
+
+const RANDOM_BYTES = 32
+
+export function createAccountToken(purpose: TokenPurpose, userId: string): AccountToken {
+  const user = Buffer.from(userId).toString('base64url')
+  const random = randomBytes(RANDOM_BYTES).toString('base64url')
+  return { text: `${purpose}.${user}.${random}`, purpose, userId }
+}
+
+/** Returns what stands in a token, `null` unless it has the form of one. */
+export function readAccountToken(text: string): AccountToken | null {
+  const [, purpose, user] = FORMAT.exec(text) ?? []
+  if (purpose === undefined || user === undefined) return null
+  const userId = Buffer.from(user, 'base64url').toString()
+  return { text, purpose: purpose as TokenPurpose, userId }
+}
+
+/** Returns a mark that tells whether a stored password is still the same. */
+export function markPassword(stored: unknown): string {
+  return hash(`password ${String(stored ?? '')}`)
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+const STORED = 'The tokens of accounts'
+
+/** The tokens of mails in a collection, which all processes share. */
+export class AccountTokens {
+  readonly #collection: AccountTokenCollection
+
+  constructor(collection: AccountTokenCollection) {
+    this.#collection = collection
+  }
+
+  /** For the database to forget those that have expired. */
+  async createIndex(): Promise<void> {
+    await this.#collection.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+  }
+
+  /**
+   * Stores a token in place of the one before, which is void then.
+   * @param users the path of the service with its user
+   */
+  async add(
+    token: AccountToken,
+    users: string,
+    fields: Omit<StoredToken, '_id' | 'hash'>,
+  ): Promise<void> {
+    const stored = { ...fields, hash: hash(token.text) }
+    await this.#run({ _id: toId(token, users) }, { $set: stored })
+  }
+
+  /**
+   * Takes a token out of the collection, by one command: of many at the same time, one gets it. Resolves to
+   * `null` where it was never there, is void, was used or has expired.
+   */
+  async take(token: AccountToken, users: string): Promise<StoredToken | null> {
+    const unexpired = { hash: hash(token.text), expiresAt: { $gt: new Date() } }
+    const filter = { _id: toId(token, users), ...unexpired }
+    const found = orUnavailable(STORED, () => this.#collection.findOneAndDelete(filter))
+    return (await found) as StoredToken | null
+  }
+
+  /** Gives back a token that was taken for nothing, unless there is a newer one. */
+  async putBack({ _id, ...fields }: StoredToken): Promise<void> {
+    await this.#run({ _id }, { $setOnInsert: fields })
+  }
+
+  async #run(filter: object, update: object): Promise<void> {
+    await orUnavailable(STORED, () => this.#collection.updateOne(filter, update, { upsert: true }))
+  }
+}
+
+function toId({ purpose, userId }: AccountToken, users: string): string {
+  return `${purpose} ${users} ${userId}`
+}
