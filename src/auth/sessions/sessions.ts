@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { Application, Params } from '../../core/index.ts'
 import { BadRequest, ServiceError } from '../../core/index.ts'
 import { createRefusal } from '../auth-errors.ts'
@@ -74,6 +75,8 @@ const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
+/** Made while the module loads: in no transaction. */
+const OUTSIDE = new AsyncResource('RemexSessions')
 
 /** The sessions of one authentication service. */
 export class Sessions {
@@ -175,19 +178,28 @@ export class Sessions {
 
   /** Ends all sessions of a user whose password has changed, and of logins under way with the old one. */
   async endOld(userId: string, keep?: string): Promise<void> {
-    const changedAt = new Date()
-    await this.endAll(userId, keep)
-    const timer = setTimeout(() => {
-      this.#removeAll({ userId, loginAt: { $lte: changedAt } }, keep).catch((error: unknown) =>
+    const old = { userId, loginAt: { $lte: new Date() } }
+    const end = async (): Promise<void> => {
+      for (const { _id } of await this.#removeAll(old, keep)) this.noteEnd({ sid: _id })
+    }
+    const endLater = (): void => {
+      end().catch((error: unknown) =>
         this.#app.logger.error({ err: error }, 'Sessions of an old password could not be ended'),
       )
-    }, LOGIN_MS)
-    timer.unref()
+    }
+    // Before the first attempt, which may fail. Outside of the transaction that changes the user: it is over then.
+    OUTSIDE.runInAsyncScope(() => setTimeout(endLater, LOGIN_MS).unref())
+    await this.endAll(userId, keep)
   }
 
-  async #removeAll(conditions: object, keep: string | undefined): Promise<void> {
+  /** Resolves to those that were there. */
+  async #removeAll(
+    conditions: object,
+    keep: string | undefined,
+  ): Promise<readonly StoredSession[]> {
     const query = { ...conditions, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
-    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
+    const params = { query, adapter: { multi: ['remove'] } } as Params
+    return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
   }
 
   /** Has this process forget that sessions are there, and tells who follows them. */

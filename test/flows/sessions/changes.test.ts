@@ -54,3 +54,58 @@ t.test('a password or name that is renamed away, or replaced, ends sessions', as
   }
   t.equal((await refresh(tokens.refreshToken)).status, 401)
 })
+
+t.test('sessions that could not be ended with a change are ended later', async (t) => {
+  const timers = holdTimers(t, LOGIN_MS)
+  const { logIn, refresh, users, app } = await startChanges(t, database)
+  const tokens = await logIn()
+  let isAway = true
+  app.service('sessions').hooks({
+    before: {
+      remove: [
+        () => {
+          if (isAway) throw new Unavailable('away')
+        },
+      ],
+    },
+  } as never)
+  const { sub } = claimsOf(tokens)
+  const email = 'ada@example.com'
+  await t.rejects(users.patch(sub, { email }), { code: 503 }, 'whoever changes the user is told')
+  isAway = false
+  // The same name is no change any more.
+  await users.patch(sub, { email })
+  t.equal((await refresh(tokens.refreshToken)).status, 201)
+  t.equal(timers.size, 1)
+  timers.fire()
+  await until(async () => (await refresh(tokens.refreshToken)).status === 401)
+})
+
+t.test('a change within a transaction ends sessions with it, and late logins too', async (t) => {
+  const timers = holdTimers(t, LOGIN_MS)
+  const { logIn, refresh, users, app, stored, server } = await startChanges(t, database)
+  const [one, late, fresh] = [await logIn(), await logIn(), await logIn()]
+  const { sub } = claimsOf(one)
+  const failing = transaction(app, async () => {
+    await users.patch(sub, { password: 'battery staple' })
+    throw new Error('taken back')
+  })
+  await t.rejects(failing, { message: 'taken back' })
+  t.equal(await stored.countDocuments(), 3, 'nothing has changed')
+  const session = await stored.findOne({ _id: claimsOf(late).sid })
+  assert.ok(session)
+  await transaction(app, () => users.patch(sub, ADA))
+  t.equal(await stored.countDocuments(), 0)
+  // The one of a login that was under way, and one of a login afterwards.
+  await stored.insertOne({ ...session, loginAt: new Date(0) })
+  const loginAt = new Date('2100-01-01')
+  await stored.insertOne({ ...session, _id: claimsOf(fresh).sid, loginAt })
+  timers.fire()
+  await until(async () => (await stored.countDocuments()) < 2)
+  t.strictSame(
+    (await stored.find().toArray()).map(({ _id }) => String(_id)),
+    [claimsOf(fresh).sid],
+  )
+  t.equal((await refresh(late.refreshToken)).status, 401)
+  t.notMatch(server.logged, [{ message: 'Sessions of an old password could not be ended' }])
+})
