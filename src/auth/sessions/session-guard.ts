@@ -16,7 +16,10 @@ const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 /** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
 export function createSessionGuard(authentication: Authentication, sessions: Sessions): AroundHook {
   return async (context, next) => {
-    if (context.params.provider === undefined) return next()
+    if (context.params.provider === undefined) {
+      await next()
+      return noteRemoval(sessions, context)
+    }
     if (!METHODS.has(context.method)) {
       throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
     }
@@ -29,8 +32,13 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
     restrict(context, sub)
     await next()
     show(context, sid)
-    if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
+    noteRemoval(sessions, context)
   }
+}
+
+/** Those that are removed by a query are told of by who has made it. */
+function noteRemoval(sessions: Sessions, { method, id }: HookContext): void {
+  if (method === 'remove' && id != null) sessions.noteEnd({ sid: String(id) })
 }
 
 function readOwner({ params }: HookContext): { sid: unknown; sub: string } {

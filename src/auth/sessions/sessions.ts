@@ -163,8 +163,9 @@ export class Sessions {
 
   /** Ends one session. Resolves to whether it was there. */
   async end(sid: string): Promise<boolean> {
+    // The guard of the service notes the end of one that was there.
     const session = await orNone(this.#service.remove(sid, {}))
-    this.noteEnd({ sid })
+    if (session === null) this.noteEnd({ sid })
     return session !== null
   }
 

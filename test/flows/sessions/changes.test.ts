@@ -109,3 +109,21 @@ t.test('a change within a transaction ends sessions with it, and late logins too
   t.equal((await refresh(late.refreshToken)).status, 401)
   t.notMatch(server.logged, [{ message: 'Sessions of an old password could not be ended' }])
 })
+
+t.test('a session that the application removes ends its streams and its access', async (t) => {
+  const options = { checkSession: 'always', checkCacheMs: 600_000 }
+  const started = await startChanges(t, database, options)
+  const { logIn, readNotes, sessions, events, server, withToken } = started
+  const [tokens, other] = [await logIn(), await logIn()]
+  const frames = await openFrames(t, `${server.url}/notes`, withToken(tokens.accessToken))
+  await frames.next()
+  const { sid } = claimsOf(tokens)
+  await sessions.remove(sid)
+  t.equal((await frames.rest()).at(-1)?.event, 'end')
+  t.equal(await readNotes(tokens), 401)
+  t.equal(await readNotes(other), 200)
+  const out = { method: 'DELETE', headers: withToken(other.accessToken) }
+  await server.request('/authentication', out)
+  const ends = events.filter(([name]) => name === 'sessionEnd').map(([, end]) => end)
+  t.strictSame(ends, [{ sid }, { sid: claimsOf(other).sid }], 'each is told once')
+})
