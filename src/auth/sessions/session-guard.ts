@@ -62,6 +62,8 @@ function restrict(context: HookContext, userId: string): void {
 function show(context: HookContext, sid: unknown): void {
   const toShown = (session: StoredSession): object => ({
     ...Object.fromEntries(SHOWN.map((name) => [name, session[name]])),
+    // No use makes a session live longer than that.
+    expiresAt: session.endsAt < session.expiresAt ? session.endsAt : session.expiresAt,
     current: session._id === sid,
   })
   const { result } = context

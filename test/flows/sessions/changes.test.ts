@@ -127,3 +127,18 @@ t.test('a session that the application removes ends its streams and its access',
   const ends = events.filter(([name]) => name === 'sessionEnd').map(([, end]) => end)
   t.strictSame(ends, [{ sid }, { sid: claimsOf(other).sid }], 'each is told once')
 })
+
+t.test('a session is shown to end when it ends in any case', async (t) => {
+  const { logIn, server, withToken, stored } = await startSessions(t, database)
+  const { accessToken } = await logIn()
+  const headers = withToken(accessToken)
+  const readEnd = async (): Promise<unknown> => {
+    const { body } = await server.request('/sessions', { headers })
+    return (body as { data: { expiresAt: string }[] }).data[0]?.expiresAt
+  }
+  const [session] = await stored.find().toArray()
+  t.equal(await readEnd(), session?.['expiresAt'].toISOString())
+  const endsAt = new Date(session?.['expiresAt'].getTime() - 1000)
+  await stored.updateMany({}, { $set: { endsAt } })
+  t.equal(await readEnd(), endsAt.toISOString())
+})
