@@ -142,3 +142,26 @@ t.test('a session is shown to end when it ends in any case', async (t) => {
   await stored.updateMany({}, { $set: { endsAt } })
   t.equal(await readEnd(), endsAt.toISOString())
 })
+
+t.test('a claim `sid` of the application gives way to the id of the session', async (t) => {
+  const { logIn, authentication, refresh, stored } = await startSessions(t, database)
+  Object.assign(authentication, { getPayload: async () => ({ sid: 'mine', role: 'reader' }) })
+  const tokens = await logIn()
+  const [session] = await stored.find().toArray()
+  t.match(claimsOf(tokens), { sid: String(session?._id), role: 'reader' })
+  t.equal((await refresh(tokens.refreshToken)).status, 201)
+})
+
+t.test('a service of sessions with three methods offers no others', async (t) => {
+  const { logIn, refresh, authentication, server, withToken } = await startSessions(t, database)
+  const { app } = authentication
+  await app.unuse('sessions')
+  const Model = database.db.collection('sessions')
+  const methods = ['find', 'get', 'remove']
+  app.use('sessions', new MongoDBListService({ Model }) as never, { methods } as never)
+  const { accessToken, refreshToken } = await logIn()
+  t.equal((await refresh(refreshToken)).status, 201)
+  const headers = withToken(accessToken)
+  const answer = await server.request('/sessions', { data: {}, headers })
+  t.match(answer, { status: 405, headers: { allow: 'GET' } })
+})
