@@ -56,6 +56,7 @@ interface SpentToken {
 /** The methods that sessions call on the service that keeps them, each one command. */
 interface SessionService {
   get(id: string, params: Params): Promise<unknown>
+  find(params: Params): Promise<unknown>
   create(data: object, params: Params): Promise<unknown>
   patch(id: string, data: object, params: Params): Promise<unknown>
   remove(id: string | null, params: Params): Promise<unknown>
@@ -106,7 +107,7 @@ export class Sessions {
     params: AuthenticationParams,
     loginAt: Date,
   ): Promise<AuthenticationResult> {
-    const { idleMs, absoluteMs } = this.options
+    const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
     const sid = createSessionId()
     const userId = options.subject ?? ''
@@ -127,7 +128,18 @@ export class Sessions {
       spent: {},
     }
     await this.#service.create(session, {})
+    if (userId !== '' && maxPerUser < Number.POSITIVE_INFINITY) {
+      await this.#endSurplus(session, maxPerUser)
+    }
     return toResult(result, accessToken, token)
+  }
+
+  /** Ends those that a user has used longest ago, until there are as many as allowed with the new one. */
+  async #endSurplus({ _id, userId }: StoredSession, count: number): Promise<void> {
+    const others = { userId, _id: { $ne: _id } }
+    const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
+    const surplus = await this.#service.find({ query, paginate: false } as Params)
+    await Promise.all((surplus as readonly StoredSession[]).map((one) => this.end(one._id)))
   }
 
   /**
