@@ -51,6 +51,7 @@ export function createAccounts(db: Db, secret: string): FastifyApplication<Servi
   app.use(
     'sessions',
     new MongoDBService({ Model: db.collection('sessions'), paginate: { default: 20 } }),
+    { methods: ['find', 'get', 'remove'] },
   )
 
   const users = new MongoDBService({
