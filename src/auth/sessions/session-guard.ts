@@ -4,7 +4,8 @@ import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { proveParams } from '../hooks/authenticate.ts'
 import { getTokenClaims } from '../proof.ts'
-import type { Sessions, StoredSession } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
+import type { StoredSession } from './stored-session.ts'
 
 /** What callers outside see of their sessions. */
 const SHOWN = ['_id', 'createdAt', 'usedAt', 'expiresAt', 'userAgent', 'address'] as const

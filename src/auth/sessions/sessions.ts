@@ -12,6 +12,7 @@ import type { RefreshToken, TokenMaker } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
+  createTokenMaker,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
@@ -19,39 +20,7 @@ import {
 } from './refresh-token.ts'
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
-
-/** A session as it is stored. */
-export interface StoredSession {
-  readonly _id: string
-  /** The claim `sub` of its access tokens. */
-  readonly userId: string
-  readonly createdAt: Date
-  readonly usedAt: Date
-  /** Until when it can be refreshed; the database may forget it then. */
-  readonly expiresAt: Date
-  /** When its login has begun: one that began before a password was changed has proven the old one. */
-  readonly loginAt: Date
-  /** When it ends in any case. */
-  readonly endsAt: Date
-  readonly userAgent: string | null
-  readonly address: string | null
-  readonly tokenHash: string
-  /** When the access token beside the refresh token was issued, in seconds since the epoch. */
-  readonly issuedAt: number
-  /** The refresh tokens that were used last, each at the place of its generation. */
-  readonly spent: Readonly<Record<string, SpentToken>>
-  /** When a used one was asked for again, by the clock of the database. */
-  readonly checkedAt?: Date
-}
-
-/** A refresh token that was used. */
-interface SpentToken {
-  readonly hash: string
-  /** The one that came after it, sealed by it. */
-  readonly next: string
-  /** When it was used, by the clock of the database. */
-  readonly at: Date
-}
+import type { SpentToken, StoredSession } from './stored-session.ts'
 
 /** The methods that sessions call on the service that keeps them, each one command. */
 interface SessionService {
@@ -79,24 +48,47 @@ const REFUSED = 'The refresh token is not valid'
 /** Made while the module loads: in no transaction. */
 const OUTSIDE = new AsyncResource('RemexSessions')
 
+/** What follows from one state of the settings. */
+interface Prepared {
+  readonly of: unknown
+  readonly options: ResolvedSessionOptions
+  readonly maker: TokenMaker
+}
+
 /** The sessions of one authentication service. */
 export class Sessions {
   readonly #authentication: Authentication
   /** Until when a session counts as there, in ms of the process. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
-  #options: { readonly of: unknown; readonly resolved: ResolvedSessionOptions } | null = null
+  #prepared: Prepared | null = null
 
   constructor(authentication: Authentication) {
     this.#authentication = authentication
   }
 
   get options(): ResolvedSessionOptions {
+    return this.#prepare().options
+  }
+
+  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
+  get maker(): TokenMaker {
+    return this.#prepare().maker
+  }
+
+  #prepare(): Prepared {
     const { configKey, configuration } = this.#authentication
-    const given = configuration.sessions as SessionOptions
-    if (this.#options?.of !== given) {
-      this.#options = { of: given, resolved: resolveSessionOptions(given, `${configKey}.sessions`) }
+    if (this.#prepared?.of === configuration) return this.#prepared
+    const secrets = [configuration.secret ?? []].flat()
+    const signing = secrets.filter((one) => !one.includes('PUBLIC KEY'))
+    this.#prepared = {
+      of: configuration,
+      options: resolveSessionOptions(
+        configuration.sessions as SessionOptions,
+        `${configKey}.sessions`,
+      ),
+      maker: createTokenMaker(configKey, signing),
     }
-    return this.#options.resolved
+    return this.#prepared
   }
 
   /** Begins a session for a login. Resolves to its result with an access token and a refresh token. */
@@ -154,11 +146,14 @@ export class Sessions {
       await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
-    // Before anything is written: a user who can not be read now keeps the token.
-    const result = await this.#findResult(given.userId, params)
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, this.maker)
-    const rotated = await this.#rotate(given, successor, params)
+    const [result, next] = await Promise.all([
+      // Before anything is written: a user who can not be read now keeps the token.
+      this.#findResult(given.userId, params),
+      sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000)),
+    ])
+    const rotated = await this.#rotate(given, successor, next, params)
     if (rotated !== null) return this.#renew(result, rotated, successor, params)
     const { session, token } = await this.#repeat(given, params)
     return this.#renew(result, session, token, params)
@@ -222,15 +217,18 @@ export class Sessions {
     this.#app.emit('sessionEnd', end)
   }
 
-  /** Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that. */
-  async #rotate(
+  /**
+   * Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that.
+   * @param next the successor, sealed
+   */
+  #rotate(
     given: RefreshToken,
     successor: RefreshToken,
+    next: string,
     params: AuthenticationParams,
   ): Promise<StoredSession | null> {
     const now = Date.now()
-    const { idleMs, absoluteMs } = this.options
-    const next = await sealSuccessor(successor, given, Math.ceil(absoluteMs / 1000))
+    const { idleMs } = this.options
     const place = toPlace(given)
     const data = {
       $set: {
@@ -341,13 +339,6 @@ export class Sessions {
 
   get #app(): Application {
     return this.#authentication.app
-  }
-
-  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
-  get maker(): TokenMaker {
-    const { configKey, configuration } = this.#authentication
-    const secrets = [configuration.secret ?? []].flat()
-    return { configKey, secrets: secrets.filter((one) => !one.includes('PUBLIC KEY')) }
   }
 
   get #service(): SessionService {
