@@ -1,16 +1,11 @@
 import type { Collection, Document, MongoClient, ObjectId } from 'mongodb'
 
 import { MongoDBService } from 'remex/mongodb'
+import type { CallPair } from './call-pairs.ts'
 
 /** One operation, as a program would write it with the driver alone and with a service. */
-export interface AdapterRow {
+export interface AdapterRow extends CallPair {
   readonly title: string
-  /** Calls of each in one turn. */
-  readonly calls: number
-  readonly driver: () => Promise<unknown>
-  readonly service: () => Promise<unknown>
-  /** Makes the records that a turn uses up. */
-  readonly prepare?: (calls: number) => Promise<unknown>
 }
 
 const OUTSIDE = { provider: 'rest' } as const

@@ -20,11 +20,25 @@ const ERROR = {
   },
 }
 
+interface PlainOptions {
+  readonly hasCache: boolean
+  /** Resolves to the session of a token, `null` for one that has ended. Default: sessions are not looked up. */
+  readonly findSession?: (sid: string) => Promise<object | null>
+}
+
+interface Login {
+  readonly user: BenchRecord
+  readonly sid: string
+}
+
 /**
  * Starts plain Fastify with records for users with a token alone, all of it by hand. Returns its port.
  * The key is prepared once. The cache is that of fast-jwt, which hands the same payload to everybody.
  */
-export async function startProtectedPlain({ hasCache }: { hasCache: boolean }): Promise<number> {
+export async function startProtectedPlain({
+  hasCache,
+  findSession,
+}: PlainOptions): Promise<number> {
   const server = fastify()
   const verify = createVerifier({
     key: SECRET,
@@ -35,10 +49,12 @@ export async function startProtectedPlain({ hasCache }: { hasCache: boolean }): 
     requiredClaims: CLAIMS,
     cache: hasCache,
   })
-  const readUser = ({ headers }: FastifyRequest): BenchRecord | undefined => {
+  const readLogin = ({ headers }: FastifyRequest): Login | undefined => {
     try {
       const [, token = ''] = headers.authorization?.split(' ') ?? []
-      return getRecord((verify(token) as { sub: string }).sub)
+      const { sub, sid } = verify(token) as { sub: string; sid: string }
+      const user = getRecord(sub)
+      return user && { user, sid }
     } catch {
       return undefined
     }
@@ -49,13 +65,17 @@ export async function startProtectedPlain({ hasCache }: { hasCache: boolean }): 
     {
       schema: { response: { 200: RECORD, 401: ERROR } },
       preHandler(request, reply, done) {
-        const user = readUser(request)
-        if (user === undefined) {
+        const login = readLogin(request)
+        if (login === undefined) {
           reply.code(401).send(REFUSAL)
           return
         }
-        ;(request as UserRequest).user = user
-        done()
+        ;(request as UserRequest).user = login.user
+        if (findSession === undefined) return done()
+        findSession(login.sid).then(
+          (session) => (session === null ? reply.code(401).send(REFUSAL) : done()),
+          done,
+        )
       },
     },
     async (request) => getOwnRecord((request as UserRequest).user, request.params.id),

@@ -1,12 +1,26 @@
 import type { AddressInfo } from 'node:net'
+import type { Collection } from 'mongodb'
 import type { Params } from 'remex'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy } from 'remex/auth'
+import { MongoDBService } from 'remex/mongodb'
 import { AUDIENCE, getOwnRecord, ISSUER, SECRET } from './auth-token.ts'
 import { getRecord } from './rest-records.ts'
 
+interface RemexOptions {
+  readonly hasCache: boolean
+  /** The collection of the sessions, which are looked up for each token. Default: there are none. */
+  readonly sessions?: Collection
+  /** For how long a look is remembered. Default: 0. */
+  readonly checkCacheMs?: number
+}
+
 /** Starts Remex with records for users with a token alone. Returns its port. */
-export async function startProtectedRemex({ hasCache }: { hasCache: boolean }): Promise<number> {
+export async function startProtectedRemex({
+  hasCache,
+  sessions,
+  checkCacheMs = 0,
+}: RemexOptions): Promise<number> {
   const app = fastifyApp(createApp())
   // Tokens are refused here on purpose.
   app.logger = { error: ignore, warn: ignore, info: ignore }
@@ -17,9 +31,11 @@ export async function startProtectedRemex({ hasCache }: { hasCache: boolean }): 
     service: 'users',
     authStrategies: ['jwt'],
     jwtOptions: { audience: AUDIENCE, issuer: ISSUER, ...(hasCache ? {} : { cacheSize: 0 }) },
+    ...(sessions && { sessions: { service: 'sessions', checkSession: 'always', checkCacheMs } }),
   })
   authentication.register('jwt', new JwtStrategy())
   app.use('authentication', authentication)
+  if (sessions !== undefined) app.use('sessions', new MongoDBService({ Model: sessions }))
   app.use('users', {
     id: 'id',
     async get(id: string) {

@@ -28,11 +28,14 @@ export const REFUSAL = {
 /** The answer to a request with a token of ours. */
 export const OWN_RECORD = getRecord(RECORD_ID)
 
-/** Returns the bytes of a request for {@link OWN_RECORD}, with a token that a secret has signed. */
-export function toSignedRequest(key: string): Buffer {
+/**
+ * Returns the bytes of a request for {@link OWN_RECORD}, with a token that a secret has signed.
+ * @param claims of the token, beside the usual ones
+ */
+export function toSignedRequest(key: string, claims: object = {}): Buffer {
   const header = { alg: 'HS256', typ: TYPE } as const
   const sign = createSigner({ key, algorithm: 'HS256', header, expiresIn: 86_400_000 })
-  const token = sign({ aud: AUDIENCE, iss: ISSUER, sub: USER_ID, jti: 'bench-token' })
+  const token = sign({ ...claims, aud: AUDIENCE, iss: ISSUER, sub: USER_ID, jti: 'bench-token' })
   const request = toRequest('GET', `/records/${RECORD_ID}`).toString()
   return Buffer.from(request.replace('\r\n\r\n', `\r\nauthorization: Bearer ${token}\r\n\r\n`))
 }

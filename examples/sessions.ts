@@ -56,6 +56,7 @@ export function createAccounts(
   app.use(
     'sessions',
     new MongoDBService({ Model: db.collection('sessions'), paginate: { default: 20 } }),
+    { methods: ['find', 'get', 'remove'] },
   )
 
   const users = new MongoDBService({

@@ -4,6 +4,7 @@ import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
 import type { AuthenticationService } from 'remex/auth'
+import type { MongoDBService } from 'remex/mongodb'
 import type { Served } from 'remex/schema'
 import { addAuthentication } from './authentication.ts'
 import type { CommentService, commentOptions } from './services/comments.ts'
@@ -20,6 +21,7 @@ export interface Services {
   posts: Served<PostService, typeof postOptions>
   'posts/:postId/comments': Served<CommentService, typeof commentOptions>
   authentication: AuthenticationService
+  sessions: MongoDBService<object>
 }
 
 export type Blog = FastifyApplication<Services>
@@ -41,7 +43,7 @@ export async function createBlog(options: BlogOptions): Promise<Blog> {
   const { db, secret, imageFolder, scryptCost = 131_072, logLevel = 'info' } = options
   const app = fastifyApp(createApp<Services>(), { logger: { level: logLevel } })
   app.configure(rest())
-  addAuthentication(app, { secret, scryptCost })
+  addAuthentication(app, db, { secret, scryptCost })
   addUsers(app, db)
   addPosts(app, db)
   addComments(app, db)

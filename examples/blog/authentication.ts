@@ -1,6 +1,8 @@
+import type { Db } from 'mongodb'
 import type { AroundHook, Params } from 'remex'
 import { NotAuthenticated } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy, LocalStrategy } from 'remex/auth'
+import { MongoDBService } from 'remex/mongodb'
 import { resolveData } from 'remex/schema'
 import type { Blog } from './app.ts'
 import { lowerEmail } from './fields.ts'
@@ -15,6 +17,7 @@ declare module 'remex' {
 
 export function addAuthentication(
   app: Blog,
+  db: Db,
   { secret, scryptCost }: { readonly secret: string; readonly scryptCost: number },
 ): void {
   app.set('authentication', {
@@ -22,17 +25,22 @@ export function addAuthentication(
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    jwtOptions: { audience: 'blog', issuer: 'blog', expiresIn: '1d' },
+    jwtOptions: { audience: 'blog', issuer: 'blog' },
     local: {
       usernameField: 'email',
       passwordField: 'password',
       scrypt: { cost: scryptCost },
     },
+    sessions: { service: 'sessions' },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
+  // The authentication lets members see and end their own logins, and nobody do anything else.
+  const Model = db.collection('sessions')
+  const sessions = new MongoDBService({ Model, paginate: { default: 20 } })
+  app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
 }
 
 /** Only logged-in callers pass. Hooks that run later find `params.user`. */

@@ -1,6 +1,6 @@
 // The services of examples/sessions.ts in a process of their own, for tests that end processes. Prints its
-// port when it is ready. The argument is JSON: `{ url, name, secret }`, where the name is that of the
-// database. A request with the header `x-lose-answer` is carried out, and its connection closed instead of
+// port when it is ready. The argument is JSON: `{ url, name, secret, skewMs }`, where the name is that of the
+// database, and the clock of the process is wrong by `skewMs`. A request with the header `x-lose-answer` is carried out, and its connection closed instead of
 // an answer. `GET /reuses` answers what the process has told about copied tokens since the last such request.
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'
@@ -9,7 +9,19 @@ import { LocalStrategy } from 'remex/auth'
 import { createAccounts } from '../../examples/sessions.ts'
 import { CHEAP_SCRYPT } from '../support/users.ts'
 
-const { url, name, secret } = JSON.parse(process.argv[2] ?? '{}')
+const { url, name, secret, skewMs = 0 } = JSON.parse(process.argv[2] ?? '{}')
+
+const RightDate = Date
+globalThis.Date = class extends RightDate {
+  constructor(...values: [] | [number | string]) {
+    if (values.length === 0) super(RightDate.now() + skewMs)
+    else super(...values)
+  }
+
+  static override now(): number {
+    return RightDate.now() + skewMs
+  }
+} as DateConstructor
 
 const client = await MongoClient.connect(url)
 const accounts = createAccounts(client.db(name), secret)

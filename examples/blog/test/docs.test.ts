@@ -10,7 +10,8 @@ test('the API is described, with what callers send and get', async () => {
   const { paths } = body as { paths?: Record<string, Record<string, unknown>> }
   assert.deepEqual(Object.keys(paths ?? {}).sort(), [
     ...['/authentication', '/posts', '/posts/{id}', '/posts/{id}/image'],
-    ...['/posts/{postId}/comments', '/posts/{postId}/comments/{id}', '/users', '/users/{id}'],
+    ...['/posts/{postId}/comments', '/posts/{postId}/comments/{id}'],
+    ...['/sessions', '/sessions/{id}', '/users', '/users/{id}'],
   ])
   const { get, post } = paths?.['/posts'] ?? {}
   assert.ok(JSON.stringify(get).includes('Posts.views'))

@@ -78,6 +78,28 @@ test('a new password takes the current one', async () => {
   assert.equal((await guest.post('/authentication', { ...login, password })).status, 201)
 })
 
+test('a login is renewed, seen and ended by its owner, and ended by a new password', async () => {
+  const eve = await signUp('eve')
+  const login = { strategy: 'local', email: 'eve@example.org', password: PASSWORD }
+  const logIn = async () => (await guest.post('/authentication', login)).body['refreshToken']
+  const refresh = (refreshToken: unknown) =>
+    guest.post('/authentication', { strategy: 'refresh', refreshToken })
+  const [phone, laptop] = [await logIn(), await logIn()]
+  const { status, body } = await refresh(phone)
+  assert.equal(status, 201)
+  const sessions = (await eve.get('/sessions?$sort[createdAt]=1')).body.data ?? []
+  assert.deepEqual(
+    sessions.map(({ current }) => current),
+    [true, false, false],
+  )
+  assert.equal((await bob.remove(`/sessions/${sessions[1]?._id}`)).status, 404)
+  assert.equal((await eve.remove(`/sessions/${sessions[1]?._id}`)).status, 200)
+  assert.equal((await refresh(body['refreshToken'])).status, 401)
+  const data = { password: 'another horse battery', currentPassword: PASSWORD }
+  assert.equal((await eve.patch(`/users/${eve.id}`, data)).status, 200)
+  assert.equal((await refresh(laptop)).status, 401)
+})
+
 test('nobody lists, replaces or removes users', async () => {
   assert.equal((await ann.get('/users')).status, 405)
   assert.equal((await ann.send('PUT', `/users/${ann.id}`, { name: 'x' })).status, 405)

@@ -44,7 +44,8 @@ async function mayEnd(authentication: Authentication, context: HookContext): Pro
     changes[path] !== undefined || getField(changes, path) !== undefined || targets.includes(path)
   if (passwords.some(isSet)) return true
   if ('isActive' in changes && !changes['isActive']) return true
-  if (isObject($unset) && names.some((name) => name in $unset)) return true
+  const gone = isObject($unset) ? Object.keys($unset) : []
+  if (names.some((name) => gone.includes(name) || targets.includes(name))) return true
   const given = names.filter((name) => changes[name] !== undefined)
   if (given.length === 0 || id == null) return given.length > 0
   // Forms send all fields: only another name is a change.

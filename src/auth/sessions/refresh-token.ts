@@ -3,10 +3,8 @@ import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 
 /** What makes and reads the refresh tokens of one authentication service. */
 export interface TokenMaker {
-  /** The key of its settings: services with the same secret do not take each other's tokens. */
-  readonly configKey: string
-  /** Keys that sign; the first one makes tokens. */
-  readonly secrets: readonly string[]
+  /** What codes are made by; the first one makes tokens. */
+  readonly keys: readonly Uint8Array[]
 }
 
 /** A refresh token that a server with the same secret has made. */
@@ -32,6 +30,14 @@ const SESSION_ID_BYTES = 16
 const RANDOM_BYTES = 32
 const CODE_BYTES = 16
 
+/**
+ * Returns what makes and reads tokens; its keys take a while to derive.
+ * @param configKey of the settings: services with the same secret do not take each other's tokens
+ */
+export function createTokenMaker(configKey: string, secrets: readonly string[]): TokenMaker {
+  return { keys: secrets.map((secret) => deriveKey(`refresh-token ${configKey}`, secret)) }
+}
+
 /** Returns the id of a new session. No id of MongoDB is as long. */
 export function createSessionId(): string {
   return randomBytes(SESSION_ID_BYTES).toString('base64url')
@@ -39,26 +45,23 @@ export function createSessionId(): string {
 
 export function createRefreshToken(
   { sessionId, userId, generation }: Pick<RefreshToken, 'sessionId' | 'userId' | 'generation'>,
-  { configKey, secrets: [secret = ''] }: TokenMaker,
+  { keys: [key = new Uint8Array()] }: TokenMaker,
 ): RefreshToken {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const user = Buffer.from(userId).toString('base64url')
   const head = `${sessionId}.${random}.${user}.${generation}`
-  const text = `${head}.${createCode(head, configKey, secret)}`
+  const text = `${head}.${createCode(head, key)}`
   return { text, sessionId, userId, generation, hash: hashToken(text) }
 }
 
-/** Returns a token that one of the secrets has made, `null` for anything else. */
-export function readRefreshToken(
-  text: unknown,
-  { configKey, secrets }: TokenMaker,
-): RefreshToken | null {
+/** Returns a token that one of the keys has made, `null` for anything else. */
+export function readRefreshToken(text: unknown, { keys }: TokenMaker): RefreshToken | null {
   const token = typeof text === 'string' ? parseToken(text) : null
   if (token === null) return null
   const end = token.text.lastIndexOf('.')
   const [head, code] = [token.text.slice(0, end), token.text.slice(end + 1)]
-  const isOurs = secrets.some((secret) =>
-    timingSafeEqual(Buffer.from(createCode(head, configKey, secret)), Buffer.from(code)),
+  const isOurs = keys.some((key) =>
+    timingSafeEqual(Buffer.from(createCode(head, key)), Buffer.from(code)),
   )
   return isOurs ? token : null
 }
@@ -71,8 +74,7 @@ function parseToken(text: string): RefreshToken | null {
   return { text, sessionId, userId, generation: Number(generation), hash: hashToken(text) }
 }
 
-function createCode(head: string, configKey: string, secret: string): string {
-  const key = deriveKey(`refresh-token ${configKey}`, secret)
+function createCode(head: string, key: Uint8Array): string {
   const code = createHmac('sha256', key).update(head).digest()
   return code.subarray(0, CODE_BYTES).toString('base64url')
 }

@@ -1,8 +1,9 @@
-import type { AroundHook } from '../../core/index.ts'
+import type { AroundHook, HookContext } from '../../core/index.ts'
 import { MethodNotAllowed } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
 import { proveOwner, restrictToOwn, showOnly } from '../guarded-service.ts'
-import type { Sessions, StoredSession } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
+import type { StoredSession } from './stored-session.ts'
 
 /** What callers outside see of their sessions. */
 const SHOWN = ['_id', 'createdAt', 'usedAt', 'expiresAt', 'userAgent', 'address'] as const
@@ -13,7 +14,10 @@ const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'remove'])
 /** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
 export function createSessionGuard(authentication: Authentication, sessions: Sessions): AroundHook {
   return async (context, next) => {
-    if (context.params.provider === undefined) return next()
+    if (context.params.provider === undefined) {
+      await next()
+      return noteRemoval(sessions, context)
+    }
     if (!METHODS.has(context.method)) {
       throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
     }
@@ -22,8 +26,15 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
     await next()
     showOnly(context, (session: StoredSession) => ({
       ...Object.fromEntries(SHOWN.map((name) => [name, session[name]])),
+      // No use makes a session live longer than that.
+      expiresAt: session.endsAt < session.expiresAt ? session.endsAt : session.expiresAt,
       current: session._id === owner['sid'],
     }))
-    if (context.method === 'remove') sessions.noteEnd({ sid: String(context.id) })
+    noteRemoval(sessions, context)
   }
+}
+
+/** Those that are removed by a query are told of by who has made it. */
+function noteRemoval(sessions: Sessions, { method, id }: HookContext): void {
+  if (method === 'remove' && id != null) sessions.noteEnd({ sid: String(id) })
 }

@@ -13,6 +13,8 @@ export interface SessionOptions {
   readonly idle?: number | string
   /** How long a session lasts at most: seconds, or a string. Default: `'90d'`. */
   readonly absolute?: number | string
+  /** How many sessions a user has at most: a login ends the one that was used longest ago. Default: no limit. */
+  readonly maxPerUser?: number
   /** For how long a refresh may be repeated, where its answer was lost, in ms. Default: 10,000. */
   readonly graceMs?: number
   /**
@@ -38,6 +40,7 @@ export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> =
   accessExpiresIn: TIME_SPAN,
   idle: TIME_SPAN,
   absolute: TIME_SPAN,
+  maxPerUser: OPTION.positiveInteger,
   graceMs: OPTION.count,
   checkSession: {
     expected: "'always' or 'never'",
@@ -69,6 +72,8 @@ export interface ResolvedSessionOptions {
   readonly accessSeconds: number
   readonly idleMs: number
   readonly absoluteMs: number
+  /** `Infinity` for no limit. */
+  readonly maxPerUser: number
   readonly graceMs: number
   readonly checksAlways: boolean
   readonly checkCacheMs: number
@@ -86,13 +91,13 @@ export function resolveSessionOptions(
   options: SessionOptions,
   name: string,
 ): ResolvedSessionOptions {
-  const { service, graceMs = 10_000, checkSession = 'never', checkCacheMs = 0 } = options
-  const { cookie = false, cookiePath = '/', origins = [], ...times } = options
+  const { service, maxPerUser = Number.POSITIVE_INFINITY, graceMs = 10_000 } = options
+  const { checkSession, checkCacheMs = 0, cookie = false, cookiePath = '/', origins = [] } = options
   const toSeconds = (
     option: 'accessExpiresIn' | 'idle' | 'absolute',
     otherwise: string,
   ): number => {
-    const seconds = parseTimeSpan(times[option] ?? otherwise, `${name}.${option}`)
+    const seconds = parseTimeSpan(options[option] ?? otherwise, `${name}.${option}`)
     if (seconds >= 1) return seconds
     throw new TypeError(
       `'${name}.${option}' must be at least a second: nobody could stay logged in`,
@@ -109,14 +114,8 @@ export function resolveSessionOptions(
     throw new TypeError(`'${name}.${needless}' needs '${name}.cookie'`)
   }
   const checksAlways = checkSession === 'always'
-  const resolved = {
-    service,
-    accessSeconds,
-    idleMs,
-    absoluteMs,
-    graceMs,
-    checksAlways,
-    checkCacheMs,
+  return {
+    ...{ service, accessSeconds, idleMs, absoluteMs, maxPerUser, graceMs },
+    ...{ checksAlways, checkCacheMs, cookie, cookiePath, origins },
   }
-  return { ...resolved, cookie, cookiePath, origins }
 }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { Application, Params } from '../../core/index.ts'
 import { BadRequest, ServiceError } from '../../core/index.ts'
 import { createRefusal } from '../auth-errors.ts'
@@ -12,6 +13,7 @@ import type { RefreshToken, TokenMaker } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
+  createTokenMaker,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
@@ -19,43 +21,12 @@ import {
 } from './refresh-token.ts'
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
-
-/** A session as it is stored. */
-export interface StoredSession {
-  readonly _id: string
-  /** The claim `sub` of its access tokens. */
-  readonly userId: string
-  readonly createdAt: Date
-  readonly usedAt: Date
-  /** Until when it can be refreshed; the database may forget it then. */
-  readonly expiresAt: Date
-  /** When its login has begun: one that began before a password was changed has proven the old one. */
-  readonly loginAt: Date
-  /** When it ends in any case. */
-  readonly endsAt: Date
-  readonly userAgent: string | null
-  readonly address: string | null
-  readonly tokenHash: string
-  /** When the access token beside the refresh token was issued, in seconds since the epoch. */
-  readonly issuedAt: number
-  /** The refresh tokens that were used last, each at the place of its generation. */
-  readonly spent: Readonly<Record<string, SpentToken>>
-  /** When a used one was asked for again, by the clock of the database. */
-  readonly checkedAt?: Date
-}
-
-/** A refresh token that was used. */
-interface SpentToken {
-  readonly hash: string
-  /** The one that came after it, sealed by it. */
-  readonly next: string
-  /** When it was used, by the clock of the database. */
-  readonly at: Date
-}
+import type { SpentToken, StoredSession } from './stored-session.ts'
 
 /** The methods that sessions call on the service that keeps them, each one command. */
 interface SessionService {
   get(id: string, params: Params): Promise<unknown>
+  find(params: Params): Promise<unknown>
   create(data: object, params: Params): Promise<unknown>
   patch(id: string, data: object, params: Params): Promise<unknown>
   remove(id: string | null, params: Params): Promise<unknown>
@@ -75,25 +46,50 @@ const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
+/** Made while the module loads: in no transaction. */
+const OUTSIDE = new AsyncResource('RemexSessions')
+
+/** What follows from one state of the settings. */
+interface Prepared {
+  readonly of: unknown
+  readonly options: ResolvedSessionOptions
+  readonly maker: TokenMaker
+}
 
 /** The sessions of one authentication service. */
 export class Sessions {
   readonly #authentication: Authentication
   /** Until when a session counts as there, in ms of the process. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
-  #options: { readonly of: unknown; readonly resolved: ResolvedSessionOptions } | null = null
+  #prepared: Prepared | null = null
 
   constructor(authentication: Authentication) {
     this.#authentication = authentication
   }
 
   get options(): ResolvedSessionOptions {
+    return this.#prepare().options
+  }
+
+  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
+  get maker(): TokenMaker {
+    return this.#prepare().maker
+  }
+
+  #prepare(): Prepared {
     const { configKey, configuration } = this.#authentication
-    const given = configuration.sessions as SessionOptions
-    if (this.#options?.of !== given) {
-      this.#options = { of: given, resolved: resolveSessionOptions(given, `${configKey}.sessions`) }
+    if (this.#prepared?.of === configuration) return this.#prepared
+    const secrets = [configuration.secret ?? []].flat()
+    const signing = secrets.filter((one) => !one.includes('PUBLIC KEY'))
+    this.#prepared = {
+      of: configuration,
+      options: resolveSessionOptions(
+        configuration.sessions as SessionOptions,
+        `${configKey}.sessions`,
+      ),
+      maker: createTokenMaker(configKey, signing),
     }
-    return this.#options.resolved
+    return this.#prepared
   }
 
   /** Begins a session for a login. Resolves to its result with an access token and a refresh token. */
@@ -104,7 +100,7 @@ export class Sessions {
     params: AuthenticationParams,
     loginAt: Date,
   ): Promise<AuthenticationResult> {
-    const { idleMs, absoluteMs } = this.options
+    const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
     const sid = createSessionId()
     const userId = options.subject ?? ''
@@ -125,7 +121,18 @@ export class Sessions {
       spent: {},
     }
     await this.#service.create(session, {})
+    if (userId !== '' && maxPerUser < Number.POSITIVE_INFINITY) {
+      await this.#endSurplus(session, maxPerUser)
+    }
     return toResult(result, accessToken, token)
+  }
+
+  /** Ends those that a user has used longest ago, until there are as many as allowed with the new one. */
+  async #endSurplus({ _id, userId }: StoredSession, count: number): Promise<void> {
+    const others = { userId, _id: { $ne: _id } }
+    const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
+    const surplus = await this.#service.find({ query, paginate: false } as Params)
+    await Promise.all((surplus as readonly StoredSession[]).map((one) => this.end(one._id)))
   }
 
   /**
@@ -140,11 +147,14 @@ export class Sessions {
       await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
-    // Before anything is written: a user who can not be read now keeps the token.
-    const result = await this.#findResult(given.userId, params)
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, this.maker)
-    const rotated = await this.#rotate(given, successor, params)
+    const [result, next] = await Promise.all([
+      // Before anything is written: a user who can not be read now keeps the token.
+      this.#findResult(given.userId, params),
+      sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000)),
+    ])
+    const rotated = await this.#rotate(given, successor, next, params)
     if (rotated !== null) return this.#renew(result, rotated, successor, params)
     const { session, token } = await this.#repeat(given, params)
     return this.#renew(result, session, token, params)
@@ -161,8 +171,9 @@ export class Sessions {
 
   /** Ends one session. Resolves to whether it was there. */
   async end(sid: string): Promise<boolean> {
+    // The guard of the service notes the end of one that was there.
     const session = await orNone(this.#service.remove(sid, {}))
-    this.noteEnd({ sid })
+    if (session === null) this.noteEnd({ sid })
     return session !== null
   }
 
@@ -182,19 +193,28 @@ export class Sessions {
 
   /** Ends all sessions of a user whose password has changed, and of logins under way with the old one. */
   async endOld(userId: string, keep?: string): Promise<void> {
-    const changedAt = new Date()
-    await this.endAll(userId, keep)
-    const timer = setTimeout(() => {
-      this.#removeAll({ userId, loginAt: { $lte: changedAt } }, keep).catch((error: unknown) =>
+    const old = { userId, loginAt: { $lte: new Date() } }
+    const end = async (): Promise<void> => {
+      for (const { _id } of await this.#removeAll(old, keep)) this.noteEnd({ sid: _id })
+    }
+    const endLater = (): void => {
+      end().catch((error: unknown) =>
         this.#app.logger.error({ err: error }, 'Sessions of an old password could not be ended'),
       )
-    }, LOGIN_MS)
-    timer.unref()
+    }
+    // Before the first attempt, which may fail. Outside of the transaction that changes the user: it is over then.
+    OUTSIDE.runInAsyncScope(() => setTimeout(endLater, LOGIN_MS).unref())
+    await this.endAll(userId, keep)
   }
 
-  async #removeAll(conditions: object, keep: string | undefined): Promise<void> {
+  /** Resolves to those that were there. */
+  async #removeAll(
+    conditions: object,
+    keep: string | undefined,
+  ): Promise<readonly StoredSession[]> {
     const query = { ...conditions, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
-    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
+    const params = { query, adapter: { multi: ['remove'] } } as Params
+    return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
   }
 
   /** Has this process forget that sessions are there, and tells who follows them. */
@@ -204,15 +224,18 @@ export class Sessions {
     this.#app.emit('sessionEnd', end)
   }
 
-  /** Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that. */
-  async #rotate(
+  /**
+   * Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that.
+   * @param next the successor, sealed
+   */
+  #rotate(
     given: RefreshToken,
     successor: RefreshToken,
+    next: string,
     params: AuthenticationParams,
   ): Promise<StoredSession | null> {
     const now = Date.now()
-    const { idleMs, absoluteMs } = this.options
-    const next = await sealSuccessor(successor, given, Math.ceil(absoluteMs / 1000))
+    const { idleMs } = this.options
     const place = toPlace(given)
     const data = {
       $set: {
@@ -320,13 +343,6 @@ export class Sessions {
 
   get #app(): Application {
     return this.#authentication.app
-  }
-
-  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
-  get maker(): TokenMaker {
-    const { configKey, configuration } = this.#authentication
-    const secrets = [configuration.secret ?? []].flat()
-    return { configKey, secrets: secrets.filter((one) => !one.includes('PUBLIC KEY')) }
   }
 
   get #service(): SessionService {

@@ -178,6 +178,33 @@ t.test('a login that is under way with an old password ends as well', async (t) 
   t.equal((await refresh(fresh.refreshToken)).status, 201)
 })
 
+t.test('a login ends the session that was used longest ago where there are too many', async (t) => {
+  const { logIn, refresh, server, stored, events } = await startSessions(t, database, {
+    maxPerUser: 3,
+  })
+  const bob = { email: 'bob@example.org', password: 'correct horse' }
+  await server.request('/users', { data: bob })
+  await server.request('/authentication', { data: { strategy: 'local', ...bob } })
+  const logins = [await logIn(), await logIn(), await logIn()]
+  const times = [3, 1, 2]
+  for (const [index, tokens] of logins.entries()) {
+    const usedAt = new Date((times[index] ?? 0) * 1000)
+    await stored.updateOne({ _id: claimsOf(tokens).sid }, { $set: { usedAt } })
+  }
+  const fresh = await logIn()
+  t.equal(await stored.countDocuments(), 4, 'three, and the one of somebody else')
+  const statuses = [...logins, fresh].map(async ({ refreshToken }) => refresh(refreshToken))
+  t.strictSame(
+    (await Promise.all(statuses)).map(({ status }) => status),
+    [201, 401, 201, 201],
+  )
+  const ends = events.filter(([name]) => name === 'sessionEnd')
+  t.match(ends[0], ['sessionEnd', { sid: claimsOf(logins[1] ?? fresh).sid }])
+  const many = await Promise.all(Array.from({ length: 5 }, () => logIn()))
+  t.equal(await stored.countDocuments(), 4, 'also of logins at the same time')
+  t.equal(many.length, 5)
+})
+
 t.test('streams end with their session, and those of others go on', async (t) => {
   const { logIn, server, withToken } = await startSessions(t, database)
   const [one, two] = [await logIn(), await logIn()]

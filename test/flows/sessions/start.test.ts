@@ -22,6 +22,7 @@ t.test('settings that can not work are refused at the start', async (t) => {
     [{ idle: '5m' }, /'authentication\.sessions\.idle' must be longer/],
     [{ accessExpiresIn: '10ms' }, /'authentication\.sessions\.accessExpiresIn' must be at least/],
     [{ checkSession: 'sometimes' }, /checkSession' must be 'always' or 'never'/],
+    [{ maxPerUser: 0 }, /maxPerUser' must be a whole number from 1 on/],
     [{ graceSeconds: 10 }, /unknown option 'sessions\.graceSeconds'/],
   ]
   for (const [sessions, message] of wrong)

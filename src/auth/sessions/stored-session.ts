@@ -1,0 +1,32 @@
+/** A session as the service that keeps it stores it. */
+export interface StoredSession {
+  readonly _id: string
+  /** The claim `sub` of its access tokens. */
+  readonly userId: string
+  readonly createdAt: Date
+  readonly usedAt: Date
+  /** Until when it can be refreshed; the database may forget it then. */
+  readonly expiresAt: Date
+  /** When its login has begun: one that began before a password was changed has proven the old one. */
+  readonly loginAt: Date
+  /** When it ends in any case. */
+  readonly endsAt: Date
+  readonly userAgent: string | null
+  readonly address: string | null
+  readonly tokenHash: string
+  /** When the access token beside the refresh token was issued, in seconds since the epoch. */
+  readonly issuedAt: number
+  /** The refresh tokens that were used last, each at the place of its generation. */
+  readonly spent: Readonly<Record<string, SpentToken>>
+  /** When a used one was asked for again, by the clock of the database. */
+  readonly checkedAt?: Date
+}
+
+/** A refresh token that was used. */
+export interface SpentToken {
+  readonly hash: string
+  /** The one that came after it, sealed by it. */
+  readonly next: string
+  /** When it was used, by the clock of the database. */
+  readonly at: Date
+}

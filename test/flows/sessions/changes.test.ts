@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { MongoDBListService, transaction } from '../../../src/adapter/index.ts'
+import { Unavailable } from '../../../src/transport/index.ts'
+import { holdTimers } from '../../support/clock.ts'
+import { openDatabase } from '../../support/database.ts'
+import { openFrames } from '../../support/event-frames.ts'
+import { ADA, claimsOf, startSessions } from '../../support/session-server.ts'
+import { until } from '../../support/until.ts'
+
+const database = await openDatabase(t)
+
+/** How long after a change the logins that were under way are ended. */
+const LOGIN_MS = 10_000
+
+interface Users {
+  patch(id: string, data: object): Promise<unknown>
+}
+
+interface SessionRecords {
+  remove(id: string): Promise<unknown>
+}
+
+/** Starts sessions, with the two services that calls within the process change. */
+async function startChanges(...args: Parameters<typeof startSessions>) {
+  const started = await startSessions(...args)
+  const { app } = started.authentication
+  return {
+    ...started,
+    app,
+    users: app.service('users') as never as Users,
+    sessions: app.service('sessions') as never as SessionRecords,
+  }
+}
+
+t.test('a password or name that is renamed away, or replaced, ends sessions', async (t) => {
+  const { logIn, refresh, users, stored } = await startChanges(t, database)
+  const tokens = await logIn()
+  const { sub } = claimsOf(tokens)
+  const session = await stored.findOneAndDelete({})
+  assert.ok(session)
+  const changes: [data: object, isOver: boolean][] = [
+    [{ $rename: { nickname: 'alias' } }, false],
+    [{ $rename: { password: 'oldPassword' } }, true],
+    [{ $rename: { oldPassword: 'password' } }, true],
+    [{ $rename: { email: 'oldEmail' } }, true],
+    [{ $rename: { oldEmail: 'email' } }, true],
+    [{ $unset: { email: '' } }, true],
+  ]
+  for (const [data, isOver] of changes) {
+    if ((await stored.countDocuments()) === 0) await stored.insertOne(session)
+    await users.patch(sub, data)
+    t.equal(await stored.countDocuments(), isOver ? 0 : 1, JSON.stringify(data))
+  }
+  t.equal((await refresh(tokens.refreshToken)).status, 401)
+})
+
+t.test('sessions that could not be ended with a change are ended later', async (t) => {
+  const timers = holdTimers(t, LOGIN_MS)
+  const { logIn, refresh, users, app } = await startChanges(t, database)
+  const tokens = await logIn()
+  let isAway = true
+  app.service('sessions').hooks({
+    before: {
+      remove: [
+        () => {
+          if (isAway) throw new Unavailable('away')
+        },
+      ],
+    },
+  } as never)
+  const { sub } = claimsOf(tokens)
+  const email = 'ada@example.com'
+  await t.rejects(users.patch(sub, { email }), { code: 503 }, 'whoever changes the user is told')
+  isAway = false
+  // The same name is no change any more.
+  await users.patch(sub, { email })
+  t.equal((await refresh(tokens.refreshToken)).status, 201)
+  t.equal(timers.size, 1)
+  timers.fire()
+  await until(async () => (await refresh(tokens.refreshToken)).status === 401)
+})
+
+t.test('a change within a transaction ends sessions with it, and late logins too', async (t) => {
+  const timers = holdTimers(t, LOGIN_MS)
+  const { logIn, refresh, users, app, stored, server } = await startChanges(t, database)
+  const [one, late, fresh] = [await logIn(), await logIn(), await logIn()]
+  const { sub } = claimsOf(one)
+  const failing = transaction(app, async () => {
+    await users.patch(sub, { password: 'battery staple' })
+    throw new Error('taken back')
+  })
+  await t.rejects(failing, { message: 'taken back' })
+  t.equal(await stored.countDocuments(), 3, 'nothing has changed')
+  const session = await stored.findOne({ _id: claimsOf(late).sid })
+  assert.ok(session)
+  await transaction(app, () => users.patch(sub, ADA))
+  t.equal(await stored.countDocuments(), 0)
+  // The one of a login that was under way, and one of a login afterwards.
+  await stored.insertOne({ ...session, loginAt: new Date(0) })
+  const loginAt = new Date('2100-01-01')
+  await stored.insertOne({ ...session, _id: claimsOf(fresh).sid, loginAt })
+  timers.fire()
+  await until(async () => (await stored.countDocuments()) < 2)
+  t.strictSame(
+    (await stored.find().toArray()).map(({ _id }) => String(_id)),
+    [claimsOf(fresh).sid],
+  )
+  t.equal((await refresh(late.refreshToken)).status, 401)
+  t.notMatch(server.logged, [{ message: 'Sessions of an old password could not be ended' }])
+})
+
+t.test('a session that the application removes ends its streams and its access', async (t) => {
+  const options = { checkSession: 'always', checkCacheMs: 600_000 }
+  const started = await startChanges(t, database, options)
+  const { logIn, readNotes, sessions, events, server, withToken } = started
+  const [tokens, other] = [await logIn(), await logIn()]
+  const frames = await openFrames(t, `${server.url}/notes`, withToken(tokens.accessToken))
+  await frames.next()
+  const { sid } = claimsOf(tokens)
+  await sessions.remove(sid)
+  t.equal((await frames.rest()).at(-1)?.event, 'end')
+  t.equal(await readNotes(tokens), 401)
+  t.equal(await readNotes(other), 200)
+  const out = { method: 'DELETE', headers: withToken(other.accessToken) }
+  await server.request('/authentication', out)
+  const ends = events.filter(([name]) => name === 'sessionEnd').map(([, end]) => end)
+  t.strictSame(ends, [{ sid }, { sid: claimsOf(other).sid }], 'each is told once')
+})
+
+t.test('a session is shown to end when it ends in any case', async (t) => {
+  const { logIn, server, withToken, stored } = await startSessions(t, database)
+  const { accessToken } = await logIn()
+  const headers = withToken(accessToken)
+  const readEnd = async (): Promise<unknown> => {
+    const { body } = await server.request('/sessions', { headers })
+    return (body as { data: { expiresAt: string }[] }).data[0]?.expiresAt
+  }
+  const [session] = await stored.find().toArray()
+  t.equal(await readEnd(), session?.['expiresAt'].toISOString())
+  const endsAt = new Date(session?.['expiresAt'].getTime() - 1000)
+  await stored.updateMany({}, { $set: { endsAt } })
+  t.equal(await readEnd(), endsAt.toISOString())
+})
+
+t.test('a claim `sid` of the application gives way to the id of the session', async (t) => {
+  const { logIn, authentication, refresh, stored } = await startSessions(t, database)
+  Object.assign(authentication, { getPayload: async () => ({ sid: 'mine', role: 'reader' }) })
+  const tokens = await logIn()
+  const [session] = await stored.find().toArray()
+  t.match(claimsOf(tokens), { sid: String(session?._id), role: 'reader' })
+  t.equal((await refresh(tokens.refreshToken)).status, 201)
+})
+
+t.test('a service of sessions with three methods offers no others', async (t) => {
+  const { logIn, refresh, authentication, server, withToken } = await startSessions(t, database)
+  const { app } = authentication
+  await app.unuse('sessions')
+  const Model = database.db.collection('sessions')
+  const methods = ['find', 'get', 'remove']
+  app.use('sessions', new MongoDBListService({ Model }) as never, { methods } as never)
+  const { accessToken, refreshToken } = await logIn()
+  t.equal((await refresh(refreshToken)).status, 201)
+  const headers = withToken(accessToken)
+  const answer = await server.request('/sessions', { data: {}, headers })
+  t.match(answer, { status: 405, headers: { allow: 'GET' } })
+})
