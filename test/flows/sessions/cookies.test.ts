@@ -33,7 +33,7 @@ async function startBrowser(t: Parameters<typeof startSessions>[0], sessions: ob
   return { ...started, jar, set, send, logIn, refresh, logOut }
 }
 
-t.test('CSRF-2 a refresh token is in a cookie that no script reads, and in no body', async (t) => {
+t.test('CSRF-2: a refresh token is in a cookie that no script reads, and in no body', async (t) => {
   const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
     cookie: true,
   })
@@ -79,18 +79,18 @@ t.test('cookies only write for pages of this origin and of `origins`', async (t)
     ['an address that was typed', { 'sec-fetch-site': 'none' }],
   ]
   for (const [name, headers] of FOREIGN) {
-    t.equal((await refresh(headers)).status, 403, `CSRF-1 a refresh of ${name}`)
-    t.equal((await logOut(headers)).status, 403, `CSRF-1 a logout of ${name}`)
+    t.equal((await refresh(headers)).status, 403, `CSRF-1: a refresh of ${name}`)
+    t.equal((await logOut(headers)).status, 403, `CSRF-1: a logout of ${name}`)
     const note = { data: { text: 'hello' }, headers }
-    t.equal((await send('/notes', note)).status, 403, `CSRF-1 a write of ${name}`)
+    t.equal((await send('/notes', note)).status, 403, `CSRF-1: a write of ${name}`)
     const form = { method: 'POST', body: 'text=hello', headers: { ...FORM, ...headers } }
-    t.equal((await send('/notes', form)).status, 403, `FST-3 a form of ${name}`)
+    t.equal((await send('/notes', form)).status, 403, `FST-3: a form of ${name}`)
     // Other sites can send it, and browsers do not show them the answer.
     t.equal((await send('/notes', { headers })).status, 200)
   }
   const plain = { method: 'POST', body: '{"text":"hello"}' }
   const text = { ...plain, headers: { 'content-type': 'text/plain' } }
-  t.equal((await send('/notes', text)).status, 415, 'FST-3 text')
+  t.equal((await send('/notes', text)).status, 415, 'FST-3: text')
   const allowed = { origin, 'sec-fetch-site': 'same-site' }
   t.equal((await send('/notes', { data: { text: 'hello' }, headers: allowed })).status, 201)
   t.equal((await send('/notes', { data: { text: 'hello' } })).status, 201)
@@ -120,7 +120,7 @@ t.test('with both tokens in cookies no body has one', async (t) => {
   t.equal((await send('/notes')).status, 401)
 })
 
-t.test('CSRF-1 a login of another site is refused, one of a program is not', async (t) => {
+t.test('CSRF-1: a login of another site is refused, one of a program is not', async (t) => {
   const { send, server } = await startBrowser(t, { cookie: true })
   const data = { strategy: 'local', ...ADA }
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
@@ -133,7 +133,7 @@ t.test('CSRF-1 a login of another site is refused, one of a program is not', asy
   t.equal(headers['set-cookie']?.length, 1)
 })
 
-t.test('FST-13 a login in a browser ends the session that this browser had', async (t) => {
+t.test('FST-13: a login in a browser ends the session that this browser had', async (t) => {
   const { logIn, jar, stored, refresh } = await startBrowser(t, { cookie: true })
   await logIn()
   const planted = new Map(jar)
@@ -144,7 +144,7 @@ t.test('FST-13 a login in a browser ends the session that this browser had', asy
 })
 
 t.test(
-  'FST-14 a second cookie of the same name, set by another host, is as good as none',
+  'FST-14: a second cookie of the same name, set by another host, is as good as none',
   async (t) => {
     const { logIn, refresh, jar, send } = await startBrowser(t, {
       ...{ cookie: 'all', cookiePath: '/authentication' },
