@@ -1,6 +1,8 @@
 import t from 'tap'
 import { openDatabase } from '../../support/database.ts'
+import { openFrames } from '../../support/event-frames.ts'
 import { ADA, startSessions } from '../../support/session-server.ts'
+import { until } from '../../support/until.ts'
 
 const database = await openDatabase(t)
 
@@ -232,6 +234,19 @@ t.test('a hook that refuses a login after it sends no cookie', async (t) => {
   t.equal((await logIn()).status, 500)
   t.strictSame(set, [])
   t.equal(seen.length, 1)
+})
+
+t.test('a stream is opened by the cookie, and ends with the session', async (t) => {
+  const { logIn, logOut, jar, server, send } = await startBrowser(t, { cookie: 'all' })
+  await logIn()
+  const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const frames = await openFrames(t, `${server.url}/notes`, { ...SAME_ORIGIN, cookie })
+  t.match(await frames.next(), { data: [] })
+  await send('/notes', { data: { text: 'hello' } })
+  t.match(await frames.next(), { data: { text: 'hello' } })
+  await logOut()
+  await until(() => frames.hasEnded)
+  t.equal((await send('/notes')).status, 401)
 })
 
 t.test('settings of cookies that can not be meant are refused at the start', async (t) => {
