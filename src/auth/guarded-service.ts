@@ -5,7 +5,7 @@ import type { Authentication } from './authentication.ts'
 import { proveParams } from './hooks/authenticate.ts'
 import { getTokenClaims } from './proof.ts'
 
-/** What of the entry of a service its guard needs. */
+/** The part of the entry of a service that its guard needs. */
 export type GuardedEntry = Pick<ServiceEntry, 'methods' | 'hooks' | 'attachments' | 'compile'>
 
 /** Calls a function with the service at a path, and with each that takes its place later. */
@@ -21,14 +21,14 @@ export function followService(
   })
 }
 
-/** Adds an around hook to some methods of a service, as far as it has them. */
+/** Adds an around hook to those of the named methods that a service has. */
 export function addAround(entry: GuardedEntry, names: readonly string[], hook: AroundHook): void {
   const known = names.filter((name) => name === 'all' || entry.methods.has(name))
   entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
   entry.compile()
 }
 
-/** Where the entry of a service says whose records it keeps. */
+/** The key by which the entry of a service says whose records it keeps. */
 const KEEPER = Symbol('remex.keeper')
 
 /** Whose records a service keeps, and how errors name them. */
@@ -58,7 +58,7 @@ export function guardService(
   addAround(entry, ['all'], guard)
 }
 
-/** What the query of callers outside may have. */
+/** The query parameters that callers outside may send. */
 const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
 /** The claims of a token that names its user. */
@@ -78,7 +78,7 @@ export async function proveOwner(
   context: HookContext,
   records: string,
 ): Promise<OwnerClaims> {
-  // A stream would tell of each use at once: whoever has stolen a token would know when.
+  // By a stream, a thief would see at once when the owner acts.
   if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
     throw new NotAcceptable(`${records} have no stream`)
   }

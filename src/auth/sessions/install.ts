@@ -8,13 +8,13 @@ import { SessionCookies } from './session-cookies.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
-/** A service on MongoDB, as far as it is told from others, and has indexes. */
+/** The part of a `MongoDBService` by which it is recognized, and which creates indexes. */
 interface IndexedService {
   readonly id?: unknown
   getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
-/** To find those of a user by, and for the database to forget those that have ended. */
+/** Finds the sessions of a user; and has the database remove sessions that have ended. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -22,10 +22,10 @@ const INDEXES = [
 ]
 
 /**
- * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them
- * and its indexes, and what puts tokens into cookies.
- * @throws {TypeError} that service is none on MongoDB, another authentication service keeps
- *   its sessions there, no strategy finds users, or one is named `refresh`
+ * Gives an authentication service sessions: registers the strategy `refresh`, guards the service that keeps the
+ * sessions, creates its indexes, and adds the hooks that put tokens into cookies and watch users.
+ * @throws {TypeError} the setting names no `MongoDBService` or that of another authentication service, no
+ *   strategy finds users, or one is named `refresh` already
  */
 export async function installSessions(
   authentication: Authentication,
@@ -51,7 +51,7 @@ export async function installSessions(
       `'${configKey}.sessions' adds a strategy 'refresh', and there is one already`,
     )
   }
-  // What is wrong with the time of access tokens is told now, and not by each login.
+  // Throws now, and not at each login, where `accessExpiresIn` is longer than tokens may live.
   await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
   const collection = await service.getModel()
   await collection.createIndexes(INDEXES)

@@ -32,21 +32,21 @@ interface SessionService {
   remove(id: string | null, params: Params): Promise<unknown>
 }
 
-/** Which sessions have ended, for `app.on('sessionEnd')`: one, or those of a user but for one. */
+/** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
 export interface SessionEnd {
   readonly sid?: string
   readonly userId?: string
   readonly keep?: string | undefined
 }
 
-/** How long a login takes at most that has begun with an old password. */
+/** How long after a change of a password a login that has proven the old one may still come, in ms. */
 const LOGIN_MS = 10_000
-/** How many tokens back a lost answer can be repeated. */
+/** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
 const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
-/** Made while the module loads: in no transaction. */
+/** Runs functions outside of every transaction, as it is made while the module loads. */
 const OUTSIDE = new AsyncResource('RemexSessions')
 
 /** What follows from one state of the settings. */
@@ -59,7 +59,7 @@ interface Prepared {
 /** The sessions of one authentication service. */
 export class Sessions {
   readonly #authentication: Authentication
-  /** Until when a session counts as there, in ms of the process. */
+  /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
   #prepared: Prepared | null = null
 
@@ -127,7 +127,7 @@ export class Sessions {
     return toResult(result, accessToken, token)
   }
 
-  /** Ends those that a user has used longest ago, until there are as many as allowed with the new one. */
+  /** Ends the sessions that a user has used longest ago. With the new one, `count` are left. */
   async #endSurplus({ _id, userId }: StoredSession, count: number): Promise<void> {
     const others = { userId, _id: { $ne: _id } }
     const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
@@ -137,7 +137,7 @@ export class Sessions {
 
   /**
    * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
-   * the same pair within the time for lost answers; later it ends its session, which somebody else has then.
+   * the same pair within `graceMs`. Later it ends its session: either it or its successor is in other hands.
    * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
    */
   async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
@@ -160,7 +160,7 @@ export class Sessions {
     return this.#renew(result, session, token, params)
   }
 
-  /** @throws {NotAuthenticated} the session of an access token has ended, where that is looked up */
+  /** @throws {NotAuthenticated} the session of an access token has ended, and `checkSession` is `'always'` */
   async check(sid: string): Promise<void> {
     const { checksAlways, checkCacheMs } = this.options
     if (!checksAlways || (this.#checked.get(sid) ?? 0) > performance.now()) return
@@ -191,7 +191,7 @@ export class Sessions {
     this.noteEnd({ userId, keep })
   }
 
-  /** Ends all sessions of a user whose password has changed, and of logins under way with the old one. */
+  /** Ends all sessions of a user whose password has changed, and later those of logins that were under way. */
   async endOld(userId: string, keep?: string): Promise<void> {
     const old = { userId, loginAt: { $lte: new Date() } }
     const end = async (): Promise<void> => {
@@ -207,7 +207,7 @@ export class Sessions {
     await this.endAll(userId, keep)
   }
 
-  /** Resolves to those that were there. */
+  /** Resolves to the sessions that were removed. */
   async #removeAll(
     conditions: object,
     keep: string | undefined,
@@ -217,7 +217,7 @@ export class Sessions {
     return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
   }
 
-  /** Has this process forget that sessions are there, and tells who follows them. */
+  /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
@@ -225,7 +225,8 @@ export class Sessions {
   }
 
   /**
-   * Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that.
+   * Replaces the refresh token of a session by its successor. Resolves to `null` where the given one is not, or not
+   * any more, its token.
    * @param next the successor, sealed
    */
   #rotate(
@@ -254,7 +255,10 @@ export class Sessions {
     return this.#patch(given.sessionId, data, { tokenHash: given.hash, ...alive })
   }
 
-  /** Resolves to the newest token of a session after one that was used before, if its answer may be lost. */
+  /**
+   * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
+   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
+   */
   async #repeat(
     given: RefreshToken,
     params: AuthenticationParams,
@@ -282,7 +286,7 @@ export class Sessions {
       this.#app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
       return { session, token }
     }
-    // Told by the one of several at the same time that has ended it.
+    // Of several such requests at the same time, the one that has ended the session says so.
     if (await this.end(sid)) {
       const details = { event: 'reuse', sid, userId, ...caller }
       this.#app.logger.warn(details, 'A refresh token was used again')
@@ -302,7 +306,7 @@ export class Sessions {
     return { authentication, [entity]: await this.finder?.getEntity(userId, params) }
   }
 
-  /** The strategy that finds users by their ids. */
+  /** The strategy that finds users by their ids, `undefined` for none. */
   get finder(): UserFinder | undefined {
     return findUserFinder(this.#authentication)
   }
@@ -353,7 +357,7 @@ export class Sessions {
   }
 }
 
-/** Where a session keeps a token that was used. */
+/** Returns the field of a session that keeps a used token. */
 function toPlace({ generation }: RefreshToken): string {
   return `spent.${generation % MAX_SPENT}`
 }
