@@ -1,11 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 
-/** What makes and reads the refresh tokens of one authentication service. */
-export interface TokenMaker {
-  /** What codes are made by; the first one makes tokens. */
-  readonly keys: readonly Uint8Array[]
-}
+/** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
+export type TokenKeys = readonly Uint8Array[]
 
 /** A refresh token that a server with the same secret has made. */
 export interface RefreshToken {
@@ -31,11 +28,11 @@ const RANDOM_BYTES = 32
 const CODE_BYTES = 16
 
 /**
- * Returns what makes and reads tokens; its keys take a while to derive.
+ * Returns a key for each secret, which takes a while: keys are to be kept.
  * @param configKey of the settings: services with the same secret do not take each other's tokens
  */
-export function createTokenMaker(configKey: string, secrets: readonly string[]): TokenMaker {
-  return { keys: secrets.map((secret) => deriveKey(`refresh-token ${configKey}`, secret)) }
+export function deriveTokenKeys(configKey: string, secrets: readonly string[]): TokenKeys {
+  return secrets.map((secret) => deriveKey(`refresh-token ${configKey}`, secret))
 }
 
 /** Returns the id of a new session. Its 22 characters are never taken for an ObjectId, which has 24. */
@@ -46,7 +43,7 @@ export function createSessionId(): string {
 /** Returns a new token, made by the first key. */
 export function createRefreshToken(
   { sessionId, userId, generation }: Pick<RefreshToken, 'sessionId' | 'userId' | 'generation'>,
-  { keys: [key = new Uint8Array()] }: TokenMaker,
+  [key = new Uint8Array()]: TokenKeys,
 ): RefreshToken {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const user = Buffer.from(userId).toString('base64url')
@@ -56,7 +53,7 @@ export function createRefreshToken(
 }
 
 /** Returns a token that one of the keys has made, `null` for anything else. */
-export function readRefreshToken(text: unknown, { keys }: TokenMaker): RefreshToken | null {
+export function readRefreshToken(text: unknown, keys: TokenKeys): RefreshToken | null {
   const token = typeof text === 'string' ? parseToken(text) : null
   if (token === null) return null
   const end = token.text.lastIndexOf('.')

@@ -9,11 +9,11 @@ import type { UserFinder } from '../entity-service.ts'
 import { findEntityService, findUserFinder } from '../entity-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
-import type { RefreshToken, TokenMaker } from './refresh-token.ts'
+import type { RefreshToken, TokenKeys } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
-  createTokenMaker,
+  deriveTokenKeys,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
@@ -51,9 +51,9 @@ const OUTSIDE = new AsyncResource('RemexSessions')
 
 /** What follows from one state of the settings. */
 interface Prepared {
-  readonly of: unknown
+  readonly base: unknown
   readonly options: ResolvedSessionOptions
-  readonly maker: TokenMaker
+  readonly tokenKeys: TokenKeys
 }
 
 /** The sessions of one authentication service. */
@@ -71,23 +71,23 @@ export class Sessions {
     return this.#prepare().options
   }
 
-  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
-  get maker(): TokenMaker {
-    return this.#prepare().maker
+  /** The keys of tokens, none from a public key: that is known to everybody. */
+  get tokenKeys(): TokenKeys {
+    return this.#prepare().tokenKeys
   }
 
   #prepare(): Prepared {
     const { configKey, configuration } = this.#authentication
-    if (this.#prepared?.of === configuration) return this.#prepared
+    if (this.#prepared?.base === configuration) return this.#prepared
     const secrets = [configuration.secret ?? []].flat()
     const signing = secrets.filter((one) => !one.includes('PUBLIC KEY'))
     this.#prepared = {
-      of: configuration,
+      base: configuration,
       options: resolveSessionOptions(
         configuration.sessions as SessionOptions,
         `${configKey}.sessions`,
       ),
-      maker: createTokenMaker(configKey, signing),
+      tokenKeys: deriveTokenKeys(configKey, signing),
     }
     return this.#prepared
   }
@@ -104,7 +104,7 @@ export class Sessions {
     const now = Date.now()
     const sid = createSessionId()
     const userId = options.subject ?? ''
-    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.maker)
+    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.#sign(token, issuedAt, payload, options, params)
     const session: StoredSession = {
@@ -141,14 +141,14 @@ export class Sessions {
    * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
    */
   async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.maker)
+    const given = readRefreshToken(text, this.tokenKeys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
       await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
     const generation = given.generation + 1
-    const successor = createRefreshToken({ ...given, generation }, this.maker)
+    const successor = createRefreshToken({ ...given, generation }, this.tokenKeys)
     const [result, next] = await Promise.all([
       // Before anything is written: a user who can not be read now keeps the token.
       this.#findResult(given.userId, params),
@@ -179,7 +179,7 @@ export class Sessions {
 
   /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
   async endByToken(text: string): Promise<boolean> {
-    const token = readRefreshToken(text, this.maker)
+    const token = readRefreshToken(text, this.tokenKeys)
     return token !== null && this.end(token.sessionId)
   }
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import { createRefreshToken, createTokenMaker } from '../../../src/auth/sessions/refresh-token.ts'
+import { createRefreshToken, deriveTokenKeys } from '../../../src/auth/sessions/refresh-token.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { claimsOf, startSessions } from '../../support/session-server.ts'
@@ -36,7 +36,7 @@ t.test('JWT-14: no refresh token is made from a public key', async (t) => {
   const forge = (...secrets: string[]): string =>
     createRefreshToken(
       { sessionId, userId, generation: 0 },
-      createTokenMaker('authentication', secrets),
+      deriveTokenKeys('authentication', secrets),
     ).text
   for (const key of [old, known, old.trim(), '']) t.equal((await refresh(forge(key))).status, 401)
   const { status, body } = await refresh(login.refreshToken)
@@ -53,7 +53,7 @@ t.test(
     const login = await logIn()
     const { sid: sessionId, sub: userId } = claimsOf(login)
     const forge = (configKey: string, key: string) =>
-      createRefreshToken({ sessionId, userId, generation: 0 }, createTokenMaker(configKey, [key]))
+      createRefreshToken({ sessionId, userId, generation: 0 }, deriveTokenKeys(configKey, [key]))
     const strangers = [
       forge('admin', SECRET),
       forge('authentication', 'a secret of somebody else, which is long enough'),
