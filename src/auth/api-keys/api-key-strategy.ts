@@ -6,7 +6,7 @@ import type { AuthenticationHttpRequest, AuthenticationResult } from '../authent
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService, findUserFinder } from '../entity-service.ts'
-import { followService, guardService } from '../guarded-service.ts'
+import { findRecordService, keepRecords } from '../guarded-service.ts'
 import { getSection } from '../settings/authentication-config.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import type { ApiKeyService, StoredApiKey } from './api-key.ts'
@@ -86,32 +86,21 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
    * @throws {TypeError} it is no `MongoDBService`, keeps other records, or no strategy finds users
    */
   async setup(): Promise<void> {
-    const { app, authentication } = this
-    const keys = this.#keys
-    const place = `${authentication.configKey}.${this.name}`
-    if (keys.id !== '_id' || typeof keys.getModel !== 'function') {
-      throw new TypeError(`'${place}.service' must name a MongoDBService whose id is '_id'`)
-    }
-    if (authentication.configuration.entity != null && !findUserFinder(authentication)) {
-      throw new TypeError(`'${place}' needs a JwtStrategy, which finds users by their ids`)
-    }
-    const path = toServicePath(this.configuration.service)
-    this.#path = path
-    const guard = createKeyGuard(() => {
-      return { authentication, configuration: this.configuration, keys: this.#keys }
+    const { authentication } = this
+    const { service } = this.configuration
+    await keepRecords({
+      ...{ authentication, owner: this, records: 'API keys', indexes: INDEXES, service },
+      setting: `${authentication.configKey}.${this.name}`,
+      guard: createKeyGuard(() => {
+        return { authentication, configuration: this.configuration, keys: this.#keys }
+      }),
     })
-    const keeper = { owner: this, records: 'API keys' } as const
-    followService(app, path, (entry) => guardService(entry, path, keeper, guard))
-    const collection = await keys.getModel()
-    await collection.createIndexes(INDEXES)
+    this.#path = toServicePath(service)
   }
 
   /** The service that keeps the keys. */
   get #keys(): ApiKeyService {
-    const { service } = this.configuration
-    const found = findEntityService(this.app, service)
-    if (found !== null) return found as unknown as ApiKeyService
-    throw new TypeError(`The '${service}' service that keeps the API keys does not exist`)
+    return findRecordService(this.app, this.configuration.service, 'API keys')
   }
 
   /** Returns the key of the header. A key in a query string is never read: URLs end up in logs. */

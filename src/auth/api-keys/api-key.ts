@@ -22,8 +22,6 @@ export interface StoredApiKey {
 
 /** The part of the `MongoDBService` that keeps the keys. Its methods run no hooks. */
 export interface ApiKeyService {
-  readonly id?: unknown
-  getModel(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
   countDocuments(params: object): Promise<number>
   _get(id: string): Promise<unknown>
   _patch(id: string, data: object, params: object): Promise<unknown>

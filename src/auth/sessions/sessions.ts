@@ -6,7 +6,8 @@ import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
-import { findEntityService, findUserFinder } from '../entity-service.ts'
+import { findUserFinder } from '../entity-service.ts'
+import { findRecordService } from '../guarded-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RefreshToken, TokenKeys } from './refresh-token.ts'
@@ -350,10 +351,7 @@ export class Sessions {
   }
 
   get #service(): SessionService {
-    const { service } = this.options
-    const found = findEntityService(this.#app, service)
-    if (found !== null) return found as unknown as SessionService
-    throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
+    return findRecordService(this.#app, this.options.service, 'sessions')
   }
 }
 
