@@ -211,8 +211,7 @@ export class AccountService {
     toChanges: (stored: StoredToken) => Entity,
   ): Promise<{ readonly stored: StoredToken; readonly user: Entity }> {
     const { path } = this.#setting
-    const { logger } = this.#app
-    const use = async () => {
+    return this.#limit(null, params, async () => {
       const token = readAccountToken(text)
       if (token === null || !purposes.includes(token.purpose)) throw new BadRequest(INVALID)
       const stored = await this.#tokens.take(token, path)
@@ -224,13 +223,12 @@ export class AccountService {
         // A token whose change fails, by a password that hooks refuse for example, stays valid.
         await this.#tokens
           .putBack(stored)
-          .catch((err: unknown) => logger.error({ err }, 'A token could not be given back'))
+          .catch((err: unknown) =>
+            this.#app.logger.error({ err }, 'A token could not be given back'),
+          )
         throw error
       }
-    }
-    const throttle = this.#findThrottle(params)
-    const { address, signal } = params
-    return throttle === null ? use() : throttle.run(null, address, use, { logger, signal })
+    })
   }
 
   /** Changes the user of a token, unless an address or a password that was changed since makes it void. */
@@ -301,13 +299,9 @@ export class AccountService {
     params: AuthenticationParams,
   ): Promise<void> {
     const { authentication, strategy, nameField } = this.#setting
-    const { logger } = this.#app
-    const { address, signal } = params
-    const check = () => strategy.comparePassword(user, password, params)
     const name = String(getField(user, nameField))
-    const throttle = this.#findThrottle(params)
     try {
-      await (throttle === null ? check() : throttle.run(name, address, check, { logger, signal }))
+      await this.#limit(name, params, () => strategy.comparePassword(user, password, params))
     } catch (error) {
       if (!(error instanceof NotAuthenticated)) throw error
       const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
@@ -331,7 +325,19 @@ export class AccountService {
     this.#app.logger.info({ event: 'account', address, [entity]: String(id) }, message)
   }
 
-  /** Returns the limits for failing logins, for callers outside. */
+  /** Runs a proof of the caller within the limits for failing logins. */
+  #limit<T>(
+    name: string | null,
+    params: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T> {
+    const throttle = this.#findThrottle(params)
+    if (throttle === null) return prove()
+    const { address, signal } = params
+    return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
+  }
+
+  /** Returns the limits for failing logins, for callers outside; `null` for none. */
   #findThrottle(params: Params): LoginThrottle | null {
     const { authentication } = this.#setting
     const { loginThrottle, configKey } = authentication
