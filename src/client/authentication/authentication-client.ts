@@ -56,10 +56,9 @@ export class AuthenticationClient {
     app.set('storage', ordered)
     app.set('authentication', null)
     const { cookie, storageKey } = this.options
-    this.#session = new SessionRefresh({
-      ...{ options: this.options, storage: ordered, call: () => this.#call() },
-    })
-    this.#logout = new ServerLogout(this.#session, () => this.#call())
+    const call = (): LoginService => this.#call()
+    this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
+    this.#logout = new ServerLogout(this.#session, call)
     this.#state = new LoginState({
       toToken: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
