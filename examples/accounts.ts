@@ -1,5 +1,5 @@
-// Accounts: sign-up, verified addresses, logins that end, passwords that are reset or changed, and notes for
-// members. Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`.
+// Accounts: sign-up, verified addresses, sessions, passwords that are reset or changed, and notes for members.
+// Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`.
 // Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a
 // new secret for each start).
 import { randomBytes } from 'node:crypto'
@@ -60,7 +60,7 @@ type Services = {
   authentication: AuthenticationService
 }
 
-/** Logs in whose address is verified. */
+/** Logs in users whose address is verified. */
 class VerifiedStrategy extends LocalStrategy {
   override getEntityQuery(query: Record<string, unknown>, params: AuthenticationParams) {
     return super.getEntityQuery({ ...query, isVerified: true }, params)

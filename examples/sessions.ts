@@ -1,4 +1,4 @@
-// Sessions: short access tokens, refresh tokens that are good once, and logins that end. Try the lines it
+// Sessions: short access tokens, refresh tokens that are good once, logins that the server can end. Try the lines it
 // prints. `npx tsx node_modules/remex/examples/sessions.ts`. Reads PORT (3030), HOST (127.0.0.1),
 // MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
 import { randomBytes } from 'node:crypto'

@@ -15,15 +15,15 @@ export interface Cookie {
 /** Returns a cookie as the header `set-cookie`, `null` where it is too long for browsers. */
 export function toSetCookie(cookie: Cookie): string | null {
   const { name, value, maxAge, path, isSecure, sameSite } = cookie
-  // Below a prefix with parameters callers choose a part of the path, which must stay one.
+  // Callers choose a part of the path below a prefix with parameters: it must not add attributes.
   const scope = `Max-Age=${maxAge}; Path=${path.replaceAll(';', '%3B')}; HttpOnly`
   const header = `${name}=${value}; ${scope}${isSecure ? '; Secure' : ''}; SameSite=${sameSite}`
   return header.length > MAX_COOKIE_LENGTH ? null : header
 }
 
 /**
- * Returns the cookies of a request that have one of the names. More than one is an attack mostly: a neighbouring
- * host sets a second one, to be taken for this one's.
+ * Returns the cookies of a request that have one of the names, as `[name, value]`. More than one is mostly an
+ * attack: a neighbouring host has set one of the same name.
  * @param header the header `cookie`
  */
 export function findCookies(header: unknown, names: readonly string[]): [string, string][] {

@@ -1,18 +1,16 @@
 import type { Application, AroundHook, HookContext, Query, ServiceEntry } from '../core/index.ts'
-import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
+import { BadRequest, NotAcceptable, NotAuthenticated, toServicePath } from '../core/index.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
+import { findEntityService, findUserFinder } from './entity-service.ts'
 import { proveParams } from './hooks/authenticate.ts'
 import { getTokenClaims } from './proof.ts'
-
-/** What of the entry of a service its guard needs. */
-export type GuardedEntry = Pick<ServiceEntry, 'methods' | 'hooks' | 'attachments' | 'compile'>
 
 /** Calls a function with the service at a path, and with each that takes its place later. */
 export function followService(
   app: Application,
   path: string,
-  follow: (entry: GuardedEntry) => void,
+  follow: (entry: ServiceEntry) => void,
 ): void {
   const known = app.entries.get(path)
   if (known !== undefined) follow(known)
@@ -21,44 +19,87 @@ export function followService(
   })
 }
 
-/** Adds an around hook to some methods of a service, as far as it has them. */
-export function addAround(entry: GuardedEntry, names: readonly string[], hook: AroundHook): void {
+/** Adds an around hook to those of the named methods that a service has. */
+export function addAround(entry: ServiceEntry, names: readonly string[], hook: AroundHook): void {
   const known = names.filter((name) => name === 'all' || entry.methods.has(name))
   entry.hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
   entry.compile()
 }
 
-/** Where the entry of a service says whose records it keeps. */
-const KEEPER = Symbol('remex.keeper')
+/** The key by which the entry of a service has what it keeps. */
+const KEPT = Symbol('remex.kept')
 
-/** Whose records a service keeps, and how errors name them. */
-interface Keeper {
+/** Records of an authentication service or a strategy, and the service that keeps them. */
+interface KeptRecords {
+  readonly authentication: Authentication
+  /** Whose they are. */
   readonly owner: object
+  /** How errors name them. */
   readonly records: 'sessions' | 'API keys'
+  /** The path of the service. */
+  readonly service: string
+  /** How errors name the settings: `'authentication.sessions'`. */
+  readonly setting: string
+  readonly indexes: readonly object[]
+  /** The hook for all methods of the service. */
+  readonly guard: AroundHook
+}
+
+/** The part of a `MongoDBService` by which it is recognized, and which creates indexes. */
+interface IndexedService {
+  readonly id?: unknown
+  getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
 /**
- * Adds the guard of its owner to all methods of a service, once.
- * @throws {TypeError} it has the guard of another owner
+ * Creates the indexes of a service that keeps records, and guards it, and each that takes its place later.
+ * @throws {TypeError} it is no `MongoDBService`, keeps the records of another owner, or no strategy finds users
  */
-export function guardService(
-  entry: GuardedEntry,
-  path: string,
-  { owner, records }: Keeper,
-  guard: AroundHook,
-): void {
-  const keeper = entry.attachments.get(KEEPER) as Keeper | undefined
-  if (keeper?.owner === owner) return
-  if (keeper !== undefined) {
+export async function keepRecords(kept: KeptRecords): Promise<void> {
+  const { authentication, owner, service, setting, indexes, guard } = kept
+  const { app, configuration } = authentication
+  const path = toServicePath(service)
+  const checkOwner = (entry: ServiceEntry | undefined): void => {
+    const other = entry?.attachments.get(KEPT) as KeptRecords | undefined
+    if (other === undefined || other.owner === owner) return
     throw new TypeError(
-      `The service '${path}' keeps the ${keeper.records} of another authentication service or strategy`,
+      `The service '${path}' keeps the ${other.records} of another authentication service or strategy`,
     )
   }
-  entry.attachments.set(KEEPER, { owner, records })
-  addAround(entry, ['all'], guard)
+  // Before its indexes are created, which those of other records may contradict.
+  checkOwner(app.entries.get(path))
+  const found = findEntityService(app, service) as IndexedService | null
+  if (found?.getModel === undefined || found.id !== '_id') {
+    throw new TypeError(`'${setting}.service' must name a MongoDBService whose id is '_id'`)
+  }
+  if (configuration.entity != null && findUserFinder(authentication) === undefined) {
+    throw new TypeError(`'${setting}' needs a JwtStrategy, which finds users by their ids`)
+  }
+  const collection = await found.getModel()
+  await collection.createIndexes(indexes)
+  followService(app, path, (entry) => {
+    checkOwner(entry)
+    if (entry.attachments.has(KEPT)) return
+    entry.attachments.set(KEPT, kept)
+    addAround(entry, ['all'], guard)
+  })
 }
 
-/** What the query of callers outside may have. */
+/**
+ * Returns the service at a path, which keeps records.
+ * @throws {TypeError} there is none any more
+ */
+export function findRecordService<Service>(
+  app: Application,
+  path: string,
+  records: KeptRecords['records'],
+): Service {
+  const found = findEntityService(app, path)
+  if (found !== null) return found as unknown as Service
+  throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
+}
+
+/** The query parameters that callers outside may send. */
 const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
 /** The claims of a token that names its user. */
@@ -78,7 +119,7 @@ export async function proveOwner(
   context: HookContext,
   records: string,
 ): Promise<OwnerClaims> {
-  // A stream would tell of each use at once: whoever has stolen a token would know when.
+  // By a stream, a thief would see at once when the owner acts.
   if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
     throw new NotAcceptable(`${records} have no stream`)
   }

@@ -19,8 +19,8 @@ const CHECKS: Readonly<Record<Field, (value: unknown) => void>> = {
 }
 
 /**
- * Returns the fields of a call, each a string of a length that it may have.
- * @throws {BadRequest} a field is missing, unknown or no such string, or there is a query
+ * Returns the named fields of the data of a call, as non-empty strings.
+ * @throws {BadRequest} a field is missing, unknown, too long or no string, or there is a query
  */
 export function readAccountData<Name extends Field>(
   data: unknown,
@@ -28,8 +28,8 @@ export function readAccountData<Name extends Field>(
   names: readonly Name[],
 ): Readonly<Record<Name, string>> {
   if (!isPlainObject(data)) throw new BadRequest('The data must be an object')
-  const [unasked] = Object.keys(query ?? {})
-  if (unasked !== undefined) throw new BadRequest(`There is no query here: '${unasked}'`)
+  const [parameter] = Object.keys(query ?? {})
+  if (parameter !== undefined) throw new BadRequest(`Unknown query parameter '${parameter}'`)
   const given = Object.keys(data).filter((name) => data[name] !== undefined)
   const unknown = given.find((name) => !names.some((known) => known === name))
   if (unknown !== undefined) throw new BadRequest(`Unknown field '${unknown}'`)
@@ -42,7 +42,7 @@ function checkString(name: string, value: unknown, maxLength: number): void {
   throw new BadRequest(`'${name}' must be a string of 1 to ${maxLength} characters`)
 }
 
-/** One `@`, and nothing that a header of a mail would read as more than an address. */
+/** One `@`, and no character by which the header of a mail could hold more than one address. */
 const ADDRESS = /^[^\s\p{C}@<>(),;:"[\]\\]+@[^\s\p{C}@<>(),;:"[\]\\]+$/u
 
 /** @throws {BadRequest} mails can not be sent there */

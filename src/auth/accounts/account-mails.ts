@@ -1,10 +1,10 @@
 import type { Application } from '../../core/index.ts'
 import type { AccountNotice } from './account-options.ts'
 
-/** How long the end of the application waits for mails. */
+/** How long the application waits for mails when it closes. */
 const CLOSE_MS = 5000
 
-/** Sends mails after the answers that they belong to. */
+/** Sends mails after the answers to the calls that cause them. */
 export class AccountMails {
   readonly #app: Application
   readonly #notify: (notice: AccountNotice) => unknown
@@ -40,7 +40,7 @@ export class AccountMails {
     clearTimeout(timer)
   }
 
-  /** Errors of mail functions may have the mail, and the token in it, in any of their fields. */
+  /** Rejects with the text of an error alone: any of its fields may have the mail, and with it the token. */
   async #send(notice: AccountNotice): Promise<void> {
     try {
       await this.#notify(notice)

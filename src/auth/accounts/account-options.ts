@@ -26,11 +26,11 @@ export interface AccountLink extends NoticeBase {
   readonly token: string
 }
 
-/** A mail that tells of a change that has been made, so that its user notices one of somebody else. */
+/** A mail about a change that was made: its user learns of it if somebody else has made it. */
 export interface AccountChange extends NoticeBase {
   /** `emailChanged` goes to the old address. */
   readonly kind: 'passwordChanged' | 'emailChanged'
-  /** None: there is nothing left to do. */
+  /** A mail about a change has no link. */
   readonly token?: undefined
 }
 
@@ -46,7 +46,7 @@ export interface AccountOptions {
   readonly authentication?: string
   /** The name of the local strategy, which checks passwords. Default: `'local'`. */
   readonly strategy?: string
-  /** The field of users with the address. Default: the user name of the strategy. */
+  /** The field of users with the e-mail address. Default: the field that the strategy finds user names in. */
   readonly emailField?: string
   /** The field of users that is `true` once the address is verified. Default: `'isVerified'`. */
   readonly verifiedField?: string

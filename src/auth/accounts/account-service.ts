@@ -57,7 +57,7 @@ export class AccountService {
   /**
    * Sends a mail to verify the address of an account, unless there is none or it is verified.
    * @throws {BadRequest} the data is not valid
-   * @throws {TooManyRequests} too many requests for this address, or from there
+   * @throws {TooManyRequests} too many requests for this account, or from the address of the caller
    */
   async requestVerification(
     data: { readonly email: string },
@@ -67,9 +67,9 @@ export class AccountService {
   }
 
   /**
-   * Verifies the address that the token was sent to; a new one takes the place of the old one.
+   * Verifies the address that the token was sent to. One of a mail `change` replaces the old address.
    * @throws {BadRequest} the data or the token is not valid
-   * @throws {TooManyRequests} too many wrong tokens from there
+   * @throws {TooManyRequests} too many wrong tokens from the address of the caller
    */
   async verifyEmail(data: { readonly token: string }, params: Params = {}): Promise<object> {
     const { token } = readAccountData(data, params, ['token'])
@@ -86,16 +86,16 @@ export class AccountService {
   /**
    * Sends a mail to reset the password of an account, unless there is none.
    * @throws {BadRequest} the data is not valid
-   * @throws {TooManyRequests} too many requests for this address, or from there
+   * @throws {TooManyRequests} too many requests for this account, or from the address of the caller
    */
   async requestReset(data: { readonly email: string }, params: Params = {}): Promise<object> {
     return this.#request('reset', data, params)
   }
 
   /**
-   * Sets a new password, and verifies the address: its mail was read.
+   * Sets a new password. The e-mail address counts as verified, since its mail was read.
    * @throws {BadRequest} the data or the token is not valid
-   * @throws {TooManyRequests} too many wrong tokens from there
+   * @throws {TooManyRequests} too many wrong tokens from the address of the caller
    */
   async resetPassword(
     data: { readonly token: string; readonly password: string },
@@ -126,7 +126,7 @@ export class AccountService {
     const { strategy, passwordField, emailField } = this.#setting
     strategy.checkPassword(newPassword)
     const caller = await this.#proveCaller(password, params)
-    // Without the provider, and with who calls: the session that changes the password goes on.
+    // The proof of the caller stays in the params, so that the session that changes the password goes on.
     const internal = withoutProvider(caller.params)
     const user = await this.#patch(caller.id, { [passwordField]: newPassword }, {}, internal)
     this.#log('Password changed', caller.id, params)
@@ -135,9 +135,9 @@ export class AccountService {
   }
 
   /**
-   * Sends a mail to the new address of the caller, which takes the place of the old one when it is verified. None
-   * is sent where another account has the address.
-   * @param data the `password`, and the new address
+   * Sends a mail to the new address of the caller, which replaces the old one when it is verified. None is sent
+   * where another account has the address.
+   * @param data the present `password`, and the new address
    * @throws {BadRequest} the data or the password is not valid
    * @throws {NotAuthenticated} nobody is logged in
    * @throws {TooManyRequests} too many wrong passwords, or requests for this address
@@ -173,7 +173,7 @@ export class AccountService {
     return {}
   }
 
-  /** Counts each request of callers outside as a failing login is: mails are sent to others. */
+  /** Counts each request of callers outside like a failing login: whoever sends it could flood a mailbox. */
   async #countRequest(purpose: TokenPurpose, email: string, params: Params): Promise<void> {
     await this.#findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
   }
@@ -188,14 +188,14 @@ export class AccountService {
     newEmail: string | null,
   ): Promise<AccountLink | null> {
     const { path, idName, emailField, passwordField } = this.#setting
-    // The stored address, not that of the request: a collation may find a user by another one.
+    // The stored address, since a collation may find a user by another spelling.
     const email = getField(user, emailField)
     if (typeof email !== 'string') return null
     const token = createAccountToken(purpose, String(user[idName]))
     await this.#tokens.add(token, path, {
       email,
       newEmail,
-      // A changed password voids them. Who verifies an address has read its mail in any case.
+      // A changed password makes other tokens void. It says nothing about who has read the mail of an address.
       passwordMark: purpose === 'verify' ? null : markPassword(getField(user, passwordField)),
       expiresAt: new Date(Date.now() + this.#options.lifetimeMs),
     })
@@ -203,7 +203,7 @@ export class AccountService {
     return { kind: purpose, email: newEmail ?? email, user: visible, token: token.text }
   }
 
-  /** Uses a token, and changes its user. Wrong tokens count as failing logins of their address. */
+  /** Uses a token, and changes its user. Wrong tokens count as failing logins of the address of the caller. */
   async #use(
     text: string,
     purposes: readonly TokenPurpose[],
@@ -211,29 +211,27 @@ export class AccountService {
     toChanges: (stored: StoredToken) => Entity,
   ): Promise<{ readonly stored: StoredToken; readonly user: Entity }> {
     const { path } = this.#setting
-    const { logger } = this.#app
-    const use = async () => {
+    return this.#limit(null, params, async () => {
       const token = readAccountToken(text)
-      const isMeant = token !== null && purposes.includes(token.purpose)
-      const stored = isMeant ? await this.#tokens.take(token, path) : null
-      if (token === null || stored === null) throw new BadRequest(INVALID)
+      if (token === null || !purposes.includes(token.purpose)) throw new BadRequest(INVALID)
+      const stored = await this.#tokens.take(token, path)
+      if (stored === null) throw new BadRequest(INVALID)
       try {
         const user = await this.#change(token, stored, toChanges(stored), params)
         return { stored, user }
       } catch (error) {
-        // A password that hooks refuse, or a database that fails, is not to cost the token.
+        // A token whose change fails, by a password that hooks refuse for example, stays valid.
         await this.#tokens
           .putBack(stored)
-          .catch((err: unknown) => logger.error({ err }, 'A token could not be given back'))
+          .catch((err: unknown) =>
+            this.#app.logger.error({ err }, 'A token could not be given back'),
+          )
         throw error
       }
-    }
-    const throttle = this.#findThrottle(params)
-    const { address, signal } = params
-    return throttle === null ? use() : throttle.run(null, address, use, { logger, signal })
+    })
   }
 
-  /** Changes the user of a token, if nothing has changed since that makes the token void. */
+  /** Changes the user of a token, unless an address or a password that was changed since makes it void. */
   async #change(
     { purpose, userId }: AccountToken,
     { email, passwordMark }: StoredToken,
@@ -241,7 +239,7 @@ export class AccountService {
     params: AuthenticationParams,
   ): Promise<Entity> {
     const { users, emailField, passwordField } = this.#setting
-    // Whoever is logged in: a token is a proof of its own, and ends all sessions of its user.
+    // Without the proof of a caller who is logged in, whose session would go on: all of the user are to end.
     const { authentication: _authentication, ...internal } = withoutProvider(params)
     try {
       const before = await users.get(userId, { ...internal, query: {} })
@@ -276,7 +274,11 @@ export class AccountService {
     return user as Entity
   }
 
-  /** Resolves to who calls, whose password is checked as at a login. */
+  /**
+   * Resolves to the caller, after a check of the password as at a login.
+   * @throws {NotAuthenticated} nobody is logged in
+   * @throws {BadRequest} the password is wrong
+   */
   async #proveCaller(password: string, params: AuthenticationParams) {
     const { authentication, entity, idName, users } = this.#setting
     const holder = { params }
@@ -290,20 +292,16 @@ export class AccountService {
     return { id, user, params: holder.params }
   }
 
-  /** @throws {BadRequest} it is wrong; 401 would have clients log out */
+  /** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
   async #checkPassword(
     user: Entity,
     password: string,
     params: AuthenticationParams,
   ): Promise<void> {
     const { authentication, strategy, nameField } = this.#setting
-    const { logger } = this.#app
-    const { address, signal } = params
-    const check = () => strategy.comparePassword(user, password, params)
     const name = String(getField(user, nameField))
-    const throttle = this.#findThrottle(params)
     try {
-      await (throttle === null ? check() : throttle.run(name, address, check, { logger, signal }))
+      await this.#limit(name, params, () => strategy.comparePassword(user, password, params))
     } catch (error) {
       if (!(error instanceof NotAuthenticated)) throw error
       const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
@@ -327,7 +325,19 @@ export class AccountService {
     this.#app.logger.info({ event: 'account', address, [entity]: String(id) }, message)
   }
 
-  /** Returns the limits for failing logins, for callers outside. */
+  /** Runs a proof of the caller within the limits for failing logins. */
+  #limit<T>(
+    name: string | null,
+    params: AuthenticationParams,
+    prove: () => Promise<T>,
+  ): Promise<T> {
+    const throttle = this.#findThrottle(params)
+    if (throttle === null) return prove()
+    const { address, signal } = params
+    return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
+  }
+
+  /** Returns the limits for failing logins, for callers outside; `null` for none. */
   #findThrottle(params: Params): LoginThrottle | null {
     const { authentication } = this.#setting
     const { loginThrottle, configKey } = authentication
@@ -337,7 +347,7 @@ export class AccountService {
   }
 }
 
-/** What the log has of a token that was used. */
+/** The log's message for a token that was used. */
 const MESSAGES: Readonly<Record<TokenPurpose, string>> = {
   verify: 'Address verified',
   reset: 'Password reset',

@@ -6,9 +6,9 @@ import { findEntityService, getEntityIdName, getFirstEntity } from '../entity-se
 import { LocalStrategy } from '../strategies/local-strategy.ts'
 import type { ResolvedAccountOptions } from './account-options.ts'
 
-type ChangedUsers = EntityService & Required<Pick<EntityService, 'patch'>>
+type ChangeableUsers = EntityService & Required<Pick<EntityService, 'patch'>>
 
-/** What accounts are kept by, as the settings in effect have it. */
+/** The services, the strategy and the fields that accounts need, by the settings in effect. */
 export interface AccountSetting {
   readonly authentication: Authentication
   readonly strategy: LocalStrategy
@@ -16,14 +16,17 @@ export interface AccountSetting {
   readonly entity: string
   /** The path of the service with the users. */
   readonly path: string
-  readonly users: ChangedUsers
+  readonly users: ChangeableUsers
   readonly idName: string
   readonly emailField: string
   readonly nameField: string
   readonly passwordField: string
 }
 
-/** @throws {TypeError} there is no authentication service with users and a local strategy */
+/**
+ * Returns what an {@link AccountSetting} has, found anew: settings may change while the application runs.
+ * @throws {TypeError} there is no authentication service with users and a local strategy
+ */
 export function findAccountSetting(
   app: Application,
   options: Pick<ResolvedAccountOptions, 'authentication' | 'strategy' | 'emailField'>,
@@ -49,7 +52,7 @@ export function findAccountSetting(
   const { entityUsernameField: nameField, entityPasswordField: passwordField } =
     strategy.configuration
   return {
-    ...{ authentication, strategy, entity, path, users: users as ChangedUsers },
+    ...{ authentication, strategy, entity, path, users: users as ChangeableUsers },
     ...{ emailField: options.emailField ?? nameField, nameField, passwordField },
     idName: getEntityIdName({ configuration, entityService: users }),
   }

@@ -4,7 +4,7 @@ import { orUnavailable } from '../auth-errors.ts'
 /** What the token of a mail is for: to verify an address, to reset a password, to verify a new address. */
 export type TokenPurpose = 'verify' | 'reset' | 'change'
 
-/** A token as its text tells it. Nothing is known yet of whether it was sent to anybody. */
+/** A token by its text alone: whether it was ever sent to anybody is not checked yet. */
 export interface AccountToken {
   readonly text: string
   readonly purpose: TokenPurpose
@@ -14,7 +14,7 @@ export interface AccountToken {
 
 /** What is stored of the one token that a user has for a purpose. */
 export interface StoredToken {
-  /** Its purpose, the service of its user, and the id of the user: the next token takes its place. */
+  /** Its purpose, the service of its user, and the id of the user, so that the next token replaces it. */
   readonly _id: string
   readonly hash: string
   /** The address of the user when the mail was sent. */
@@ -41,13 +41,14 @@ const FORMAT = /^(verify|reset|change)\.([\w-]{1,700})\.[\w-]{43}$/
 
 const RANDOM_BYTES = 32
 
+/** Returns a new token, which is not stored yet. */
 export function createAccountToken(purpose: TokenPurpose, userId: string): AccountToken {
   const user = Buffer.from(userId).toString('base64url')
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   return { text: `${purpose}.${user}.${random}`, purpose, userId }
 }
 
-/** Returns what stands in a token, `null` unless it has the form of one. */
+/** Returns the parts of a token; `null` for a string of another form. */
 export function readAccountToken(text: string): AccountToken | null {
   const [, purpose, user] = FORMAT.exec(text) ?? []
   if (purpose === undefined || user === undefined) return null
@@ -55,7 +56,7 @@ export function readAccountToken(text: string): AccountToken | null {
   return { text, purpose: purpose as TokenPurpose, userId }
 }
 
-/** Returns a mark that tells whether a stored password is still the same. */
+/** Returns a hash of a stored password, by which a later one is recognized as the same. */
 export function markPassword(stored: unknown): string {
   return hash(`password ${String(stored ?? '')}`)
 }
@@ -74,13 +75,13 @@ export class AccountTokens {
     this.#collection = collection
   }
 
-  /** For the database to forget those that have expired. */
+  /** Creates the index by which the database removes tokens that have expired. */
   async createIndex(): Promise<void> {
     await this.#collection.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   }
 
   /**
-   * Stores a token in place of the one before, which is void then.
+   * Stores a token. It replaces the one that the user had for this purpose.
    * @param users the path of the service with its user
    */
   async add(
@@ -103,7 +104,7 @@ export class AccountTokens {
     return (await found) as StoredToken | null
   }
 
-  /** Gives back a token that was taken for nothing, unless there is a newer one. */
+  /** Stores a token again that was taken for a change that has failed, unless there is a newer one. */
   async putBack({ _id, ...fields }: StoredToken): Promise<void> {
     await this.#run({ _id }, { $setOnInsert: fields })
   }

@@ -15,7 +15,7 @@ interface KeyKeeper {
   readonly keys: ApiKeyService
 }
 
-/** What callers outside may call. */
+/** The methods that callers outside may call. */
 const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'create', 'remove'])
 
 /** The fields that those who make a key choose. */
@@ -27,28 +27,30 @@ const MAX_NAME_LENGTH = 100
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Returns a hook that makes keys, and has callers outside see and remove their own alone. Other calls within the
- * process pass.
+ * Returns a hook of the service that keeps the keys. It makes keys, also for calls within the process, whose other
+ * calls pass. Callers outside see and remove their own keys alone.
  */
 export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
   return async (context, next) => {
     const keeper = readKeeper()
-    const isInside = context.params.provider === undefined
-    if (isInside && context.method !== 'create') return next()
-    if (!METHODS.has(context.method)) {
-      throw new MethodNotAllowed(`API keys can not be changed by '${context.method}'`)
+    const { method, params } = context
+    if (params.provider === undefined) {
+      return method === 'create' ? createKey(keeper, context, next, null) : next()
     }
-    // By a login alone: a key that makes keys would outlive its own end.
-    const owner = isInside ? null : await proveOwner(keeper.authentication, context, 'API keys')
-    if (context.method === 'create') return createKey(keeper, context, next, owner)
-    restrictToOwn(context, owner?.sub ?? '', 'API keys')
+    if (!METHODS.has(method)) {
+      throw new MethodNotAllowed(`API keys can not be changed by '${method}'`)
+    }
+    // Keys make no keys: a copy would outlive the end of the key that has made it.
+    const owner = await proveOwner(keeper.authentication, context, 'API keys')
+    if (method === 'create') return createKey(keeper, context, next, owner)
+    restrictToOwn(context, owner.sub, 'API keys')
     await next()
     showOnly(context, toShown)
   }
 }
 
 /**
- * Stores a new key. Its result is the only one that has the key itself.
+ * Stores a new key. The result of this call has the key itself, and no later one has it.
  * @param owner the claims of who makes it; `null` within the process, where the user is part of the data
  * @throws {Conflict} the user has as many as one may have
  */
@@ -63,11 +65,11 @@ async function createKey(
   const record = readNewKey(keeper, context, owner)
   const { userId } = record
   context.data = { ...record, prefix, secretHash: hashSecret(secret), usedAt: null }
-  // Whoever listens must not get the key.
+  // Listeners to `created` would get the key.
   context.event = null
   await next()
   const stored = context.result as StoredApiKey
-  // Counted afterwards: of many at the same time, none is beyond the limit.
+  // Counted afterwards, so that calls at the same time do not pass the limit together.
   if (userId !== null && (await keeper.keys.countDocuments({ query: { userId } })) > maxPerUser) {
     await keeper.keys._remove(String(stored._id))
     throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
@@ -119,7 +121,7 @@ function readNewKey(
   return { userId: user, name, scopes: [...new Set(scopes)], createdAt, expiresAt: end }
 }
 
-/** Returns an invalid date for what is no time. */
+/** Returns `null` for `null`, and an invalid date for what is no time. */
 function readTime(value: unknown): Date | null {
   if (value === null || value instanceof Date) return value
   return new Date(typeof value === 'string' && ISO_TIME.test(value) ? value : Number.NaN)

@@ -6,7 +6,7 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 export interface ApiKeyConfiguration {
   /** The path of the service that keeps the keys, one on MongoDB. */
   readonly service: string
-  /** What keys begin with, so that people and scanners tell whose they are: `'acme'`. */
+  /** What keys begin with, so that people and scanners see whose they are: `'acme'`. */
   readonly prefix: string
   /** The header with the key. Default: `'X-API-Key'`. */
   readonly header: string
@@ -28,7 +28,7 @@ const TAKEN: ReadonlySet<string> = new Set(['authorization', 'cookie', 'set-cook
 export const API_KEY_RULES: Readonly<Record<keyof ApiKeyConfiguration, OptionRule>> = {
   service: { expected: 'the path of a service', isValid: isNonEmptyString },
   prefix: {
-    expected: 'up to 20 letters, digits and underscores, a letter first',
+    expected: 'up to 20 letters, digits and underscores, a letter first and no underscore last',
     isValid: (value) => typeof value === 'string' && /^[A-Za-z](\w{0,18}[A-Za-z\d])?$/.test(value),
   },
   header: {

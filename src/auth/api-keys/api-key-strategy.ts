@@ -6,7 +6,7 @@ import type { AuthenticationHttpRequest, AuthenticationResult } from '../authent
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService, findUserFinder } from '../entity-service.ts'
-import { followService, guardService } from '../guarded-service.ts'
+import { findRecordService, keepRecords } from '../guarded-service.ts'
 import { getSection } from '../settings/authentication-config.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import type { ApiKeyService, StoredApiKey } from './api-key.ts'
@@ -17,21 +17,21 @@ import { API_KEY_DEFAULTS, API_KEY_RULES } from './api-key-options.ts'
 
 const DAY_SECONDS = 86_400
 
-/** To count those of a user by, and for the database to forget those that have expired a month ago. */
+/** Counts the keys of a user; and has the database remove keys 30 days after they have expired. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 30 * DAY_SECONDS },
 ]
 
-/** How exact the time of the last use is. */
+/** How exact `usedAt` is: one write a minute, however often a key is used. */
 const USE_STEP_MS = 60_000
 
 /**
- * Proves identity by an API key in a header of its own. People make keys at the service that the section names, and
- * end them there; services that accept keys say so: `authenticate('jwt', 'api-key')`.
+ * Proves identity by an API key in a header of its own. People make and remove keys at the service that the setting
+ * `service` of the strategy names. Services that accept keys say so: `authenticate('jwt', 'api-key')`.
  */
 export class ApiKeyStrategy extends AuthenticationBaseStrategy {
-  /** The path of the service with the keys, as the setup has found it. */
+  /** The path of the service with the keys, once it is guarded. */
   #path: string | undefined
 
   override get configuration(): Readonly<ApiKeyConfiguration & Record<string, unknown>> {
@@ -39,12 +39,12 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     return { ...API_KEY_DEFAULTS, ...(section as unknown as ApiKeyConfiguration) }
   }
 
-  /** The service with the users: `service` of the section is the one with the keys. */
+  /** The service with the users. The setting `service` of this strategy is the one with the keys. */
   override get entityService(): EntityService | null {
     return findEntityService(this.app, this.authentication.configuration.service)
   }
 
-  /** A header of its own. */
+  /** How a document of OpenAPI describes the header. */
   get securityScheme(): Readonly<Record<string, unknown>> {
     const { header, prefix } = this.configuration
     return { type: 'apiKey', in: 'header', name: header, description: `A key \`${prefix}_…\`.` }
@@ -83,35 +83,24 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
 
   /**
    * Gives the service with the keys a guard and its indexes.
-   * @throws {TypeError} it is none on MongoDB, keeps something else, or no strategy finds users
+   * @throws {TypeError} it is no `MongoDBService`, keeps other records, or no strategy finds users
    */
   async setup(): Promise<void> {
-    const { app, authentication } = this
-    const keys = this.#keys
-    const place = `${authentication.configKey}.${this.name}`
-    if (keys.id !== '_id' || typeof keys.getModel !== 'function') {
-      throw new TypeError(`'${place}.service' must name a MongoDBService whose id is '_id'`)
-    }
-    if (authentication.configuration.entity != null && !findUserFinder(authentication)) {
-      throw new TypeError(`'${place}' needs a JwtStrategy, which finds users by their ids`)
-    }
-    const path = toServicePath(this.configuration.service)
-    this.#path = path
-    const guard = createKeyGuard(() => {
-      return { authentication, configuration: this.configuration, keys: this.#keys }
+    const { authentication } = this
+    const { service } = this.configuration
+    await keepRecords({
+      ...{ authentication, owner: this, records: 'API keys', indexes: INDEXES, service },
+      setting: `${authentication.configKey}.${this.name}`,
+      guard: createKeyGuard(() => {
+        return { authentication, configuration: this.configuration, keys: this.#keys }
+      }),
     })
-    const keeper = { owner: this, records: 'API keys' } as const
-    followService(app, path, (entry) => guardService(entry, path, keeper, guard))
-    const collection = await keys.getModel()
-    await collection.createIndexes(INDEXES)
+    this.#path = toServicePath(service)
   }
 
   /** The service that keeps the keys. */
   get #keys(): ApiKeyService {
-    const { service } = this.configuration
-    const found = findEntityService(this.app, service)
-    if (found !== null) return found as unknown as ApiKeyService
-    throw new TypeError(`The '${service}' service that keeps the API keys does not exist`)
+    return findRecordService(this.app, this.configuration.service, 'API keys')
   }
 
   /** Returns the key of the header. A key in a query string is never read: URLs end up in logs. */
@@ -151,8 +140,8 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Counts keys that nobody has made as failing logins of their address. They are counted afterwards: good keys
-   * neither wait nor count, however many requests they come with.
+   * Counts unknown keys as failing logins of their network address. They are counted afterwards, so that good keys
+   * neither wait nor count, in however many requests.
    */
   async limitGuesses<T>(
     _request: AuthenticationRequest,
@@ -175,7 +164,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     const now = new Date()
     const before = new Date(now.getTime() - USE_STEP_MS)
     if (usedAt !== null && usedAt > before) return
-    // Of several requests at the same time one writes.
+    // The condition lets one of several requests at the same time write.
     const query = { $or: [{ usedAt: null }, { usedAt: { $lte: before } }] }
     try {
       await this.#keys._patch(keyId, { usedAt: now }, { query })

@@ -20,10 +20,8 @@ export interface StoredApiKey {
   readonly usedAt: Date | null
 }
 
-/** The methods of the service that keeps the keys: of a `MongoDBService`, those without hooks. */
+/** The part of the `MongoDBService` that keeps the keys. Its methods run no hooks. */
 export interface ApiKeyService {
-  readonly id?: unknown
-  getModel(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
   countDocuments(params: object): Promise<number>
   _get(id: string): Promise<unknown>
   _patch(id: string, data: object, params: object): Promise<unknown>
@@ -31,15 +29,15 @@ export interface ApiKeyService {
 }
 
 /**
- * `<prefix>_<id>_<256 random bits><checksum>`: letters, digits and underscores, which a double click selects. The
- * checksum tells scanners, and the server without a look at its database, a key from what only looks like one.
+ * `<prefix>_<id>_<256 random bits><checksum>`: letters, digits and underscores, which a double click selects. By
+ * the checksum, scanners and the server tell a key from a string of the same form, without a database.
  */
-const FORMAT = /^([A-Za-z][\w]{0,19})_([\da-f]{24})_([\dA-Za-z]{43})([\da-z]{7})$/
+const FORMAT = /^([A-Za-z]\w{0,19})_([\da-f]{24})_([\dA-Za-z]{43})([\da-z]{7})$/
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 43
 
-/** What callers are told whose key is not known. */
+/** The message for every key that is not known, whatever the reason. */
 export const UNKNOWN_KEY = 'Invalid API key'
 
 /** Returns 256 random bits as letters and digits. */
@@ -47,6 +45,7 @@ export function createSecret(): string {
   return Array.from({ length: SECRET_LENGTH }, () => DIGITS[randomInt(DIGITS.length)]).join('')
 }
 
+/** Returns what is stored of a secret: its SHA-256. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
@@ -56,6 +55,7 @@ export function toStart({ prefix, _id }: Pick<StoredApiKey, 'prefix' | '_id'>): 
   return `${prefix}_${_id}`
 }
 
+/** Returns a key as its user gets it. */
 export function formatApiKey(key: Pick<StoredApiKey, 'prefix' | '_id'>, secret: string): string {
   const text = `${toStart(key)}_${secret}`
   return text + toChecksum(text)

@@ -9,10 +9,10 @@ import { findProof, getTokenClaims } from '../proof.ts'
 import { ApiKeyStrategy } from './api-key-strategy.ts'
 
 /**
- * Returns a before or around hook that refuses API keys without a scope: `requireScope('posts:read')`. It stands
- * behind `authenticate`. Access tokens have no scopes, and all rights of their users; a token with a claim `scopes`
- * is checked as a key is. Internal calls pass.
- * @throws {Forbidden} in calls: the key has not this scope
+ * Returns a before or around hook that refuses API keys without a scope: `requireScope('posts:read')`. Register it
+ * behind `authenticate`. Access tokens have no scopes and pass, but a token with a claim `scopes` is checked like a
+ * key. Internal calls pass.
+ * @throws {Forbidden} in calls: the key does not have this scope
  * @throws {NotAuthenticated} in calls: no `authenticate` hook has accepted the caller before
  * @throws {TypeError} when the application is set up: no key can have this scope
  */

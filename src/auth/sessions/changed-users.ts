@@ -19,7 +19,7 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
   return async (context, next) => {
     const before = await mayEnd(authentication, context)
     await next()
-    // Hooks may have made the password of another field.
+    // Asked again: a hook may have set the password from a field of another name.
     if (!before && !(await mayEnd(authentication, context))) return
     const { sid, sub } = getTokenClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
@@ -31,30 +31,30 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
   }
 }
 
-/** Whether a call changes what its users log in by, or whether they may. */
+/** Whether a call may change the password or the user name of users, or whether they may log in. */
 async function mayEnd(authentication: Authentication, context: HookContext): Promise<boolean> {
   const { id, data, method, service } = context
-  // What an update does not name is gone.
+  // An update replaces the whole record, the password included.
   if (method === 'remove' || method === 'update') return true
   const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
   const changes = Object.assign({}, fields, $set, $unset, $rename) as Record<string, unknown>
-  const targets = Object.values({ ...(isObject($rename) ? $rename : {}) })
+  const targets = isObject($rename) ? Object.values($rename) : []
   const { passwords, names } = listFields(authentication)
   const isSet = (path: string): boolean =>
     changes[path] !== undefined || getField(changes, path) !== undefined || targets.includes(path)
   if (passwords.some(isSet)) return true
   if ('isActive' in changes && !changes['isActive']) return true
-  const gone = isObject($unset) ? Object.keys($unset) : []
-  if (names.some((name) => gone.includes(name) || targets.includes(name))) return true
+  const removed = isObject($unset) ? Object.keys($unset) : []
+  if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
   const given = names.filter((name) => changes[name] !== undefined)
   if (given.length === 0 || id == null) return given.length > 0
-  // Forms send all fields: only another name is a change.
+  // Forms send all fields, changed or not: the name is compared with the stored one.
   const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
   const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
   return before === null || given.some((name) => before[name] !== changes[name])
 }
 
-/** Returns the fields of users that hold their passwords and their names, by all strategies. */
+/** Returns the fields of users that hold passwords and user names, those of all strategies. */
 function listFields(authentication: Authentication): { passwords: string[]; names: string[] } {
   const all = authentication.strategyNames.map((name) => {
     const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured

@@ -1,20 +1,13 @@
 import { toServicePath } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
-import { findEntityService } from '../entity-service.ts'
-import { addAround, followService, guardService } from '../guarded-service.ts'
+import { addAround, followService, keepRecords } from '../guarded-service.ts'
 import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
 import { SessionCookies } from './session-cookies.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
-/** A service on MongoDB, as far as it is told from others, and has indexes. */
-interface IndexedService {
-  readonly id?: unknown
-  getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
-}
-
-/** To find those of a user by, and for the database to forget those that have ended. */
+/** Finds the sessions of a user; and has the database remove sessions that have ended. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -22,10 +15,10 @@ const INDEXES = [
 ]
 
 /**
- * Gives an authentication service sessions: the strategy that renews them, a guard of the service that keeps them
- * and its indexes, and what puts tokens into cookies.
- * @throws {TypeError} that service is none on MongoDB, another authentication service keeps
- *   its sessions there, no strategy finds users, or one is named `refresh`
+ * Gives an authentication service sessions: registers the strategy `refresh`, guards the service that keeps the
+ * sessions, creates its indexes, and adds the hooks that put tokens into cookies and watch users.
+ * @throws {TypeError} the setting names no `MongoDBService` or that of another authentication service, no
+ *   strategy finds users, or one is named `refresh` already
  */
 export async function installSessions(
   authentication: Authentication,
@@ -33,32 +26,19 @@ export async function installSessions(
   const { app, configKey, configuration } = authentication
   const sessions = new Sessions(authentication)
   const cookies = new SessionCookies(authentication, sessions)
-  const { service: path, accessSeconds } = sessions.options
-  const service = findEntityService(app, path) as IndexedService | null
-  if (service?.getModel === undefined || service.id !== '_id') {
-    throw new TypeError(
-      `'${configKey}.sessions.service' must name a MongoDBService whose id is '_id': a refresh is one ` +
-        'command with a condition',
-    )
-  }
-  if (configuration.entity != null && sessions.finder === undefined) {
-    throw new TypeError(
-      `'${configKey}.sessions' needs a JwtStrategy, which finds users by their ids`,
-    )
-  }
   if (authentication.getStrategy('refresh') !== undefined) {
     throw new TypeError(
       `'${configKey}.sessions' adds a strategy 'refresh', and there is one already`,
     )
   }
-  // What is wrong with the time of access tokens is told now, and not by each login.
+  // Throws now, and not at each login, where `accessExpiresIn` is longer than tokens may live.
+  const { service, accessSeconds } = sessions.options
   await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
-  const collection = await service.getModel()
-  await collection.createIndexes(INDEXES)
-  const guard = createSessionGuard(authentication, sessions)
-  const place = toServicePath(path)
-  const keeper = { owner: authentication, records: 'sessions' } as const
-  followService(app, place, (entry) => guardService(entry, place, keeper, guard))
+  await keepRecords({
+    ...{ authentication, owner: authentication, records: 'sessions', indexes: INDEXES },
+    ...{ service, setting: `${configKey}.sessions` },
+    guard: createSessionGuard(authentication, sessions),
+  })
   const watch = createUserWatch(authentication, sessions)
   const users = toServicePath(configuration.service ?? '')
   followService(app, users, (entry) => addAround(entry, WATCHED_METHODS, watch))

@@ -8,7 +8,10 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import { readRefreshToken } from './refresh-token.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Renews a session by `{ strategy: 'refresh', refreshToken }`. Guesses count by their address. */
+/**
+ * Renews a session by `{ strategy: 'refresh', refreshToken }`. Tokens that were not made here count as failing
+ * logins of their network address.
+ */
 export class RefreshStrategy implements AuthenticationStrategy {
   readonly #authentication: Authentication
   readonly #sessions: Sessions
@@ -31,8 +34,8 @@ export class RefreshStrategy implements AuthenticationStrategy {
     prove: () => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.#authentication
-    // A token that was made here is no guess: good ones are not to wait for the bad ones of an address.
-    const isMade = readRefreshToken(refreshToken, this.#sessions.maker) !== null
+    // A token that was made here is no guess, and does not wait for the guesses from its address.
+    const isMade = readRefreshToken(refreshToken, this.#sessions.tokenKeys) !== null
     if (isMade || loginThrottle === null || address === undefined) return prove()
     return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }

@@ -1,11 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 
-/** What makes and reads the refresh tokens of one authentication service. */
-export interface TokenMaker {
-  /** What codes are made by; the first one makes tokens. */
-  readonly keys: readonly Uint8Array[]
-}
+/** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
+export type TokenKeys = readonly Uint8Array[]
 
 /** A refresh token that a server with the same secret has made. */
 export interface RefreshToken {
@@ -21,8 +18,8 @@ export interface RefreshToken {
 }
 
 /**
- * `<session>.<256 random bits>.<user>.<generation>.<code>`: the code tells who has made it, without a look at the
- * database. The user is read before anything is written.
+ * `<session>.<256 random bits>.<user>.<generation>.<code>`. The code proves, without a look at the database, that a
+ * server with the same secret has made the token. It names its user, who is read before anything is written.
  */
 const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{0,700})\.(\d{1,9})\.([\w-]{22})$/
 
@@ -31,21 +28,22 @@ const RANDOM_BYTES = 32
 const CODE_BYTES = 16
 
 /**
- * Returns what makes and reads tokens; its keys take a while to derive.
+ * Returns a key for each secret, which takes a while: keys are to be kept.
  * @param configKey of the settings: services with the same secret do not take each other's tokens
  */
-export function createTokenMaker(configKey: string, secrets: readonly string[]): TokenMaker {
-  return { keys: secrets.map((secret) => deriveKey(`refresh-token ${configKey}`, secret)) }
+export function deriveTokenKeys(configKey: string, secrets: readonly string[]): TokenKeys {
+  return secrets.map((secret) => deriveKey(`refresh-token ${configKey}`, secret))
 }
 
-/** Returns the id of a new session. No id of MongoDB is as long. */
+/** Returns the id of a new session. Its 22 characters are never taken for an ObjectId, which has 24. */
 export function createSessionId(): string {
   return randomBytes(SESSION_ID_BYTES).toString('base64url')
 }
 
+/** Returns a new token, made by the first key. */
 export function createRefreshToken(
   { sessionId, userId, generation }: Pick<RefreshToken, 'sessionId' | 'userId' | 'generation'>,
-  { keys: [key = new Uint8Array()] }: TokenMaker,
+  [key = new Uint8Array()]: TokenKeys,
 ): RefreshToken {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const user = Buffer.from(userId).toString('base64url')
@@ -55,7 +53,7 @@ export function createRefreshToken(
 }
 
 /** Returns a token that one of the keys has made, `null` for anything else. */
-export function readRefreshToken(text: unknown, { keys }: TokenMaker): RefreshToken | null {
+export function readRefreshToken(text: unknown, keys: TokenKeys): RefreshToken | null {
   const token = typeof text === 'string' ? parseToken(text) : null
   if (token === null) return null
   const end = token.text.lastIndexOf('.')
@@ -66,7 +64,7 @@ export function readRefreshToken(text: unknown, { keys }: TokenMaker): RefreshTo
   return isOurs ? token : null
 }
 
-/** Returns what stands in a token, whoever has made it. */
+/** Returns the parts of a token, whose code is not checked here; `null` for another form. */
 function parseToken(text: string): RefreshToken | null {
   const [, sessionId, user, generation] = FORMAT.exec(text) ?? []
   if (sessionId === undefined || user === undefined) return null
@@ -83,13 +81,14 @@ function hashToken(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** Returns an id for the access token beside a refresh token, the same each time. */
+/** Returns the claim `jti` of the access token beside a refresh token: the same for each repeat. */
 export function toTokenId({ text }: RefreshToken): string {
   return createHash('sha256').update(`jti ${text}`).digest('base64url').slice(0, 22)
 }
 
 /**
- * Returns a token as only those can read it who have the one before: a lost answer is repeated by it.
+ * Returns a token encrypted by a key from the one before it: whoever repeats a refresh because its answer was lost
+ * has that one.
  * @param lifetime seconds after which nobody can read it
  */
 export function sealSuccessor(
@@ -100,7 +99,7 @@ export function sealSuccessor(
   return sealData('session-successor', { text }, [before.text], lifetime)
 }
 
-/** Returns the token that was sealed, `null` where the one before is another one, or its lifetime is over. */
+/** Returns the token that was sealed; `null` where another one came before it, or its lifetime is over. */
 export async function openSuccessor(
   sealed: string,
   before: RefreshToken,

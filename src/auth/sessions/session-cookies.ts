@@ -16,16 +16,16 @@ type TokenKind = 'access' | 'refresh'
 /** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
 
-/** A proxy sends these: its address says nothing of how browsers reach it. */
+/** Headers of proxies: behind one, the URL of a request says nothing of how browsers reach it. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'via']
 
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
-/** The tokens of sessions in cookies, which no script can read. */
+/** Moves the tokens of sessions between calls and cookies, which no script can read. */
 export class SessionCookies {
   readonly #authentication: Authentication
   readonly #sessions: Sessions
-  #isTold = false
+  #hasWarned = false
 
   constructor(authentication: Authentication, sessions: Sessions) {
     this.#authentication = authentication
@@ -63,7 +63,7 @@ export class SessionCookies {
     const before = this.#read('refresh', headers)
     const data: Record<string, unknown> = isObject(context.data) ? context.data : {}
     const isRefresh = data['strategy'] === 'refresh'
-    // A page elsewhere could log its visitors in as somebody else. Programs that are no browser send neither.
+    // A page of another site could log its visitors in as somebody else. Only browsers send these headers.
     const isOfPage = headers['origin'] !== undefined || headers['sec-fetch-site'] !== undefined
     if (isRefresh || isOfPage) this.#checkOrigin(headers)
     if (isRefresh) {
@@ -84,7 +84,7 @@ export class SessionCookies {
       this.#create('refresh', refreshToken, seconds, context.params),
       ...(isAll ? [this.#create('access', accessToken, accessSeconds, context.params)] : []),
     ])
-    // What somebody may have known of this browser before its login is worth nothing after it.
+    // Whoever has copied a cookie of this browser before the login can not use it after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
   }
 
@@ -94,7 +94,7 @@ export class SessionCookies {
     try {
       await next()
     } catch (error) {
-      // The access token lives for minutes: whoever comes back later ends the session as well.
+      // The access token has expired, mostly: the refresh token ends the session as well.
       const isRefused = error instanceof ServiceError && error.code === 401
       if (!isRefused || context.id != null || refreshToken === null) throw error
       this.#checkOrigin(headers)
@@ -109,7 +109,7 @@ export class SessionCookies {
     )
   }
 
-  /** Returns the token of a kind that a request has in its cookie, `null` for none, and for two of them. */
+  /** Returns the token in the cookie of a kind; `null` where the request has none, or two of them. */
   #read(kind: TokenKind, headers: Headers = {}): string | null {
     const { cookie } = headers
     if (cookie === undefined) return null
@@ -154,7 +154,7 @@ export class SessionCookies {
     return kind === 'refresh' ? this.#sessions.options.cookiePath : '/'
   }
 
-  /** Whether a developer has reached this server without TLS: not every browser keeps secure cookies then. */
+  /** Whether a developer calls this server without TLS: not every browser keeps cookies with `Secure` then. */
   #isLocal({ requestUrl, headers = {} }: AuthenticationParams): boolean {
     if (requestUrl === undefined || !isDevelopment()) return false
     const { protocol, hostname } = new URL(requestUrl)
@@ -162,8 +162,8 @@ export class SessionCookies {
       protocol === 'http:' &&
       LOCAL_HOSTS.includes(hostname) &&
       PROXY_HEADERS.every((name) => headers[name] === undefined)
-    if (isLocal && !this.#isTold) {
-      this.#isTold = true
+    if (isLocal && !this.#hasWarned) {
+      this.#hasWarned = true
       this.#authentication.app.logger.warn(
         { hostname },
         'Cookies of sessions lack Secure on this computer, as long as NODE_ENV is not production',

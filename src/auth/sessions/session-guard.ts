@@ -8,7 +8,7 @@ import type { StoredSession } from './stored-session.ts'
 /** What callers outside see of their sessions. */
 const SHOWN = ['_id', 'createdAt', 'usedAt', 'expiresAt', 'userAgent', 'address'] as const
 
-/** What they may call. */
+/** The methods that callers outside may call. */
 const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'remove'])
 
 /** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
@@ -26,7 +26,7 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
     await next()
     showOnly(context, (session: StoredSession) => ({
       ...Object.fromEntries(SHOWN.map((name) => [name, session[name]])),
-      // No use makes a session live longer than that.
+      // A refresh moves `expiresAt`, at times beyond the end that nothing moves.
       expiresAt: session.endsAt < session.expiresAt ? session.endsAt : session.expiresAt,
       current: session._id === owner['sid'],
     }))
@@ -34,7 +34,7 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
   }
 }
 
-/** Those that are removed by a query are told of by who has made it. */
+/** Emits the end of a session that was removed by its id. `Sessions` does so where it removes many. */
 function noteRemoval(sessions: Sessions, { method, id }: HookContext): void {
   if (method === 'remove' && id != null) sessions.noteEnd({ sid: String(id) })
 }

@@ -3,7 +3,7 @@ import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
 
-/** The setting `sessions`: logins that go on by refresh tokens, and end everywhere. */
+/** The setting `sessions`: logins have refresh tokens, and can be ended on the server. */
 export interface SessionOptions {
   /** The path of the service that keeps the sessions, one on MongoDB. */
   readonly service: string

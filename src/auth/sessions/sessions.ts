@@ -6,14 +6,15 @@ import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
-import { findEntityService, findUserFinder } from '../entity-service.ts'
+import { findUserFinder } from '../entity-service.ts'
+import { findRecordService } from '../guarded-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
-import type { RefreshToken, TokenMaker } from './refresh-token.ts'
+import type { RefreshToken, TokenKeys } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
-  createTokenMaker,
+  deriveTokenKeys,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
@@ -32,34 +33,34 @@ interface SessionService {
   remove(id: string | null, params: Params): Promise<unknown>
 }
 
-/** Which sessions have ended, for `app.on('sessionEnd')`: one, or those of a user but for one. */
+/** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
 export interface SessionEnd {
   readonly sid?: string
   readonly userId?: string
   readonly keep?: string | undefined
 }
 
-/** How long a login takes at most that has begun with an old password. */
+/** How long after a change of a password a login that has proven the old one may still come, in ms. */
 const LOGIN_MS = 10_000
-/** How many tokens back a lost answer can be repeated. */
+/** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
 const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
-/** Made while the module loads: in no transaction. */
+/** Runs functions outside of every transaction, as it is made while the module loads. */
 const OUTSIDE = new AsyncResource('RemexSessions')
 
 /** What follows from one state of the settings. */
 interface Prepared {
-  readonly of: unknown
+  readonly base: unknown
   readonly options: ResolvedSessionOptions
-  readonly maker: TokenMaker
+  readonly tokenKeys: TokenKeys
 }
 
 /** The sessions of one authentication service. */
 export class Sessions {
   readonly #authentication: Authentication
-  /** Until when a session counts as there, in ms of the process. */
+  /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
   #prepared: Prepared | null = null
 
@@ -71,23 +72,23 @@ export class Sessions {
     return this.#prepare().options
   }
 
-  /** What makes the tokens. A public key, by which access tokens are verified, is known to everybody. */
-  get maker(): TokenMaker {
-    return this.#prepare().maker
+  /** The keys of tokens, none from a public key: that is known to everybody. */
+  get tokenKeys(): TokenKeys {
+    return this.#prepare().tokenKeys
   }
 
   #prepare(): Prepared {
     const { configKey, configuration } = this.#authentication
-    if (this.#prepared?.of === configuration) return this.#prepared
+    if (this.#prepared?.base === configuration) return this.#prepared
     const secrets = [configuration.secret ?? []].flat()
     const signing = secrets.filter((one) => !one.includes('PUBLIC KEY'))
     this.#prepared = {
-      of: configuration,
+      base: configuration,
       options: resolveSessionOptions(
         configuration.sessions as SessionOptions,
         `${configKey}.sessions`,
       ),
-      maker: createTokenMaker(configKey, signing),
+      tokenKeys: deriveTokenKeys(configKey, signing),
     }
     return this.#prepared
   }
@@ -104,7 +105,7 @@ export class Sessions {
     const now = Date.now()
     const sid = createSessionId()
     const userId = options.subject ?? ''
-    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.maker)
+    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.#sign(token, issuedAt, payload, options, params)
     const session: StoredSession = {
@@ -127,7 +128,7 @@ export class Sessions {
     return toResult(result, accessToken, token)
   }
 
-  /** Ends those that a user has used longest ago, until there are as many as allowed with the new one. */
+  /** Ends the sessions that a user has used longest ago. With the new one, `count` are left. */
   async #endSurplus({ _id, userId }: StoredSession, count: number): Promise<void> {
     const others = { userId, _id: { $ne: _id } }
     const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
@@ -137,18 +138,18 @@ export class Sessions {
 
   /**
    * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
-   * the same pair within the time for lost answers; later it ends its session, which somebody else has then.
+   * the same pair within `graceMs`. Later it ends its session: either it or its successor is in other hands.
    * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
    */
   async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.maker)
+    const given = readRefreshToken(text, this.tokenKeys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
       await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
     const generation = given.generation + 1
-    const successor = createRefreshToken({ ...given, generation }, this.maker)
+    const successor = createRefreshToken({ ...given, generation }, this.tokenKeys)
     const [result, next] = await Promise.all([
       // Before anything is written: a user who can not be read now keeps the token.
       this.#findResult(given.userId, params),
@@ -160,7 +161,7 @@ export class Sessions {
     return this.#renew(result, session, token, params)
   }
 
-  /** @throws {NotAuthenticated} the session of an access token has ended, where that is looked up */
+  /** @throws {NotAuthenticated} the session of an access token has ended, and `checkSession` is `'always'` */
   async check(sid: string): Promise<void> {
     const { checksAlways, checkCacheMs } = this.options
     if (!checksAlways || (this.#checked.get(sid) ?? 0) > performance.now()) return
@@ -179,7 +180,7 @@ export class Sessions {
 
   /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
   async endByToken(text: string): Promise<boolean> {
-    const token = readRefreshToken(text, this.maker)
+    const token = readRefreshToken(text, this.tokenKeys)
     return token !== null && this.end(token.sessionId)
   }
 
@@ -191,7 +192,7 @@ export class Sessions {
     this.noteEnd({ userId, keep })
   }
 
-  /** Ends all sessions of a user whose password has changed, and of logins under way with the old one. */
+  /** Ends all sessions of a user whose password has changed, and later those of logins that were under way. */
   async endOld(userId: string, keep?: string): Promise<void> {
     const old = { userId, loginAt: { $lte: new Date() } }
     const end = async (): Promise<void> => {
@@ -207,7 +208,7 @@ export class Sessions {
     await this.endAll(userId, keep)
   }
 
-  /** Resolves to those that were there. */
+  /** Resolves to the sessions that were removed. */
   async #removeAll(
     conditions: object,
     keep: string | undefined,
@@ -217,7 +218,7 @@ export class Sessions {
     return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
   }
 
-  /** Has this process forget that sessions are there, and tells who follows them. */
+  /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
@@ -225,7 +226,8 @@ export class Sessions {
   }
 
   /**
-   * Makes a successor the refresh token of a session. Resolves to `null` unless the given one is that.
+   * Replaces the refresh token of a session by its successor. Resolves to `null` where the given one is not, or not
+   * any more, its token.
    * @param next the successor, sealed
    */
   #rotate(
@@ -254,7 +256,10 @@ export class Sessions {
     return this.#patch(given.sessionId, data, { tokenHash: given.hash, ...alive })
   }
 
-  /** Resolves to the newest token of a session after one that was used before, if its answer may be lost. */
+  /**
+   * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
+   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
+   */
   async #repeat(
     given: RefreshToken,
     params: AuthenticationParams,
@@ -282,7 +287,7 @@ export class Sessions {
       this.#app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
       return { session, token }
     }
-    // Told by the one of several at the same time that has ended it.
+    // Of several such requests at the same time, the one that has ended the session says so.
     if (await this.end(sid)) {
       const details = { event: 'reuse', sid, userId, ...caller }
       this.#app.logger.warn(details, 'A refresh token was used again')
@@ -302,7 +307,7 @@ export class Sessions {
     return { authentication, [entity]: await this.finder?.getEntity(userId, params) }
   }
 
-  /** The strategy that finds users by their ids. */
+  /** The strategy that finds users by their ids, `undefined` for none. */
   get finder(): UserFinder | undefined {
     return findUserFinder(this.#authentication)
   }
@@ -346,14 +351,11 @@ export class Sessions {
   }
 
   get #service(): SessionService {
-    const { service } = this.options
-    const found = findEntityService(this.#app, service)
-    if (found !== null) return found as unknown as SessionService
-    throw new TypeError(`The '${service}' service that keeps the sessions does not exist`)
+    return findRecordService(this.#app, this.options.service, 'sessions')
   }
 }
 
-/** Where a session keeps a token that was used. */
+/** Returns the field of a session that keeps a used token. */
 function toPlace({ generation }: RefreshToken): string {
   return `spent.${generation % MAX_SPENT}`
 }

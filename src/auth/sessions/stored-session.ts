@@ -5,11 +5,11 @@ export interface StoredSession {
   readonly userId: string
   readonly createdAt: Date
   readonly usedAt: Date
-  /** Until when it can be refreshed; the database may forget it then. */
+  /** Until when it can be refreshed; the database removes it afterwards. */
   readonly expiresAt: Date
-  /** When its login has begun: one that began before a password was changed has proven the old one. */
+  /** When its login began: a login that began before a change of the password has proven the old one. */
   readonly loginAt: Date
-  /** When it ends in any case. */
+  /** When it ends, however often it is refreshed. */
   readonly endsAt: Date
   readonly userAgent: string | null
   readonly address: string | null
@@ -18,14 +18,14 @@ export interface StoredSession {
   readonly issuedAt: number
   /** The refresh tokens that were used last, each at the place of its generation. */
   readonly spent: Readonly<Record<string, SpentToken>>
-  /** When a used one was asked for again, by the clock of the database. */
+  /** When a used token was sent again, by the clock of the database. */
   readonly checkedAt?: Date
 }
 
 /** A refresh token that was used. */
 export interface SpentToken {
   readonly hash: string
-  /** The one that came after it, sealed by it. */
+  /** The token that came after it, sealed by it. */
   readonly next: string
   /** When it was used, by the clock of the database. */
   readonly at: Date

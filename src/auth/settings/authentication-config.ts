@@ -31,7 +31,7 @@ export interface AuthenticationConfiguration {
   readonly loginThrottle: LoginThrottleOptions | boolean
   /** Where logout notes its token; `true` for a list in memory. Default: tokens just expire. */
   readonly revocation?: RevocationList | boolean
-  /** Logins go on by refresh tokens, and end everywhere. Default: an access token is all there is. */
+  /** Logins have refresh tokens, and can be ended on the server. Default: logins have an access token alone. */
   readonly sessions?: SessionOptions
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown

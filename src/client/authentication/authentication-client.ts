@@ -39,7 +39,7 @@ export class AuthenticationClient {
   #pageLogin = NO_LOGIN
   /** What the server has answered to the code in the URL of the page. */
   #codeResult: LoginResult | null = null
-  /** The token that was kept last, by a login that may not count yet. */
+  /** The token that was stored last, perhaps by a login that is not complete yet. */
   #written: string | undefined
 
   /** @throws {TypeError} an option is unknown or invalid, or is another storage than the setting */
@@ -56,10 +56,9 @@ export class AuthenticationClient {
     app.set('storage', ordered)
     app.set('authentication', null)
     const { cookie, storageKey } = this.options
-    this.#session = new SessionRefresh({
-      ...{ options: this.options, storage: ordered, call: () => this.#call() },
-    })
-    this.#logout = new ServerLogout(this.#session, () => this.#call())
+    const call = (): LoginService => this.#call()
+    this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
+    this.#logout = new ServerLogout(this.#session, call)
     this.#state = new LoginState({
       toToken: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
@@ -127,8 +126,8 @@ export class AuthenticationClient {
 
   /**
    * Resolves to the token in the storage, else to that of the page's URL, which moves into the
-   * storage; `null` for none. It is taken out of the URL in any case. With cookies it is the token of the login
-   * that is there, as far as scripts can read it.
+   * storage; `null` for none. It is taken out of the URL in any case. With the option `cookie` it resolves to the
+   * token of the present login, `null` where that is in a cookie.
    * @throws {GeneralError} the storage failed
    * @throws what {@link getFromLocation} does, where the storage has no token
    */
@@ -141,8 +140,8 @@ export class AuthenticationClient {
   }
 
   /**
-   * Removes the token from the storage, and the refresh token with it; if tokens are given, only if it is one of
-   * them.
+   * Removes the access token from the storage, and the refresh token with it. If tokens are given, it does so only
+   * where the stored access token is one of them.
    * @throws {GeneralError} the storage failed
    */
   async removeAccessToken(tokens?: ReadonlySet<string>): Promise<void> {
@@ -171,7 +170,7 @@ export class AuthenticationClient {
     return this.#state.attempt({
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
       send: async () => {
-        // The answer to a logout would remove the cookies of this login.
+        // The answer to a logout in flight would remove the cookies of this login.
         if (this.options.cookie) await this.#logout.settled
         return this.#call().create(data, params)
       },
@@ -180,9 +179,9 @@ export class AuthenticationClient {
 
   /**
    * Resolves to the result of the login that is there, or that goes on; without one, or with `force`,
-   * logs in by the token that was kept, or renews the session of the login. It is called as well shortly before
-   * a token with a session expires, and where the server refuses the token of calls: override it to log in by
-   * something else then.
+   * logs in by the token that was kept, or renews the session of the login. It is also called shortly before the
+   * token of a session expires, and where the server refuses the token of a call: override it to log in by something
+   * else then.
    * @param strategy the name of the strategy. Default: the option `jwtStrategy`
    * @throws {NotAuthenticated} there is no token, or the server refuses it: it is not kept any longer
    */
@@ -245,7 +244,7 @@ export class AuthenticationClient {
     }
   }
 
-  /** Resolves to the login by the code in the URL of the page, which brings cookies; `null` for none. */
+  /** Resolves to the login by the code in the URL of the page, whose answer sets cookies; `null` without a code. */
   async #useCode(): Promise<LoginResult | null> {
     const location = findLocation()
     if (location === undefined) return null
@@ -290,7 +289,7 @@ export class AuthenticationClient {
     try {
       result = await this.#logout.run({ accessToken, refreshToken: undefined })
     } finally {
-      // Other tabs are told when the cookies are gone, by which they would log in again.
+      // This tells other tabs, which would log in again by the cookies if these were still there.
       await this.removeAccessToken()
       this.app.emit('logout', result)
     }
@@ -340,7 +339,7 @@ export class AuthenticationClient {
         "The server keeps no tokens in cookies: see its setting 'sessions.cookie'",
       )
     } else {
-      // Other tabs are told of it by the browser.
+      // The browser tells other tabs of the new value.
       await this.storage.setItem(storageKey, String(result.authentication?.payload?.sub ?? ''))
     }
     await this.#session.keep(result)
@@ -362,7 +361,7 @@ export class AuthenticationClient {
     })
   }
 
-  /** The storage may hold the token of another page by now, whose login goes on. */
+  /** Removes only tokens of this client: the storage may hold that of another page by now, whose login goes on. */
   #removeOwn(tokens: Iterable<string>): Promise<void> {
     const own = new Set(tokens)
     if (this.#written !== undefined) own.add(this.#written)

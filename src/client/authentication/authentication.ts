@@ -22,8 +22,8 @@ export interface AuthenticationOptions extends Given<AuthenticationClientOptions
 
 /**
  * Returns what gives a client logins: `client.configure(authentication())`. From then on it has
- * `authenticate`, `reAuthenticate` and `logout`, the events `login`, `authenticated` and `logout`, and
- * its calls have the token of the login.
+ * `authenticate`, `reAuthenticate` and `logout`, the events `login`, `authenticated`, `logout` and `expired`,
+ * and its calls have the token of the login.
  * @throws {TypeError} an option is unknown or invalid, or the client has logins already
  */
 export function authentication(options: AuthenticationOptions = {}): (app: object) => void {

@@ -16,8 +16,8 @@ export interface AuthenticationClientOptions {
   /** The path of the authentication service. Default: `'/authentication'`. */
   readonly path: string
   /**
-   * Where tokens are kept. Default: a {@link MemoryStorage} of this client, and `localStorage` of a page with
-   * `cookie`, which keeps the id of the user there, for other tabs.
+   * Where tokens are kept. Default: a {@link MemoryStorage} of this client. With `cookie` it is `localStorage` of
+   * the page, which has the id of the user alone, for other tabs.
    */
   readonly storage: TokenStorage
   /** The name by which the token is kept. Default: `'feathers-jwt'`. */
@@ -27,8 +27,8 @@ export interface AuthenticationClientOptions {
   /** What stands before the token in the header; `''` for nothing. Default: `'Bearer'`. */
   readonly scheme: string
   /**
-   * Whether the server keeps tokens in cookies, by its setting `sessions.cookie`. Nothing is kept here then but
-   * the id of the user. Default: `false`.
+   * Whether the server keeps tokens in cookies, by its setting `sessions.cookie`. The client then keeps the id of
+   * the user, and no token. Default: `false`.
    */
   readonly cookie: boolean
   /** The name of the strategy that takes a token. Default: `'jwt'`. */

@@ -13,7 +13,7 @@ export interface Login {
   readonly replaces: number | undefined
   /** The token that was sent to log in, `undefined` for a login by something else. */
   readonly proof: string | undefined
-  /** Tells the login from others: its access token, or the id of that where it is in a cookie. */
+  /** Its access token; the claim `jti` of one in a cookie. Tells the login from others. */
   readonly accessToken: string
   readonly result: LoginResult
   /** When the token should be renewed, by `performance.now()`. */
@@ -22,7 +22,7 @@ export interface Login {
 
 /** How to log in. */
 export interface LoginAttempt {
-  /** Whether the login that is there goes on by it: a refusal is its expiry. */
+  /** Whether it renews the login that is there: a refusal then emits `expired`. */
   readonly isRenewal?: boolean
   /** Runs the attempt while no other tab of the browser logs in. */
   lock?<T>(work: () => Promise<T>): Promise<T>
@@ -36,7 +36,7 @@ export interface LoginAttempt {
 
 /** What follows from logins, outside of their state. */
 export interface LoginEffects {
-  /** Returns what tells a login from others, its access token mostly. */
+  /** Returns the access token of a login, or the claim `jti` of one in a cookie: it tells the login from others. */
   toToken(result: LoginResult): unknown
   /** Keeps the tokens of a new login. Until that is done, the login does not count. */
   keep(result: LoginResult): Promise<void>
@@ -191,7 +191,7 @@ export class LoginState {
     this.#login = login
     const { sid, sub } = toClaims(login)
     const { sid: sidBefore, sub: subBefore } = before === undefined ? {} : toClaims(before)
-    // A session that goes on is no login; and a listener that logs the same user in would be told of that for ever.
+    // A renewed session is no login. And a listener to `login` that logs the same user in must not call itself.
     const isOther = sub !== subBefore || !(isEcho || (sid !== undefined && sid === sidBefore))
     return { result, isNews: before?.accessToken !== accessToken && isOther }
   }

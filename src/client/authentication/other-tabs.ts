@@ -14,7 +14,7 @@ interface Page {
 
 /**
  * Calls a function with the new value, `null` for none, when another tab of the browser has changed an item of a
- * storage that tabs share. It does so for as long as the page is there.
+ * storage that tabs share. The listener stays until the page is closed.
  */
 export function followOtherTabs(
   storage: unknown,
@@ -23,8 +23,8 @@ export function followOtherTabs(
 ): void {
   const page = globalThis as Page
   page.addEventListener?.('storage', (change) => {
-    const isMeant = change.key === key || change.key === null
-    if (isMeant && change.storageArea === storage) onChange(change.newValue)
+    const isOfItem = change.key === key || change.key === null
+    if (isOfItem && change.storageArea === storage) onChange(change.newValue)
   })
 }
 
@@ -37,7 +37,7 @@ export function readSubject(accessToken: string): unknown {
     const claims: unknown = JSON.parse(text)
     return isObject(claims) ? claims['sub'] : undefined
   } catch {
-    // Tokens of other servers may say nothing: their user is asked for.
+    // Tokens of other servers may have any form.
     return undefined
   }
 }

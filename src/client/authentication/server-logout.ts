@@ -2,7 +2,7 @@ import type { LoginResult, LoginService } from './login-state.ts'
 import { isRefusal } from './login-state.ts'
 import type { SessionRefresh } from './session-refresh.ts'
 
-/** What stands for the login that ends. */
+/** The tokens of a login that ends. */
 interface EndingTokens {
   /** `null` for one in a cookie. */
   readonly accessToken: string | null
@@ -38,7 +38,7 @@ export class ServerLogout {
       try {
         const result = await this.#remove(accessToken)
         if (result !== null || refreshToken === undefined) return result
-        // The session lives on after its access token: another one is needed to end it.
+        // The session outlives its access token: a new one is needed to end it.
         const renewed = await orNull(this.#session.send({ strategy: 'refresh', refreshToken }))
         return renewed && (await this.#remove(renewed.accessToken))
       } finally {

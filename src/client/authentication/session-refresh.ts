@@ -4,7 +4,7 @@ import type { AuthenticationClientOptions } from './client-options.ts'
 import type { LoginData, LoginResult, LoginService } from './login-state.ts'
 import type { OrderedStorage } from './token-storage.ts'
 
-/** What renews a login that the server keeps a session for. */
+/** What {@link SessionRefresh} needs of its client. */
 interface RefreshTools {
   readonly options: AuthenticationClientOptions
   readonly storage: OrderedStorage
@@ -17,7 +17,7 @@ interface SharedLocks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>
 }
 
-/** Statuses after which the server may have done what it was asked for, or may do it a little later. */
+/** Statuses after which the server may have renewed the session, or may do so a little later. */
 const UNANSWERED: readonly number[] = [408, 502, 503, 504]
 
 /** Servers answer a repeated refresh with the same tokens for ten seconds: these waits fit into them. */
@@ -26,12 +26,12 @@ const WAITS_MS: readonly number[] = [250, 1_000]
 /** How long the first answer may take, so that a repeat is in time. */
 const FIRST_TIMEOUT_MS = 5_000
 
-/** How much of its string tells an access token from any other. */
+/** How many of its last characters tell an access token from others. */
 const TAG_LENGTH = 22
 
 /**
- * Renews logins by refresh tokens. The token is kept beside the access token that came with it, and is good for
- * that alone: another login may have taken the place of that one.
+ * Renews logins by refresh tokens. A refresh token is stored with the end of the access token that came with it, and
+ * renews that login alone: tabs share the storage, where another login may have stored its access token.
  */
 export class SessionRefresh {
   readonly #tools: RefreshTools
@@ -62,7 +62,7 @@ export class SessionRefresh {
     if (!this.#tools.options.cookie) await this.#tools.storage.removeItem(this.#key)
   }
 
-  /** Resolves to what is kept of a refresh token, `null` for nothing. */
+  /** Resolves to the stored refresh token with the end of its access token, for {@link toToken}; `null` for none. */
   async readEntry(): Promise<string | null> {
     return this.#tools.options.cookie ? null : this.#tools.storage.getItem(this.#key)
   }
@@ -94,7 +94,7 @@ export class SessionRefresh {
     return service.create(data)
   }
 
-  /** Runs a login while no other tab of the browser does: each finds what the one before has kept. */
+  /** Runs a login while no other tab of the browser does: each finds the token that the one before has stored. */
   lock<T>(work: () => Promise<T>): Promise<T> {
     const { location, navigator } = globalThis as {
       readonly location?: object
@@ -107,6 +107,7 @@ export class SessionRefresh {
   }
 }
 
+/** Returns the end of an access token. */
 function toTag(accessToken: string): string {
   return accessToken.slice(-TAG_LENGTH)
 }

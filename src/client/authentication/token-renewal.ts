@@ -9,12 +9,12 @@ import { RemoteService, setAuthorizer } from '../remote-service.ts'
 import type { Login, LoginResult, LoginState } from './login-state.ts'
 import { isRefusal, toClaims } from './login-state.ts'
 
-/** What the token of a login is sent and renewed by. */
+/** What {@link CallAuthorizer} needs of its client. */
 export interface CallLogin {
   readonly state: LoginState
   /** The header that tokens are sent in, in lower case. */
   readonly headerName: string
-  /** The authentication service, which says which server the token is for. */
+  /** Returns the authentication service: the token is for its server. */
   findService(): unknown
   /** Returns the token of the login that a logout in flight ends, `null` for one in a cookie, `undefined` for none. */
   findEndingToken(): string | null | undefined

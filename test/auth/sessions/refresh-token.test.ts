@@ -2,7 +2,7 @@ import t from 'tap'
 import {
   createRefreshToken,
   createSessionId,
-  createTokenMaker,
+  deriveTokenKeys,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
@@ -14,8 +14,8 @@ const [FIRST, SECOND] = [
   'another secret of 32 bytes, as long',
 ]
 
-const SECRET = createTokenMaker('authentication', [FIRST, SECOND])
-const OTHER = createTokenMaker('authentication', [SECOND])
+const SECRET = deriveTokenKeys('authentication', [FIRST, SECOND])
+const OTHER = deriveTokenKeys('authentication', [SECOND])
 const create = (userId = 'ada') =>
   createRefreshToken({ sessionId: createSessionId(), userId, generation: 7 }, SECRET)
 
@@ -25,7 +25,7 @@ t.test('a token is read by the secret that has made it, and by none other', asyn
     t.strictSame(readRefreshToken(token.text, SECRET), token)
     t.equal(token.userId, userId)
     t.equal(readRefreshToken(token.text, OTHER), null)
-    const admin = createTokenMaker('admin', [FIRST, SECOND])
+    const admin = deriveTokenKeys('admin', [FIRST, SECOND])
     t.equal(readRefreshToken(token.text, admin), null, 'of another authentication service')
     t.not(createRefreshToken(token, SECRET).text, token.text)
   }

@@ -107,7 +107,8 @@ t.test('a change within a transaction ends sessions with it, and late logins too
     [claimsOf(fresh).sid],
   )
   t.equal((await refresh(late.refreshToken)).status, 401)
-  t.notMatch(server.logged, [{ message: 'Sessions of an old password could not be ended' }])
+  const failed = 'Sessions of an old password could not be ended'
+  t.notOk(server.logged.some(({ message }) => message === failed))
 })
 
 t.test('a session that the application removes ends its streams and its access', async (t) => {

@@ -81,16 +81,18 @@ t.test('a lost answer is repeated from any of the tokens before it', async (t) =
 })
 
 t.test('JWT-25: a token that is used later again ends its session, and says so', async (t) => {
-  const { logIn, refresh, stored, events, server } = await startSessions(t, database, {
-    graceMs: 0,
+  const { logIn, refresh, stored, events, server, readNotes } = await startSessions(t, database, {
+    ...{ graceMs: 0, checkSession: 'always' },
   })
   const [victim, other] = [await logIn(), await logIn()]
   const thief = (await refresh(victim.refreshToken)).body as Tokens
+  t.equal(await readNotes(thief), 200, 'nothing tells them apart yet')
   await stored.updateMany({ 'spent.0': { $exists: true } }, { $set: { 'spent.0.at': new Date(0) } })
   const { status, body } = await refresh(victim.refreshToken)
   t.equal(status, 401)
   t.match(body, { message: 'The refresh token is not valid' })
   t.equal((await refresh(thief.refreshToken)).status, 401, 'that of the thief is over too')
+  t.equal(await readNotes(thief), 401, 'and so is the access token of the thief')
   t.equal((await refresh(other.refreshToken)).status, 201, 'other sessions go on')
   const { sid, sub } = claimsOf(victim)
   t.strictSame(
