@@ -308,7 +308,7 @@ export class AuthenticationService implements Authentication {
 
   /** Loads what sessions need, which nobody without them pays for. */
   #loadSessions(): Promise<Sessions> {
-    this.#sessions ??= import('./sessions/install.ts')
+    this.#sessions ??= import('./sessions/session-setup.ts')
       .then((file) => file.installSessions(this))
       .then(({ sessions, cookies }) => {
         this.#cookies = cookies

@@ -17,10 +17,10 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
   const entityService = findEntityService(app, configuration.service)
   const idName = getEntityIdName({ configuration, entityService })
   return async (context, next) => {
-    const before = await mayEnd(authentication, context)
+    const ends = await endsLogins(authentication, context)
     await next()
     // Asked again: a hook may have set the password from a field of another name.
-    if (!before && !(await mayEnd(authentication, context))) return
+    if (!ends && !setsPassword(listFields(authentication), readChange(context.data))) return
     const { sid, sub } = getTokenClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
     for (const id of context.id == null ? found : [context.id]) {
@@ -31,31 +31,57 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
   }
 }
 
-/** Whether a call may change the password or the user name of users, or whether they may log in. */
-async function mayEnd(authentication: Authentication, context: HookContext): Promise<boolean> {
+/** Whether a call changes the password or the user name of users, or bars them. */
+async function endsLogins(authentication: Authentication, context: HookContext): Promise<boolean> {
   const { id, data, method, service } = context
   // An update replaces the whole record, the password included.
   if (method === 'remove' || method === 'update') return true
-  const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
-  const changes = Object.assign({}, fields, $set, $unset, $rename) as Record<string, unknown>
-  const targets = isObject($rename) ? Object.values($rename) : []
-  const { passwords, names } = listFields(authentication)
-  const isSet = (path: string): boolean =>
-    changes[path] !== undefined || getField(changes, path) !== undefined || targets.includes(path)
-  if (passwords.some(isSet)) return true
-  if ('isActive' in changes && !changes['isActive']) return true
-  const removed = isObject($unset) ? Object.keys($unset) : []
+  const change = readChange(data)
+  const { fields, targets, removed } = change
+  const loginFields = listFields(authentication)
+  const { names } = loginFields
+  if (setsPassword(loginFields, change)) return true
+  if ('isActive' in fields && !fields['isActive']) return true
   if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
-  const given = names.filter((name) => changes[name] !== undefined)
+  const given = names.filter((name) => fields[name] !== undefined)
   if (given.length === 0 || id == null) return given.length > 0
   // Forms send all fields, changed or not: the name is compared with the stored one.
   const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
   const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
-  return before === null || given.some((name) => before[name] !== changes[name])
+  return before === null || given.some((name) => before[name] !== fields[name])
+}
+
+/** What the data of a patch changes. */
+interface Change {
+  readonly fields: Readonly<Record<string, unknown>>
+  /** The names that `$rename` gives. */
+  readonly targets: readonly unknown[]
+  readonly removed: readonly string[]
+}
+
+function readChange(data: unknown): Change {
+  const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
+  return {
+    fields: Object.assign({}, fields, $set, $unset, $rename),
+    targets: isObject($rename) ? Object.values($rename) : [],
+    removed: isObject($unset) ? Object.keys($unset) : [],
+  }
+}
+
+function setsPassword({ passwords }: LoginFields, { fields, targets }: Change): boolean {
+  return passwords.some(
+    (path) =>
+      fields[path] !== undefined || getField(fields, path) !== undefined || targets.includes(path),
+  )
+}
+
+interface LoginFields {
+  readonly passwords: readonly string[]
+  readonly names: readonly string[]
 }
 
 /** Returns the fields of users that hold passwords and user names, those of all strategies. */
-function listFields(authentication: Authentication): { passwords: string[]; names: string[] } {
+function listFields(authentication: Authentication): LoginFields {
   const all = authentication.strategyNames.map((name) => {
     const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
     return configuration

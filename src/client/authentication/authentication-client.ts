@@ -60,7 +60,7 @@ export class AuthenticationClient {
     this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
     this.#logout = new ServerLogout(this.#session, call)
     this.#state = new LoginState({
-      toToken: ({ accessToken, authentication }) =>
+      toKey: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
       keep: (result) => this.#keep(result),
       drop: (tokens) => this.#drop(tokens),
@@ -194,14 +194,14 @@ export class AuthenticationClient {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     // A listener hands its event on: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
-    const kept = { strategy: strategy || jwtStrategy, params }
-    const attempt = this.options.cookie ? this.#useCookie() : this.#useKeptToken(kept)
+    const attempt = this.options.cookie
+      ? this.#useCookie()
+      : this.#useKeptToken(strategy || jwtStrategy, params)
     const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
     return this.#state.attempt({ ...attempt, isRenewal: true, lock })
   }
 
-  #useKeptToken(kept: { strategy: string; params: ClientParams | undefined }): LoginAttempt {
-    const { strategy, params } = kept
+  #useKeptToken(strategy: string, params: ClientParams | undefined): LoginAttempt {
     const refresh = async (accessToken: string): Promise<LoginResult | undefined> =>
       strategy === this.options.jwtStrategy ? this.#session.refresh(accessToken) : undefined
     return {
@@ -213,7 +213,7 @@ export class AuthenticationClient {
       readOtherToken: () => this.#usePageToken(),
       send: async (accessToken = '') => {
         // Any other token is newer than that of the login: another tab has renewed it.
-        const isOfLogin = accessToken === this.#state.login?.accessToken
+        const isOfLogin = accessToken === this.#state.login?.key
         const renewed = isOfLogin ? await refresh(accessToken) : undefined
         if (renewed !== undefined) return renewed
         try {
@@ -265,10 +265,10 @@ export class AuthenticationClient {
     this.#takePageLogin().catch(() => undefined)
     if (this.options.cookie) return this.#logOutByCookie(login)
     const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
-    const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
+    const removing = login ? this.#removeOwn([login.key]) : this.removeAccessToken()
     const [stored, removed] = await Promise.allSettled([reading, removing] as const)
     const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
-    const accessToken = login?.accessToken ?? kept
+    const accessToken = login?.key ?? kept
     let result: LoginResult | null = null
     try {
       if (accessToken !== null) {

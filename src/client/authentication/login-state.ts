@@ -14,7 +14,7 @@ export interface Login {
   /** The token that was sent to log in, `undefined` for a login by something else. */
   readonly proof: string | undefined
   /** Its access token; the claim `jti` of one in a cookie. Tells the login from others. */
-  readonly accessToken: string
+  readonly key: string
   readonly result: LoginResult
   /** When the token should be renewed, by `performance.now()`. */
   readonly dueAt: number
@@ -37,7 +37,7 @@ export interface LoginAttempt {
 /** What follows from logins, outside of their state. */
 export interface LoginEffects {
   /** Returns the access token of a login, or the claim `jti` of one in a cookie: it tells the login from others. */
-  toToken(result: LoginResult): unknown
+  toKey(result: LoginResult): unknown
   /** Keeps the tokens of a new login. Until that is done, the login does not count. */
   keep(result: LoginResult): Promise<void>
   /** Removes the token that is kept, if it is a refused one or that of the login. Never rejects. */
@@ -174,11 +174,11 @@ export class LoginState {
   /** @param isEcho whether a listener that is being told of a login has begun the attempt */
   async #decide(number: number, attempt: LoginAttempt, isEcho: boolean): Promise<Decided> {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
-    const accessToken = result == null ? undefined : this.#effects.toToken(result)
-    if (!isNonEmptyString(accessToken)) {
+    const key = result == null ? undefined : this.#effects.toKey(result)
+    if (!isNonEmptyString(key)) {
       throw new GeneralError('The server has answered a login without an access token')
     }
-    if (!HEADER_TOKEN.test(accessToken)) {
+    if (!HEADER_TOKEN.test(key)) {
       throw new GeneralError('The server has answered a login with a token that no header can hold')
     }
     this.#checkLast(number)
@@ -187,13 +187,13 @@ export class LoginState {
     this.#checkLast(number)
     const before = this.#login
     const dueAt = toDueTime(result)
-    const login: Login = { number, replaces: before?.number, proof, accessToken, result, dueAt }
+    const login: Login = { number, replaces: before?.number, proof, key, result, dueAt }
     this.#login = login
     const { sid, sub } = toClaims(login)
     const { sid: sidBefore, sub: subBefore } = before === undefined ? {} : toClaims(before)
     // A renewed session is no login. And a listener to `login` that logs the same user in must not call itself.
     const isOther = sub !== subBefore || !(isEcho || (sid !== undefined && sid === sidBefore))
-    return { result, isNews: before?.accessToken !== accessToken && isOther }
+    return { result, isNews: before?.key !== key && isOther }
   }
 
   /** Asks the server. A refusal ends the login that is there. */
@@ -215,7 +215,7 @@ export class LoginState {
       if (isRefusal(error) && number >= this.#decided) {
         this.#decided = number
         const ended = this.#login
-        if (ended !== undefined) tokens.add(ended.accessToken)
+        if (ended !== undefined) tokens.add(ended.key)
         this.#login = undefined
         await this.#effects.drop(tokens)
         if (ended !== undefined && attempt.isRenewal) this.#effects.expire(error)

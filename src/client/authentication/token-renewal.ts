@@ -46,7 +46,7 @@ export class CallAuthorizer {
   /** The numbers of the last login that was renewed by its own means, and of what replaced it. */
   #renewed: { readonly from: number; readonly to: number } | undefined
   /** The token that the server accepted at a login after services had refused it, and why they had. */
-  #confirmed: { readonly accessToken: string; readonly reasons: Set<RefusalReason> } | undefined
+  #confirmed: { readonly key: string; readonly reasons: Set<RefusalReason> } | undefined
 
   constructor(login: CallLogin) {
     this.#login = login
@@ -97,7 +97,7 @@ export class CallAuthorizer {
     const renewed = await this.#replace(refused, reason).catch((failure: unknown) => {
       throw isRefusal(failure) ? error : failure
     })
-    if (renewed === undefined || renewed.accessToken === refused.accessToken) throw error
+    if (renewed === undefined || renewed.key === refused.key) throw error
     // Any other error may be that of a further server, which was asked after something was written.
     if (reason !== 'expired' && toMethodSpec(call.method).verb !== 'GET') throw error
     call.signal?.throwIfAborted()
@@ -113,19 +113,19 @@ export class CallAuthorizer {
     const { state } = this.#login
     if (state.login === refused && !this.#isConfirmed(refused, reason)) {
       await this.#runOnce(refused)
-      if (state.login?.accessToken === refused.accessToken) this.#confirm(refused, reason)
+      if (state.login?.key === refused.key) this.#confirm(refused, reason)
     }
     const { login } = state
     return login !== undefined && this.#isSameUser(login, refused) ? login : undefined
   }
 
-  #isConfirmed({ accessToken }: Login, reason: RefusalReason): boolean {
-    return this.#confirmed?.accessToken === accessToken && this.#confirmed.reasons.has(reason)
+  #isConfirmed({ key }: Login, reason: RefusalReason): boolean {
+    return this.#confirmed?.key === key && this.#confirmed.reasons.has(reason)
   }
 
-  #confirm({ accessToken }: Login, reason: RefusalReason): void {
-    if (this.#confirmed?.accessToken !== accessToken) {
-      this.#confirmed = { accessToken, reasons: new Set() }
+  #confirm({ key }: Login, reason: RefusalReason): void {
+    if (this.#confirmed?.key !== key) {
+      this.#confirmed = { key, reasons: new Set() }
     }
     this.#confirmed.reasons.add(reason)
   }
@@ -149,8 +149,8 @@ export class CallAuthorizer {
     const [kept, result] = await Promise.all([reading, this.#login.renew()])
     const { login } = state
     if (login?.result !== result || login.replaces !== refused.number) return
-    const usesOwnToken = login.proof === undefined || login.proof === refused.accessToken
-    if (kept !== refused.accessToken || !usesOwnToken) return
+    const usesOwnToken = login.proof === undefined || login.proof === refused.key
+    if (kept !== refused.key || !usesOwnToken) return
     this.#renewed = { from: refused.number, to: login.number }
   }
 
