@@ -79,7 +79,7 @@ export async function proveOwner(
   records: string,
 ): Promise<OwnerClaims> {
   // A stream would tell of each use at once: whoever has stolen a token would know when.
-  if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
+  if (/text\/event-stream/i.test(String(context.params.headers?.['accept']))) {
     throw new NotAcceptable(`${records} have no stream`)
   }
   await proveParams(authentication, context, authentication.configuration.authStrategies)
