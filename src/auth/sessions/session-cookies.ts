@@ -81,8 +81,8 @@ export class SessionCookies {
     const seconds = Math.floor(Math.min(idleMs, absoluteMs) / 1000)
     const isAll = cookie === 'all'
     this.#set(context, [
-      this.#create('refresh', refreshToken, seconds, context.params),
-      ...(isAll ? [this.#create('access', accessToken, accessSeconds, context.params)] : []),
+      ...this.#create('refresh', refreshToken, seconds, context.params),
+      ...(isAll ? this.#create('access', accessToken, accessSeconds, context.params) : []),
     ])
     // What somebody may have known of this browser before its login is worth nothing after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
@@ -101,11 +101,11 @@ export class SessionCookies {
       if (!(await this.#sessions.endByToken(refreshToken))) throw error
       context.result = { authentication: { strategy: 'refresh' } }
     }
-    if (query['keep'] !== undefined) return
+    if (context.id === 'all' && query['keep'] !== undefined) return
     const kinds: TokenKind[] = ['refresh', 'access']
     this.#set(
       context,
-      kinds.map((kind) => this.#create(kind, '', 0, context.params)),
+      kinds.flatMap((kind) => this.#create(kind, '', 0, context.params)),
     )
   }
 
@@ -114,7 +114,8 @@ export class SessionCookies {
     const { cookie } = headers
     if (cookie === undefined) return null
     const names = [this.#getName(kind, true)]
-    if (isDevelopment()) names.push(this.#getName(kind, false))
+    // Hosts nearby can set a cookie without the prefix.
+    if (isNear(headers)) names.push(this.#getName(kind, false))
     const found = findCookies(cookie, names)
     const [, value = ''] = found[0] ?? []
     return found.length === 1 && value !== '' ? value : null
@@ -127,11 +128,15 @@ export class SessionCookies {
     throw new Forbidden("Cookies of sessions serve pages of this origin and of 'sessions.origins'")
   }
 
-  #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie {
+  /** Returns a cookie, and the end of that with the other name: two of them would be as good as none. */
+  #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie[] {
     const isSecure = !this.#isLocal(params)
     const path = this.#getPath(kind)
     const name = this.#getName(kind, isSecure)
-    return { name, value: String(value), maxAge, path, isSecure, sameSite: 'Lax' }
+    const other = this.#getName(kind, !isSecure)
+    const cookie = { name, value: String(value), maxAge, path, isSecure, sameSite: 'Lax' } as const
+    if (findCookies(params.headers?.['cookie'], [other]).length === 0) return [cookie]
+    return [cookie, { ...cookie, name: other, value: '', maxAge: 0, isSecure: !isSecure }]
   }
 
   #set({ http }: HookContext, cookies: readonly Cookie[]): void {
@@ -156,12 +161,9 @@ export class SessionCookies {
 
   /** Whether a developer has reached this server without TLS: not every browser keeps secure cookies then. */
   #isLocal({ requestUrl, headers = {} }: AuthenticationParams): boolean {
-    if (requestUrl === undefined || !isDevelopment()) return false
+    if (requestUrl === undefined) return false
     const { protocol, hostname } = new URL(requestUrl)
-    const isLocal =
-      protocol === 'http:' &&
-      LOCAL_HOSTS.includes(hostname) &&
-      PROXY_HEADERS.every((name) => headers[name] === undefined)
+    const isLocal = protocol === 'http:' && LOCAL_HOSTS.includes(hostname) && isNear(headers)
     if (isLocal && !this.#isTold) {
       this.#isTold = true
       this.#authentication.app.logger.warn(
@@ -173,8 +175,16 @@ export class SessionCookies {
   }
 }
 
-function isDevelopment(): boolean {
-  return process.env['NODE_ENV'] !== 'production'
+/** Whether a request may come from a browser of a developer on this computer, and from no page with TLS. */
+function isNear({ host, origin = '', ...headers }: Headers): boolean {
+  const url = `http://${host}`
+  return (
+    process.env['NODE_ENV'] !== 'production' &&
+    LOCAL_HOSTS.includes(URL.canParse(url) ? new URL(url).hostname : '') &&
+    // A proxy that hands on its own address as the host says nothing else.
+    !String(origin).startsWith('https:') &&
+    PROXY_HEADERS.every((name) => headers[name] === undefined)
+  )
 }
 
 /** Removes what is in cookies from the body of an answer. */

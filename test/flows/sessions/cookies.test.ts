@@ -120,6 +120,14 @@ t.test('with both tokens in cookies no body has one', async (t) => {
   t.equal((await send('/notes')).status, 401)
 })
 
+t.test('a logout forgets the cookies, whatever its query says', async (t) => {
+  const { logIn, send, jar, stored } = await startBrowser(t, { cookie: 'all' })
+  await logIn()
+  t.equal((await send('/authentication?keep=current', { method: 'DELETE' })).status, 200)
+  t.equal(await stored.countDocuments(), 0)
+  t.equal(jar.size, 0)
+})
+
 t.test('CSRF-1: a login of another site is refused, one of a program is not', async (t) => {
   const { send, server } = await startBrowser(t, { cookie: true })
   const data = { strategy: 'local', ...ADA }
@@ -214,6 +222,38 @@ t.test('on this computer, cookies work without TLS', async (t) => {
   await send('/authentication', { data, headers: local })
   t.match(set.at(-1), /^__Host-/)
   await logIn()
+})
+
+t.test('cookies without the prefix count on this computer alone', async (t) => {
+  const { logIn, jar, server } = await startBrowser(t, { cookie: true })
+  await logIn()
+  const cookie = `authentication-refresh=${jar.get('__Host-authentication-refresh')}`
+  const refresh = (headers: Record<string, string>) =>
+    server.request('/authentication', {
+      data: { strategy: 'refresh' },
+      headers: { 'sec-fetch-site': 'same-origin', cookie, ...headers },
+    })
+  const local = { host: 'localhost:3030' }
+  t.equal((await refresh(HOST)).status, 401)
+  t.equal((await refresh({ ...local, 'x-forwarded-for': '192.0.2.1' })).status, 401)
+  t.equal((await refresh({ ...local, origin: 'https://app.example.org' })).status, 401)
+  const { status, headers } = await refresh({ ...local, origin: 'http://localhost:3030' })
+  t.equal(status, 201)
+  t.match(headers['set-cookie'], [/^authentication-refresh=/])
+})
+
+t.test('the next login takes the place of a cookie with another name', async (t) => {
+  const { send, jar, refresh, set } = await startBrowser(t, { cookie: 'all' })
+  const data = { strategy: 'local', ...ADA }
+  const local = { host: 'localhost:3030' }
+  // As a proxy of the developer hands it on, and then without that.
+  await send('/authentication', { data, headers: { ...local, origin: 'https://localhost' } })
+  t.match([...jar.keys()], [/^__Host-/, /^__Host-/])
+  await send('/authentication', { data, headers: local })
+  t.strictSame([...jar.keys()], ['authentication-refresh', 'authentication-access'])
+  t.match(set[3], /^__Host-authentication-refresh=; Max-Age=0; Path=\/; HttpOnly; Secure;/)
+  t.equal((await refresh(local)).status, 201)
+  t.equal((await send('/notes', { headers: local })).status, 200)
 })
 
 t.test('a hook that refuses a login after it sends no cookie', async (t) => {
