@@ -11,7 +11,7 @@ import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
 import type { Login, LoginAttempt, LoginData, LoginResult, LoginService } from './login-state.ts'
 import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
-import { followOtherTabs, readSubject } from './other-tabs.ts'
+import { followOtherTabs, readClaims } from './other-tabs.ts'
 import { ServerLogout } from './server-logout.ts'
 import { SessionRefresh } from './session-refresh.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
@@ -168,14 +168,13 @@ export class AuthenticationClient {
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
     if (!data) return this.reAuthenticate()
     const { accessToken } = data
-    return this.#state.attempt({
+    const attempt: LoginAttempt = {
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
-      send: async () => {
-        // The answer to a logout would remove the cookies of this login.
-        if (this.options.cookie) await this.#logout.settled
-        return this.#call().create(data, params)
-      },
-    })
+      send: () => this.#call().create(data, params),
+    }
+    // The answer to a logout would remove the cookies of this login, that to a refresh replace them.
+    const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
+    return this.#state.attempt(this.options.cookie ? { ...attempt, lock } : attempt)
   }
 
   /**
@@ -232,7 +231,6 @@ export class AuthenticationClient {
     return {
       readToken: async () => undefined,
       send: async () => {
-        await this.#logout.settled
         const byCode = await this.#useCode()
         if (byCode !== null) return byCode
         try {
@@ -266,10 +264,14 @@ export class AuthenticationClient {
     this.#takePageLogin().catch(() => undefined)
     if (this.options.cookie) return this.#logOutByCookie(login)
     const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
-    const removing = login ? this.#removeOwn([login.accessToken]) : this.removeAccessToken()
-    const [stored, removed] = await Promise.allSettled([reading, removing] as const)
+    const [stored] = await Promise.allSettled([reading])
     const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
-    const accessToken = login?.accessToken ?? kept
+    // Another tab may have renewed the session: the login would come back by its tokens.
+    const isNewer = login !== undefined && kept !== null && isSameSession(kept, login)
+    const accessToken = isNewer ? kept : (login?.accessToken ?? kept)
+    const own = [login?.accessToken, accessToken].filter((token) => token != null)
+    const removing = login ? this.#removeOwn(own) : this.removeAccessToken()
+    const [removed] = await Promise.allSettled([removing])
     let result: LoginResult | null = null
     try {
       if (accessToken !== null) {
@@ -288,7 +290,9 @@ export class AuthenticationClient {
     const accessToken = login?.result.accessToken ?? null
     let result: LoginResult | null = null
     try {
-      result = await this.#logout.run({ accessToken, refreshToken: undefined })
+      // The answer to a refresh under way brings cookies: it has to come before.
+      const run = () => this.#logout.run({ accessToken, refreshToken: undefined })
+      result = await this.#session.lock(run)
     } finally {
       // Other tabs are told when the cookies are gone, by which they would log in again.
       await this.removeAccessToken()
@@ -355,7 +359,7 @@ export class AuthenticationClient {
       this.app.emit('logout', null)
       return
     }
-    const subject = this.options.cookie ? value : readSubject(value)
+    const subject = this.options.cookie ? value : readClaims(value)['sub']
     if (login !== undefined && subject === toClaims(login).sub) return
     this.reAuthenticate(true).catch((error: unknown) => {
       this.app.logger.warn({ err: error }, 'The login of another tab could not be followed')
@@ -395,4 +399,10 @@ export class AuthenticationClient {
     })
     authorizeServices(this.app, (call) => authorizer.send(call))
   }
+}
+
+/** Whether a token was issued for the session of a login, as far as both say. */
+function isSameSession(accessToken: string, login: Login): boolean {
+  const { sid } = toClaims(login)
+  return sid !== undefined && readClaims(accessToken)['sid'] === sid
 }

@@ -28,16 +28,16 @@ export function followOtherTabs(
   })
 }
 
-/** Returns the claim `sub` of an access token, which nobody has verified; `undefined` for none. */
-export function readSubject(accessToken: string): unknown {
+/** Returns the claims of an access token, which nobody has verified; none where it can not be read. */
+export function readClaims(accessToken: string): Readonly<Record<string, unknown>> {
   try {
     const payload = accessToken.split('.')[1] ?? ''
     const bytes = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
     const text = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)))
     const claims: unknown = JSON.parse(text)
-    return isObject(claims) ? claims['sub'] : undefined
+    return isObject(claims) ? claims : {}
   } catch {
     // Tokens of other servers may say nothing: their user is asked for.
-    return undefined
+    return {}
   }
 }
