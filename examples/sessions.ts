@@ -29,6 +29,7 @@ type User = Static<typeof User>
 const PublicUser = Type.Omit(User, ['password'])
 
 type Services = {
+  // A list: the service has no option `paginate`.
   users: MongoDBListService<User>
   sessions: MongoDBService<object>
   authentication: AuthenticationService

@@ -20,6 +20,8 @@ export interface AuthenticationHttpRequest {
   readonly query?: Query | undefined
   /** `GET`, `POST` and so on. */
   readonly method?: string | undefined
+  /** The whole URL that the client has called. */
+  readonly url?: string | undefined
 }
 
 /** What a strategy proves: `{ authentication: { strategy }, user }`, with a token perhaps. */

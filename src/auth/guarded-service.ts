@@ -120,7 +120,7 @@ export async function proveOwner(
   records: string,
 ): Promise<OwnerClaims> {
   // By a stream, a thief would see at once when the owner acts.
-  if (String(context.params.headers?.['accept']).includes('text/event-stream')) {
+  if (/text\/event-stream/i.test(String(context.params.headers?.['accept']))) {
     throw new NotAcceptable(`${records} have no stream`)
   }
   await proveParams(authentication, context, authentication.configuration.authStrategies)

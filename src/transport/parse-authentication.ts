@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthenticationHttpRequest } from '../auth/authentication.ts'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
 import { authenticate, authenticateParams, checkAuthenticate } from '../auth/hooks/authenticate.ts'
@@ -13,6 +14,7 @@ import { toServicePath } from '../core/index.ts'
 import type { OptionRule } from '../core/options/option-check.ts'
 import { OPTION } from '../core/options/option-check.ts'
 import { setPrivate } from './replies/headers.ts'
+import { toRequestUrl } from './request-params.ts'
 
 /** Which authentication service reads the credentials of a request, and how. */
 export interface ParseAuthenticationOptions {
@@ -64,6 +66,23 @@ export function checkSources(
 /** The query parameter of links with a token. */
 const TOKEN_PARAMETER = 'access_token'
 
+/** A request as strategies see it. Most of them never ask for its URL. */
+class ParsedRequest implements AuthenticationHttpRequest {
+  readonly headers: FastifyRequest['headers']
+  readonly method: string
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest) {
+    this.headers = request.headers
+    this.method = request.method
+    this.#request = request
+  }
+
+  get url(): string | undefined {
+    return toRequestUrl(this.#request)
+  }
+}
+
 /**
  * Returns what the strategies of the first service that finds something read from the headers of a
  * request, `null` for nothing. Nothing is verified. Where the strategies parse without waiting
@@ -72,7 +91,7 @@ const TOKEN_PARAMETER = 'access_token'
 export function parseCaller(
   app: Application,
   sources: readonly ParseAuthenticationOptions[],
-  { headers, method }: Pick<FastifyRequest, 'headers' | 'method'>,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Caller | Promise<Caller> {
   for (let index = 0; index < sources.length; index += 1) {
@@ -80,10 +99,10 @@ export function parseCaller(
     const service = findAuthentication(app, source.service)
     const strategies = source.strategies ?? service?.parseStrategies ?? []
     if (service === null || strategies.length === 0) continue
-    const parsed = service.parse({ headers, method }, reply, ...strategies)
+    const parsed = service.parse(new ParsedRequest(request), reply, ...strategies)
     if (parsed instanceof Promise) {
       const others = sources.slice(index + 1)
-      return parsed.then((caller) => caller ?? parseCaller(app, others, { headers, method }, reply))
+      return parsed.then((caller) => caller ?? parseCaller(app, others, request, reply))
     }
     if (parsed !== null) return parsed
   }

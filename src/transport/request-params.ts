@@ -145,17 +145,21 @@ export class RequestFacts implements TransportFacts {
    * `undefined` where the request names no valid host, or the proxy no scheme of the web.
    */
   get requestUrl(): string | undefined {
-    const { protocol, host, originalUrl } = this.#request
-    const origin = `${protocol}://${host}`
-    if (!ORIGIN.test(origin) || !URL.canParse(origin)) return undefined
-    // The target of a request may be a whole URL, with a host that nobody has checked.
-    return origin + originalUrl.replace(/^https?:\/\/[^/?]*/i, '')
+    return toRequestUrl(this.#request)
   }
 
   /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
   get requestMethod(): string {
     return this.#request.method
   }
+}
+
+/** Returns the URL of {@link RequestFacts.requestUrl}. */
+export function toRequestUrl({ protocol, host, originalUrl }: FastifyRequest): string | undefined {
+  const origin = `${protocol}://${host}`
+  if (!ORIGIN.test(origin) || !URL.canParse(origin)) return undefined
+  // The target of a request may be a whole URL, with a host that nobody has checked.
+  return origin + originalUrl.replace(/^https?:\/\/[^/?]*/i, '')
 }
 
 /** Scheme, host and perhaps a port, and nothing that would make another part of a URL. */

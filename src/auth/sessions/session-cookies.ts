@@ -9,6 +9,7 @@ import type {
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Cookie } from '../cookies.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
+import { getTokenClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
 
 type TokenKind = 'access' | 'refresh'
@@ -38,14 +39,15 @@ export class SessionCookies {
    * @throws {Forbidden} the request may write, and no page of `origins` has sent it
    */
   parse(
-    { headers, method }: AuthenticationHttpRequest,
+    request: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null {
     const { options, finder } = this.#sessions
     if (options.cookie !== 'all' || !strategies.includes(finder?.name ?? '')) return null
+    const { headers, method } = request
     const accessToken = this.#read('access', headers)
     if (accessToken === null) return null
-    if (!SAFE_METHODS.includes(method)) this.#checkOrigin(headers)
+    if (!SAFE_METHODS.includes(method)) this.#checkOrigin(headers, request.url)
     return { strategy: finder?.name ?? '', accessToken }
   }
 
@@ -55,17 +57,18 @@ export class SessionCookies {
       if (!this.#sessions.options.cookie || context.params.provider === undefined) return next()
       await (context.method === 'create' ? this.#logIn(context, next) : this.#logOut(context, next))
       hideTokens(context, this.#sessions.options.cookie)
+      checkBody(context, this.#sessions.options.cookie)
     }
   }
 
   async #logIn(context: HookContext, next: () => Promise<void>): Promise<void> {
-    const { headers = {} } = context.params
+    const { headers = {}, requestUrl } = context.params
     const before = this.#read('refresh', headers)
     const data: Record<string, unknown> = isObject(context.data) ? context.data : {}
     const isRefresh = data['strategy'] === 'refresh'
     // A page of another site could log its visitors in as somebody else. Only browsers send these headers.
     const isOfPage = headers['origin'] !== undefined || headers['sec-fetch-site'] !== undefined
-    if (isRefresh || isOfPage) this.#checkOrigin(headers)
+    if (isRefresh || isOfPage) this.#checkOrigin(headers, requestUrl)
     if (isRefresh) {
       if ('refreshToken' in data) {
         throw new BadRequest("'refreshToken' is read from its cookie alone")
@@ -74,22 +77,27 @@ export class SessionCookies {
       context.data = { ...data, refreshToken: before }
     }
     await next()
-    const { accessToken, refreshToken } = context.result as { [name: string]: unknown }
+    const { accessToken, refreshToken } = Object(context.result) as Record<string, unknown>
     // A login by an access token has no session of its own.
     if (!isNonEmptyString(refreshToken)) return
     const { accessSeconds, idleMs, absoluteMs, cookie } = this.#sessions.options
     const seconds = Math.floor(Math.min(idleMs, absoluteMs) / 1000)
     const isAll = cookie === 'all'
-    this.#set(context, [
-      this.#create('refresh', refreshToken, seconds, context.params),
-      ...(isAll ? [this.#create('access', accessToken, accessSeconds, context.params)] : []),
-    ])
+    try {
+      this.#set(context, [
+        ...this.#create('refresh', refreshToken, seconds, context.params),
+        ...(isAll ? this.#create('access', accessToken, accessSeconds, context.params) : []),
+      ])
+    } catch (error) {
+      await this.#sessions.endByToken(refreshToken)
+      throw error
+    }
     // Whoever has copied a cookie of this browser before the login can not use it after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
   }
 
   async #logOut(context: HookContext, next: () => Promise<void>): Promise<void> {
-    const { headers = {}, query = {} } = context.params
+    const { headers = {}, query = {}, requestUrl } = context.params
     const refreshToken = this.#read('refresh', headers)
     try {
       await next()
@@ -97,15 +105,26 @@ export class SessionCookies {
       // The access token has expired, mostly: the refresh token ends the session as well.
       const isRefused = error instanceof ServiceError && error.code === 401
       if (!isRefused || context.id != null || refreshToken === null) throw error
-      this.#checkOrigin(headers)
+      this.#checkOrigin(headers, requestUrl)
       if (!(await this.#sessions.endByToken(refreshToken))) throw error
       context.result = { authentication: { strategy: 'refresh' } }
+      return this.#forget(context)
     }
-    if (query['keep'] !== undefined) return
+    if (context.id === 'all' && query['keep'] !== undefined) return
+    if (refreshToken !== null && this.#isAllowed(headers, requestUrl)) {
+      // The token of a header may be of another session than that of the cookie.
+      const { authentication } = Object(context.result) as AuthenticationResult
+      await this.#sessions.endByToken(refreshToken, getTokenClaims(authentication)['sid'])
+    }
+    this.#forget(context)
+  }
+
+  /** Has the browser forget both cookies. */
+  #forget(context: HookContext): void {
     const kinds: TokenKind[] = ['refresh', 'access']
     this.#set(
       context,
-      kinds.map((kind) => this.#create(kind, '', 0, context.params)),
+      kinds.flatMap((kind) => this.#create(kind, '', 0, context.params)),
     )
   }
 
@@ -114,24 +133,41 @@ export class SessionCookies {
     const { cookie } = headers
     if (cookie === undefined) return null
     const names = [this.#getName(kind, true)]
-    if (isDevelopment()) names.push(this.#getName(kind, false))
+    // Hosts nearby can set a cookie without the prefix.
+    if (isNear(headers)) names.push(this.#getName(kind, false))
     const found = findCookies(cookie, names)
     const [, value = ''] = found[0] ?? []
     return found.length === 1 && value !== '' ? value : null
   }
 
   /** @throws {Forbidden} a request was sent by a page of another site, or by no page at all */
-  #checkOrigin({ origin, 'sec-fetch-site': site }: Headers): void {
-    if (site === 'same-origin') return
-    if (typeof origin === 'string' && this.#sessions.options.origins.includes(origin)) return
-    throw new Forbidden("Cookies of sessions serve pages of this origin and of 'sessions.origins'")
+  #checkOrigin(headers: Headers, requestUrl?: string): void {
+    const { origin = 'none' } = headers
+    if (isPlainOrigin(origin)) {
+      throw new Forbidden(`Cookies of sessions need HTTPS or localhost: the page is of '${origin}'`)
+    }
+    if (this.#isAllowed(headers, requestUrl)) return
+    throw new Forbidden(
+      `Cookies of sessions serve pages of this origin and of 'sessions.origins', not of '${origin}'`,
+    )
   }
 
-  #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie {
+  #isAllowed({ origin, 'sec-fetch-site': site }: Headers, requestUrl?: string): boolean {
+    if (site === 'same-origin') return true
+    if (typeof origin !== 'string') return false
+    const isOwn = requestUrl !== undefined && new URL(requestUrl).origin === origin
+    return isOwn || this.#sessions.options.origins.includes(origin)
+  }
+
+  /** Returns a cookie, and the end of that with the other name: two of them would be as good as none. */
+  #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie[] {
     const isSecure = !this.#isLocal(params)
     const path = this.#getPath(kind)
     const name = this.#getName(kind, isSecure)
-    return { name, value: String(value), maxAge, path, isSecure, sameSite: 'Lax' }
+    const other = this.#getName(kind, !isSecure)
+    const cookie = { name, value: String(value), maxAge, path, isSecure, sameSite: 'Lax' } as const
+    if (findCookies(params.headers?.['cookie'], [other]).length === 0) return [cookie]
+    return [cookie, { ...cookie, name: other, value: '', maxAge: 0, isSecure: !isSecure }]
   }
 
   #set({ http }: HookContext, cookies: readonly Cookie[]): void {
@@ -156,12 +192,9 @@ export class SessionCookies {
 
   /** Whether a developer calls this server without TLS: not every browser keeps cookies with `Secure` then. */
   #isLocal({ requestUrl, headers = {} }: AuthenticationParams): boolean {
-    if (requestUrl === undefined || !isDevelopment()) return false
+    if (requestUrl === undefined) return false
     const { protocol, hostname } = new URL(requestUrl)
-    const isLocal =
-      protocol === 'http:' &&
-      LOCAL_HOSTS.includes(hostname) &&
-      PROXY_HEADERS.every((name) => headers[name] === undefined)
+    const isLocal = protocol === 'http:' && LOCAL_HOSTS.includes(hostname) && isNear(headers)
     if (isLocal && !this.#hasWarned) {
       this.#hasWarned = true
       this.#authentication.app.logger.warn(
@@ -173,8 +206,22 @@ export class SessionCookies {
   }
 }
 
-function isDevelopment(): boolean {
-  return process.env['NODE_ENV'] !== 'production'
+/** Whether an origin is without TLS elsewhere than on this computer: browsers keep no cookies with `Secure` there. */
+function isPlainOrigin(origin: unknown): boolean {
+  const url = typeof origin === 'string' && URL.canParse(origin) ? new URL(origin) : null
+  return url?.protocol === 'http:' && !LOCAL_HOSTS.includes(url.hostname)
+}
+
+/** Whether a request may come from a browser of a developer on this computer, and from no page with TLS. */
+function isNear({ host, origin = '', ...headers }: Headers): boolean {
+  const url = `http://${host}`
+  return (
+    process.env['NODE_ENV'] !== 'production' &&
+    LOCAL_HOSTS.includes(URL.canParse(url) ? new URL(url).hostname : '') &&
+    // A proxy that hands on its own address as the host says nothing else.
+    !String(origin).startsWith('https:') &&
+    PROXY_HEADERS.every((name) => headers[name] === undefined)
+  )
 }
 
 /** Removes what is in cookies from the body of an answer. */
@@ -187,4 +234,13 @@ function hideTokens(context: HookContext, cookie: boolean | 'all'): void {
   }
   if (isObject(context.dispatch)) context.dispatch = hide(context.dispatch)
   if (isObject(context.result)) context.result = hide(context.result)
+}
+
+/** @throws {TypeError} the body of an answer has a token, since a hook has given it another form */
+function checkBody({ dispatch, result }: HookContext, cookie: boolean | 'all'): void {
+  const token = cookie === 'all' ? /"(?:access|refresh)Token":"/ : /"refreshToken":"/
+  if (!token.test(JSON.stringify(dispatch ?? result) ?? '')) return
+  throw new TypeError(
+    'A hook has moved a token that belongs into a cookie: leave accessToken and refreshToken where they are',
+  )
 }

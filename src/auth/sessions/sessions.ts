@@ -179,9 +179,9 @@ export class Sessions {
   }
 
   /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
-  async endByToken(text: string): Promise<boolean> {
+  async endByToken(text: string, ended?: unknown): Promise<boolean> {
     const token = readRefreshToken(text, this.tokenKeys)
-    return token !== null && this.end(token.sessionId)
+    return token !== null && token.sessionId !== ended && this.end(token.sessionId)
   }
 
   /** Ends all sessions of a user, but for one where its id is given. */

@@ -7,11 +7,12 @@ import type { ClientParams } from '../remote-services.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
+import { CookieLogin } from './cookie-login.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
 import type { Login, LoginAttempt, LoginData, LoginResult, LoginService } from './login-state.ts'
 import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
-import { followOtherTabs, readSubject } from './other-tabs.ts'
+import { followOtherTabs, readClaims } from './other-tabs.ts'
 import { ServerLogout } from './server-logout.ts'
 import { SessionRefresh } from './session-refresh.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
@@ -32,6 +33,7 @@ export class AuthenticationClient {
   readonly #state: LoginState
   readonly #session: SessionRefresh
   readonly #logout: ServerLogout
+  readonly #cookies: CookieLogin
   /**
    * The login that the page was opened with: its token, or why it has failed. Remembered until somebody
    * logs in, since it is no longer in the URL then.
@@ -59,6 +61,10 @@ export class AuthenticationClient {
     const call = (): LoginService => this.#call()
     this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
     this.#logout = new ServerLogout(this.#session, call)
+    this.#cookies = new CookieLogin({
+      ...{ options: this.options, session: this.#session, logout: this.#logout, call },
+      isLoggedIn: () => this.authenticated,
+    })
     this.#state = new LoginState({
       toKey: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
@@ -160,21 +166,21 @@ export class AuthenticationClient {
   /**
    * Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it is
    * {@link reAuthenticate}. Resolves to `{ accessToken, authentication, user }`.
-   * @throws {NotAuthenticated} the server refuses, which ends the login that was there; or a logout or
-   *   a later login has taken the place of this one
+   * @throws {NotAuthenticated} the server refuses, which ends the login that was there, unless that is in cookies;
+   *   or a logout or a later login has taken the place of this one
    * @throws {GeneralError} the storage did not take the token: nobody is logged in by it
    */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
     if (!data) return this.reAuthenticate()
     const { accessToken } = data
-    return this.#state.attempt({
+    const attempt: LoginAttempt = {
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
-      send: async () => {
-        // The answer to a logout in flight would remove the cookies of this login.
-        if (this.options.cookie) await this.#logout.settled
-        return this.#call().create(data, params)
-      },
-    })
+      send: () => this.#call().create(data, params),
+    }
+    if (!this.options.cookie) return this.#state.attempt(attempt)
+    // The answer to a logout would remove the cookies of this login, that to a refresh replace them.
+    const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
+    return this.#state.attempt({ ...attempt, lock, sparesLogin: true })
   }
 
   /**
@@ -195,7 +201,7 @@ export class AuthenticationClient {
     // A listener hands its event on: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
     const attempt = this.options.cookie
-      ? this.#useCookie()
+      ? this.#cookies.createAttempt()
       : this.#useKeptToken(strategy || jwtStrategy, params)
     const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
     return this.#state.attempt({ ...attempt, isRenewal: true, lock })
@@ -227,32 +233,6 @@ export class AuthenticationClient {
     }
   }
 
-  #useCookie(): LoginAttempt {
-    return {
-      readToken: async () => undefined,
-      send: async () => {
-        await this.#logout.settled
-        const byCode = await this.#useCode()
-        if (byCode !== null) return byCode
-        try {
-          return await this.#session.send({ strategy: 'refresh' })
-        } catch (error) {
-          if (!isRefusal(error) || this.authenticated) throw error
-          throw new NoAccessToken('Nobody is logged in by a cookie')
-        }
-      },
-    }
-  }
-
-  /** Resolves to the login by the code in the URL of the page, whose answer sets cookies; `null` without a code. */
-  async #useCode(): Promise<LoginResult | null> {
-    const location = findLocation()
-    if (location === undefined) return null
-    const [message] = takeFromHash(location, this.options.locationErrorKey)
-    if (message !== undefined) throw createLocationError(message)
-    return exchangeCode(location, this.#call())
-  }
-
   /**
    * Ends the login: at once here, where the token is removed and logins that go on are ended, then on
    * the server. Resolves to the server's result; `null` if nobody was logged in, or the server knows
@@ -265,10 +245,14 @@ export class AuthenticationClient {
     this.#takePageLogin().catch(() => undefined)
     if (this.options.cookie) return this.#logOutByCookie(login)
     const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
-    const removing = login ? this.#removeOwn([login.key]) : this.removeAccessToken()
-    const [stored, removed] = await Promise.allSettled([reading, removing] as const)
+    const [stored] = await Promise.allSettled([reading])
     const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
-    const accessToken = login?.key ?? kept
+    // Another tab may have renewed the session: the login would come back by its tokens.
+    const isNewer = login !== undefined && kept !== null && isSameSession(kept, login)
+    const accessToken = isNewer ? kept : (login?.key ?? kept)
+    const own = [login?.key, accessToken].filter((token) => token != null)
+    const removing = login ? this.#removeOwn(own) : this.removeAccessToken()
+    const [removed] = await Promise.allSettled([removing])
     let result: LoginResult | null = null
     try {
       if (accessToken !== null) {
@@ -284,10 +268,9 @@ export class AuthenticationClient {
   }
 
   async #logOutByCookie(login: Login | undefined): Promise<LoginResult | null> {
-    const accessToken = login?.result.accessToken ?? null
     let result: LoginResult | null = null
     try {
-      result = await this.#logout.run({ accessToken, refreshToken: undefined })
+      result = await this.#cookies.logOut(login)
     } finally {
       // This tells other tabs, which would log in again by the cookies if these were still there.
       await this.removeAccessToken()
@@ -354,7 +337,7 @@ export class AuthenticationClient {
       this.app.emit('logout', null)
       return
     }
-    const subject = this.options.cookie ? value : readSubject(value)
+    const subject = this.options.cookie ? value : readClaims(value)['sub']
     if (login !== undefined && subject === toClaims(login).sub) return
     this.reAuthenticate(true).catch((error: unknown) => {
       this.app.logger.warn({ err: error }, 'The login of another tab could not be followed')
@@ -394,4 +377,10 @@ export class AuthenticationClient {
     })
     authorizeServices(this.app, (call) => authorizer.send(call))
   }
+}
+
+/** Whether a token was issued for the session of a login, as far as both say. */
+function isSameSession(accessToken: string, login: Login): boolean {
+  const { sid } = toClaims(login)
+  return sid !== undefined && readClaims(accessToken)['sid'] === sid
 }

@@ -24,6 +24,8 @@ export interface Login {
 export interface LoginAttempt {
   /** Whether it renews the login that is there: a refusal then emits `expired`. */
   readonly isRenewal?: boolean
+  /** Whether a refusal leaves the login that is there: it does not end where it is kept. */
+  readonly sparesLogin?: boolean
   /** Runs the attempt while no other tab of the browser logs in. */
   lock?<T>(work: () => Promise<T>): Promise<T>
   /** Resolves to the token to log in by, `undefined` for a login by something else. */
@@ -212,7 +214,7 @@ export class LoginState {
         return prove(other)
       })
     } catch (error) {
-      if (isRefusal(error) && number >= this.#decided) {
+      if (isRefusal(error) && number >= this.#decided && !attempt.sparesLogin) {
         this.#decided = number
         const ended = this.#login
         if (ended !== undefined) tokens.add(ended.key)

@@ -9,6 +9,7 @@ interface StorageChange {
 }
 
 interface Page {
+  readonly location?: unknown
   addEventListener?(name: 'storage', listener: (change: StorageChange) => void): void
 }
 
@@ -22,22 +23,24 @@ export function followOtherTabs(
   onChange: (value: string | null) => void,
 ): void {
   const page = globalThis as Page
+  // Elsewhere than in a browser there are no tabs, and the listener would keep its client for ever.
+  if (page.location == null) return
   page.addEventListener?.('storage', (change) => {
     const isOfItem = change.key === key || change.key === null
     if (isOfItem && change.storageArea === storage) onChange(change.newValue)
   })
 }
 
-/** Returns the claim `sub` of an access token, which nobody has verified; `undefined` for none. */
-export function readSubject(accessToken: string): unknown {
+/** Returns the claims of an access token, which nobody has verified; none where it can not be read. */
+export function readClaims(accessToken: string): Readonly<Record<string, unknown>> {
   try {
     const payload = accessToken.split('.')[1] ?? ''
     const bytes = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
     const text = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)))
     const claims: unknown = JSON.parse(text)
-    return isObject(claims) ? claims['sub'] : undefined
+    return isObject(claims) ? claims : {}
   } catch {
     // Tokens of other servers may have any form.
-    return undefined
+    return {}
   }
 }

@@ -27,11 +27,6 @@ export class ServerLogout {
     return this.#token
   }
 
-  /** Resolves when the last logout is over, whatever became of it. */
-  get settled(): Promise<unknown> {
-    return this.#last
-  }
-
   /** Ends a login. Resolves to the server's result, `null` if it knows nothing of the login. */
   run({ accessToken, refreshToken }: EndingTokens): Promise<LoginResult | null> {
     const call = this.#last.then(async () => {

@@ -37,6 +37,7 @@ export class SessionRefresh {
   readonly #tools: RefreshTools
   readonly #key: string
   #canRefresh = false
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(tools: RefreshTools) {
     this.#tools = tools
@@ -94,16 +95,36 @@ export class SessionRefresh {
     return service.create(data)
   }
 
-  /** Runs a login while no other tab of the browser does: each finds the token that the one before has stored. */
+  /**
+   * Runs a login while no other tab of the browser does: each finds the token that the one before has stored. With
+   * cookies, logins and logouts of a client are in order in any case: those of the last answer stay.
+   */
   lock<T>(work: () => Promise<T>): Promise<T> {
     const { location, navigator } = globalThis as {
       readonly location?: object
       readonly navigator?: { readonly locks?: SharedLocks }
     }
+    const { cookie, path, storageKey } = this.#tools.options
+    const run = cookie ? () => this.#runNext(work) : work
     // Elsewhere than in a browser, one process has logins of many users.
     const locks = location == null ? undefined : navigator?.locks
-    const { path, storageKey } = this.#tools.options
-    return locks === undefined ? work() : locks.request(`remex ${storageKey} ${path}`, work)
+    if (locks === undefined) return run()
+    let hasBegun = false
+    const begin = (): Promise<T> => {
+      hasBegun = true
+      return work()
+    }
+    // A browser that keeps nothing of this site has no locks for it either.
+    return locks.request(`remex ${storageKey} ${path}`, begin).catch((error: unknown) => {
+      if (hasBegun) throw error
+      return run()
+    })
+  }
+
+  #runNext<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => undefined)
+    return done
   }
 }
 

@@ -34,6 +34,9 @@ type RefusalReason = 'expired' | 'other'
 /** What servers say of a token that they do not accept. */
 const TOKEN_ERRORS: readonly unknown[] = ['TokenExpiredError', 'JsonWebTokenError']
 
+/** How long calls go on with a token that is still good after its renewal had no answer. */
+const RETRY_MS = 5_000
+
 /**
  * Sends calls with the token of the login, to the server of the authentication service alone. Where the
  * token is refused, one new login serves all calls that were refused, and each of them is sent a second
@@ -41,6 +44,8 @@ const TOKEN_ERRORS: readonly unknown[] = ['TokenExpiredError', 'JsonWebTokenErro
  */
 export class CallAuthorizer {
   readonly #login: CallLogin
+  /** Before when no token is renewed before its end: the server has just not answered. */
+  #retryAt = 0
   /** The renewal that goes on. */
   #running: Promise<void> | undefined
   /** The numbers of the last login that was renewed by its own means, and of what replaced it. */
@@ -67,7 +72,8 @@ export class CallAuthorizer {
     let current = await state.settle()
     // A call that was given up while the login went on is not sent any more.
     call.signal?.throwIfAborted()
-    if (current !== undefined && this.#login.isDue(current))
+    const mayRenew = performance.now() >= this.#retryAt
+    if (current !== undefined && mayRenew && this.#login.isDue(current))
       current = await this.#renewEarly(current)
     if (current === undefined) return call.send({})
     call.signal?.throwIfAborted()
@@ -82,6 +88,7 @@ export class CallAuthorizer {
       await this.#runOnce(due)
     } catch (error) {
       if (isRefusal(error)) throw error
+      this.#retryAt = performance.now() + RETRY_MS
     }
     return this.#login.state.login
   }

@@ -30,8 +30,11 @@ const CREDENTIALS =
 /** An API key of `ApiKeyStrategy` behind its prefix: the id of the key stays, so that people find it. */
 const API_KEY = /(_[\da-f]{24}_)[\dA-Za-z]{50}/g
 
+/** A refresh token, or one of a mail of `AccountService`: 256 random bits behind a dot, and what follows. */
+const OPAQUE_TOKEN = /\.[\w-]{43}(?:\.[\w-]*\.\d{1,9}\.[\w-]{22})?(?![\w-])/g
+
 /** What each secret is told by, so that one search finds most strings to hold none. */
-const SUSPICIOUS = /\/\/|2f|=|3d|eyJ|authorization|bearer|basic|_[\da-f]{24}_/i
+const SUSPICIOUS = /\/\/|2f|=|3d|eyJ|authorization|bearer|basic|_[\da-f]{24}_|\.[\w-]{43}/i
 
 /** Returns a URL without its fragment and without secrets, cut at 2 kB. */
 export function redactUrl(url: string): string {
@@ -51,6 +54,7 @@ export function redactText(text: string): string {
   if (redacted.search(AT) !== -1) redacted = redacted.replace(WORD, redactUserInfo)
   redacted = redacted.replace(API_KEY, `$1${REDACTED}`)
   if (redacted.includes('eyJ')) redacted = redacted.replace(JWT, REDACTED)
+  redacted = redacted.replace(OPAQUE_TOKEN, `.${REDACTED}`)
   if (/=|3d/i.test(redacted)) redacted = redactAfter(redacted, PARAMETER, findParameterEnd)
   if (/authorization/i.test(redacted)) redacted = redacted.replace(AUTHORIZATION, `$1${REDACTED}`)
   if (/bearer|basic/i.test(redacted)) redacted = redacted.replace(CREDENTIALS, `$1$2${REDACTED}`)

@@ -77,6 +77,7 @@ async function startServer(t: TestScope, { inCookies = false } = {}) {
       const { accessToken } = data
       return send({ accessToken, authentication: { payload: known }, user: { name: known.sub } })
     }
+    if (data.strategy === 'wrong') return refuse(response, 401)
     const fault = state.faults.shift()
     if (fault === 'lost') return response.destroy()
     if (fault !== undefined) return refuse(response, fault)
@@ -203,7 +204,7 @@ t.test('without an answer nobody is logged out, and a good token is used', async
       timers.fire()
     }
   }
-  const { url, state } = await startServer(t)
+  const { url, state, logins } = await startServer(t)
   const { client, events, read } = connect(url)
   await client.authenticate(ANN)
   clock.advance(DUE_MS)
@@ -211,6 +212,10 @@ t.test('without an answer nobody is logged out, and a good token is used', async
   const early = [read(), read()]
   await fire()
   t.strictSame(await Promise.all(early), [{ sentAs: 'ann1' }, { sentAs: 'ann1' }])
+  const { length } = logins()
+  for (let call = 0; call < 5; call += 1) t.strictSame(await read(), { sentAs: 'ann1' })
+  t.equal(logins().length, length, 'calls do not ask again and again')
+  clock.advance(5_000)
   state.expired = 1
   state.faults = [503, 503, 503, 503, 503, 503]
   const late = errorOf(read())
@@ -239,6 +244,34 @@ t.test('a logout ends the session, also after the access token', async (t) => {
   t.equal(await client.logout(), null)
 })
 
+for (const expired of [0, 1]) {
+  t.test(`a logout ends a session that another tab has renewed, ${expired} expired`, async (t) => {
+    const { url, state } = await startServer(t)
+    const storage = new MemoryStorage()
+    const [one, two] = [connect(url, { storage }), connect(url, { storage })]
+    await one.client.authenticate(ANN)
+    await two.client.reAuthenticate()
+    await two.client.reAuthenticate(true)
+    state.expired = expired
+    t.match(await one.client.logout(), { sentAs: 'ann2' })
+    t.strictSame([...state.ended], ['s-ann-0'])
+    t.equal(await storage.getItem('feathers-jwt'), null)
+    t.equal(await storage.getItem('feathers-jwt-refresh'), null)
+  })
+}
+
+t.test('a logout leaves the token of another login in the storage', async (t) => {
+  const { url, state } = await startServer(t)
+  const storage = new MemoryStorage()
+  const [one, two] = [connect(url, { storage }), connect(url, { storage })]
+  await one.client.authenticate(ANN)
+  await two.client.authenticate(ANN)
+  t.match(await one.client.logout(), { sentAs: 'ann1' })
+  t.strictSame([...state.ended], ['s-ann-0'])
+  t.match(await two.read(), { sentAs: 'ann2' })
+  t.not(await storage.getItem('feathers-jwt'), null)
+})
+
 t.test('a refresh token serves the access token alone that it came with', async (t) => {
   const { url, state, logins } = await startServer(t)
   const storage = new MemoryStorage()
@@ -252,6 +285,30 @@ t.test('a refresh token serves the access token alone that it came with', async 
   t.strictSame(logins(), ['key', 'jwt'])
 })
 
+/** Has the browser share locks, until the end of the test. */
+function showLocks(t: TestScope, locks: object): void {
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
+  t.teardown(() => {
+    if (before === undefined) Reflect.deleteProperty(globalThis, 'navigator')
+    else Object.defineProperty(globalThis, 'navigator', before)
+  })
+  Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })
+  showParts(t, { location: { hash: '' } })
+}
+
+t.test('a browser that denies locks renews without them', async (t) => {
+  const request = async () => Promise.reject(new DOMException('denied', 'SecurityError'))
+  showLocks(t, { request })
+  const { url, state, logins } = await startServer(t)
+  const { client, read } = connect(url)
+  await client.authenticate(ANN)
+  state.expired = 1
+  t.strictSame(await read(), { sentAs: 'ann2' })
+  state.faults = [401]
+  t.match(await errorOf(client.reAuthenticate(true)), { code: 401 })
+  t.strictSame(logins(), ['key', 'refresh', 'refresh'])
+})
+
 t.test('tabs renew a session once: the second one takes what the first has kept', async (t) => {
   const held: string[] = []
   let last: Promise<unknown> = Promise.resolve()
@@ -263,13 +320,7 @@ t.test('tabs renew a session once: the second one takes what the first has kept'
       return done
     },
   }
-  const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
-  t.teardown(() => {
-    if (before === undefined) Reflect.deleteProperty(globalThis, 'navigator')
-    else Object.defineProperty(globalThis, 'navigator', before)
-  })
-  Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })
-  showParts(t, { location: { hash: '' } })
+  showLocks(t, locks)
   const { url, state, logins } = await startServer(t)
   const storage = new MemoryStorage()
   const [one, two] = [connect(url, { storage }), connect(url, { storage })]
@@ -289,6 +340,7 @@ t.test('a login or logout in another tab is one here', async (t) => {
     t.equal(name, 'storage')
     listeners.push(listener)
   }
+  showParts(t, { location: { hash: '' } })
   Object.assign(globalThis, { addEventListener })
   t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
   const { url, logins } = await startServer(t)
@@ -350,6 +402,28 @@ t.test('with cookies no token is kept', async (t) => {
   t.match(await nobody.read(), {}, 'calls go on without a login')
   t.match(await reAuthenticated, { code: 401, message: /Nobody is logged in/ })
   t.strictSame(nobody.events, [])
+})
+
+t.test('with cookies, no link replaces a login, and no wrong password ends it', async (t) => {
+  const page = { location: { hash: '#code=of-ben&strategy=key' } }
+  showParts(t, page)
+  const { url, logins, state } = await startServer(t, { inCookies: true })
+  const { client, events } = connect(url, { cookie: true, storage: new MemoryStorage() })
+  t.match(await client.reAuthenticate(), { user: { name: 'ann' } })
+  t.strictSame(logins(), ['refresh'])
+  t.equal(page.location.hash, '', 'the code is gone all the same')
+  t.match(await errorOf(client.authenticate({ strategy: 'wrong' })), { code: 401 })
+  t.match(await client.get('authentication'), { user: { name: 'ann' } })
+  t.strictSame(events, ['login'])
+  page.location.hash = '#code=of-ben&strategy=key'
+  state.faults = [401, 401]
+  const visitor = connect(url, { cookie: true, storage: new MemoryStorage() })
+  await visitor.client.reAuthenticate()
+  t.strictSame(logins(), ['refresh', 'wrong', 'refresh', 'key'])
+  t.equal(page.location.hash, '')
+  page.location.hash = '#error=denied'
+  const denied = connect(url, { cookie: true, storage: new MemoryStorage() })
+  t.match(await errorOf(denied.client.reAuthenticate()), { name: 'OauthError', message: 'denied' })
 })
 
 t.test('a client for cookies refuses a server without them, and the other way round', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { HookContext } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { openFrames } from '../../support/event-frames.ts'
 import { ADA, startSessions } from '../../support/session-server.ts'
@@ -79,6 +80,8 @@ t.test('cookies only write for pages of this origin and of `origins`', async (t)
       { 'sec-fetch-site': 'same-site', origin: 'http://front.example.org' },
     ],
     ['an address that was typed', { 'sec-fetch-site': 'none' }],
+    ['a neighbour of another port', { 'sec-fetch-site': '', origin: 'http://app.example.org:81' }],
+    ['a page without TLS', { 'sec-fetch-site': 'same-origin', origin: 'http://app.example.org' }],
   ]
   for (const [name, headers] of FOREIGN) {
     t.equal((await refresh(headers)).status, 403, `CSRF-1: a refresh of ${name}`)
@@ -120,6 +123,14 @@ t.test('with both tokens in cookies no body has one', async (t) => {
   t.notMatch(out.text, /accessToken/)
   t.equal(jar.size, 0)
   t.equal((await send('/notes')).status, 401)
+})
+
+t.test('a logout forgets the cookies, whatever its query says', async (t) => {
+  const { logIn, send, jar, stored } = await startBrowser(t, { cookie: 'all' })
+  await logIn()
+  t.equal((await send('/authentication?keep=current', { method: 'DELETE' })).status, 200)
+  t.equal(await stored.countDocuments(), 0)
+  t.equal(jar.size, 0)
 })
 
 t.test('CSRF-1: a login of another site is refused, one of a program is not', async (t) => {
@@ -193,6 +204,27 @@ t.test('bearer tokens take no notice of cookies, and go before them', async (t) 
   t.equal((await plain.send('/notes', { headers })).status, 401)
 })
 
+t.test(
+  'a page of this origin is known by `Origin` as well, where browsers send nothing else',
+  async (t) => {
+    const { send } = await startBrowser(t, { cookie: 'all' })
+    const own = { host: '127.0.0.1:3030', origin: 'http://127.0.0.1:3030', 'sec-fetch-site': '' }
+    const data = { strategy: 'local', ...ADA }
+    t.equal((await send('/authentication', { data, headers: own })).status, 201)
+    t.equal((await send('/notes', { data: { text: 'hello' }, headers: own })).status, 201)
+    const other = { ...own, origin: 'http://127.0.0.1:3031' }
+    t.match(await send('/notes', { data: { text: 'hello' }, headers: other }), {
+      status: 403,
+      body: { message: /not of 'http:\/\/127.0.0.1:3031'/ },
+    })
+    const near = { ...own, host: '192.168.0.7', origin: 'http://192.168.0.7' }
+    t.match(await send('/authentication', { data, headers: near }), {
+      status: 403,
+      body: { message: /need HTTPS or localhost/ },
+    })
+  },
+)
+
 t.test('on this computer, cookies work without TLS', async (t) => {
   const { set, jar, refresh, server, send } = await startBrowser(t, { cookie: true })
   const local = { host: '127.0.0.1:3030' }
@@ -215,6 +247,38 @@ t.test('on this computer, cookies work without TLS', async (t) => {
   jar.clear()
   await send('/authentication', { data, headers: local })
   t.match(set.at(-1), /^__Host-/)
+})
+
+t.test('cookies without the prefix count on this computer alone', async (t) => {
+  const { logIn, jar, server } = await startBrowser(t, { cookie: true })
+  await logIn()
+  const cookie = `authentication-refresh=${jar.get('__Host-authentication-refresh')}`
+  const refresh = (headers: Record<string, string>) =>
+    server.request('/authentication', {
+      data: { strategy: 'refresh' },
+      headers: { 'sec-fetch-site': 'same-origin', cookie, ...headers },
+    })
+  const local = { host: 'localhost:3030' }
+  t.equal((await refresh(HOST)).status, 401)
+  t.equal((await refresh({ ...local, 'x-forwarded-for': '192.0.2.1' })).status, 401)
+  t.equal((await refresh({ ...local, origin: 'https://app.example.org' })).status, 401)
+  const { status, headers } = await refresh({ ...local, origin: 'http://localhost:3030' })
+  t.equal(status, 201)
+  t.match(headers['set-cookie'], [/^authentication-refresh=/])
+})
+
+t.test('the next login takes the place of a cookie with another name', async (t) => {
+  const { send, jar, refresh, set } = await startBrowser(t, { cookie: 'all' })
+  const data = { strategy: 'local', ...ADA }
+  const local = { host: 'localhost:3030' }
+  // As a proxy of the developer hands it on, and then without that.
+  await send('/authentication', { data, headers: { ...local, origin: 'https://localhost' } })
+  t.match([...jar.keys()], [/^__Host-/, /^__Host-/])
+  await send('/authentication', { data, headers: local })
+  t.strictSame([...jar.keys()], ['authentication-refresh', 'authentication-access'])
+  t.match(set[3], /^__Host-authentication-refresh=; Max-Age=0; Path=\/; HttpOnly; Secure;/)
+  t.equal((await refresh(local)).status, 201)
+  t.equal((await send('/notes', { headers: local })).status, 200)
 })
 
 t.test('a hook that refuses a login after it sends no cookie', async (t) => {
@@ -246,6 +310,47 @@ t.test('a stream is opened by the cookie, and ends with the session', async (t) 
   await logOut()
   await until(() => frames.hasEnded)
   t.equal((await send('/notes')).status, 401)
+})
+
+t.test('a hook that moves tokens is told so, and no body has one', async (t) => {
+  const MOVES: [string, (context: HookContext) => unknown][] = [
+    ['an envelope', (context) => void Object.assign(context, { result: { data: context.result } })],
+    ['another body', (context) => void Object.assign(context, { dispatch: [context.result] })],
+    [
+      'a body of its own form',
+      (context) => {
+        const { result } = context
+        context.dispatch = { toJSON: () => result }
+      },
+    ],
+  ]
+  for (const [name, move] of MOVES) {
+    const { logIn, server } = await startBrowser(t, { cookie: 'all' })
+    server.app.service('authentication').hooks({ after: { create: [move] } } as never)
+    const { status, text } = await logIn()
+    t.equal(status, 500, name)
+    t.notMatch(text, /Token"/)
+    t.match(server.logged.at(-1)?.details, { err: { message: /moved a token/ } })
+  }
+})
+
+t.test('a logout ends the session of the cookie as well as that of the token', async (t) => {
+  const { logIn, send, stored, server, withToken, jar } = await startBrowser(t, { cookie: true })
+  const other = await server.request('/authentication', { data: { strategy: 'local', ...ADA } })
+  await logIn()
+  t.equal(await stored.countDocuments(), 2)
+  const headers = withToken((other.body as { accessToken: string }).accessToken)
+  t.equal((await send('/authentication', { method: 'DELETE', headers })).status, 200)
+  t.equal(await stored.countDocuments(), 0)
+  t.equal(jar.size, 0)
+})
+
+t.test('a token that no cookie can hold leaves no session', async (t) => {
+  const { logIn, stored, set, authentication } = await startBrowser(t, { cookie: 'all' })
+  authentication.getPayload = async () => ({ text: 'a'.repeat(4000) })
+  t.equal((await logIn()).status, 500)
+  t.equal(await stored.countDocuments(), 0)
+  t.strictSame(set, [])
 })
 
 t.test('settings of cookies that can not be meant are refused at the start', async (t) => {

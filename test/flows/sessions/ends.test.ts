@@ -91,8 +91,10 @@ t.test('what hooks of the service show of sessions is not what callers get', asy
   const { text } = await server.request('/sessions', { headers: withToken(accessToken) })
   t.match(text, /"current":true/)
   t.notMatch(text, /tokenHash|spent|userId|endsAt/)
-  const accept = { ...withToken(accessToken), accept: 'text/event-stream' }
-  t.equal((await server.request('/sessions', { headers: accept })).status, 406, 'no stream of them')
+  for (const accept of ['text/event-stream', 'Text/Event-Stream']) {
+    const headers = { ...withToken(accessToken), accept }
+    t.equal((await server.request('/sessions', { headers })).status, 406, 'no stream of them')
+  }
 })
 
 t.test(

@@ -22,6 +22,12 @@ const URLS: readonly [url: string, redacted: string][] = [
   [`/a/${HEADER}.a.b.c.d`, '/a/[redacted]'],
   [`/a/${HEADER}`, `/a/${HEADER}`],
   [`/s?q=acme_${'0a'.repeat(12)}_${'Zz'.repeat(25)}`, `/s?q=acme_${'0a'.repeat(12)}_[redacted]`],
+  [`/a/reset.NjU.${'Ab-'.repeat(14)}c`, '/a/reset.NjU.[redacted]'],
+  [
+    `/a/${'Ab'.repeat(11)}.${'Ab-'.repeat(14)}c.NjU.7.${'Cd'.repeat(11)}`,
+    `/a/${'Ab'.repeat(11)}.[redacted]`,
+  ],
+  [`/a.${'Ab-'.repeat(14)}`, `/a.${'Ab-'.repeat(14)}`],
   ['/s#access_token=hunter2', '/s'],
   ['/s?a=1#hunter2', '/s?a=1'],
   ['/s?jwt=hunter2', '/s?jwt=[redacted]'],
