@@ -1,7 +1,7 @@
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
-import { openData, sealData } from '../tokens/sealed-data.ts'
+import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */
 export interface Flow {
@@ -39,12 +39,17 @@ export const NO_FLOW =
  * @param isCrossSite whether the provider answers by a form of its own, with which browsers send
  *   no other cookies
  */
-export async function storeFlow(
+export function storeFlow(
   flow: Flow,
   secrets: readonly string[],
   isCrossSite: boolean,
-): Promise<string | null> {
-  const sealed = await sealData('oauth-flow', { ...flow }, secrets, FLOW_LIFETIME_SECONDS)
+): string | null {
+  const sealed = sealData(
+    'oauth-flow',
+    { ...flow },
+    deriveKey('oauth-flow', secrets[0] ?? ''),
+    FLOW_LIFETIME_SECONDS,
+  )
   // Browsers demand Secure beside None, and accept it from this computer without TLS.
   const isSecure = isCrossSite || isEncrypted(flow)
   const sameSite = isCrossSite ? 'None' : 'Lax'
@@ -66,17 +71,13 @@ export function removeFlow(flow: Flow): string {
  * @param header the header `cookie`
  * @throws {NotAuthenticated} there is none, or more than one, or one that is too old
  */
-export async function readFlow(
-  provider: string,
-  header: unknown,
-  secrets: readonly string[],
-): Promise<Flow> {
+export function readFlow(provider: string, header: unknown, secrets: readonly string[]): Flow {
   const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
   const found = findCookies(header, names)
   const [[name, sealed] = []] = found
   if (!isNonEmptyString(sealed)) throw createRefusal(NO_FLOW, 'no flow was begun in this browser')
   if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once')
-  const flow = (await openData('oauth-flow', sealed, secrets, NO_FLOW)) as unknown as Flow
+  const flow = openData('oauth-flow', sealed, secrets, NO_FLOW) as unknown as Flow
   if (flow.provider !== provider)
     throw createRefusal(NO_FLOW, 'the flow was begun with another provider')
   // Whoever answers without TLS can set a cookie, but none with the prefix.

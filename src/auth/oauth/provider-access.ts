@@ -2,7 +2,7 @@ import { NotAuthenticated, NotFound } from '../../core/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
-import { openData, sealData } from '../tokens/sealed-data.ts'
+import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
 import type { Algorithm } from '../tokens/token-key.ts'
 import { readTokenKeys } from '../tokens/token-key.ts'
 import { claimOnce, MemoryRevocationList } from '../tokens/token-revocation.ts'
@@ -119,9 +119,14 @@ export class ProviderAccess {
   }
 
   /** Returns a code for an entity that has logged in: exchanged for a token once, within a minute. */
-  createCode(id: string): Promise<string> {
+  createCode(id: string): string {
     const data = { strategy: this.name, id, jti: crypto.randomUUID() }
-    return sealData('oauth-code', data, this.secrets, CODE_SECONDS)
+    return sealData(
+      'oauth-code',
+      data,
+      deriveKey('oauth-code', this.secrets[0] ?? ''),
+      CODE_SECONDS,
+    )
   }
 
   /**
@@ -130,7 +135,7 @@ export class ProviderAccess {
    */
   async redeemCode(code: unknown): Promise<string> {
     if (!isNonEmptyString(code)) throw new NotAuthenticated('The code must be a string')
-    const { strategy, id, jti, exp } = await openData('oauth-code', code, this.secrets, NO_CODE)
+    const { strategy, id, jti, exp } = openData('oauth-code', code, this.secrets, NO_CODE)
     if (strategy !== this.name) throw createRefusal(NO_CODE, 'it is for another strategy')
     const use = [String(jti), Number(exp)] as const
     const isFirst = (await this.claimHere(...use)) && (await this.claimEverywhere(...use))

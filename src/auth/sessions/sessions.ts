@@ -150,13 +150,19 @@ export class Sessions {
     }
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, this.tokenKeys)
+    // The work on tokens is done while the database works: after the commands have left.
     const [result, next] = await Promise.all([
       // Before anything is written: a user who can not be read now keeps the token.
       this.#findResult(given.userId, params),
-      sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000)),
+      afterOutput(() => sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000))),
     ])
-    const rotated = await this.#rotate(given, successor, next, params)
-    if (rotated !== null) return this.#renew(result, rotated, successor, params)
+    const now = Date.now()
+    const renewed = { userId: given.userId, issuedAt: Math.floor(now / 1000) }
+    const [isRotated, answer] = await Promise.all([
+      this.#rotate(given, { ...successor, next }, now, params),
+      afterOutput(() => this.#renew(result, renewed, successor, params)),
+    ])
+    if (isRotated) return answer
     const { session, token } = await this.#repeat(given, params)
     return this.#renew(result, session, token, params)
   }
@@ -226,17 +232,15 @@ export class Sessions {
   }
 
   /**
-   * Replaces the refresh token of a session by its successor. Resolves to `null` where the given one is not, or not
-   * any more, its token.
-   * @param next the successor, sealed
+   * Replaces the refresh token of a session by its successor. Resolves to whether the given one was its token.
+   * @param now in ms since the epoch
    */
-  #rotate(
+  async #rotate(
     given: RefreshToken,
-    successor: RefreshToken,
-    next: string,
+    successor: RefreshToken & { readonly next: string },
+    now: number,
     params: AuthenticationParams,
-  ): Promise<StoredSession | null> {
-    const now = Date.now()
+  ): Promise<boolean> {
     const { idleMs } = this.options
     const place = toPlace(given)
     const data = {
@@ -247,13 +251,14 @@ export class Sessions {
         issuedAt: Math.floor(now / 1000),
         ...describeCaller(params),
         [`${place}.hash`]: given.hash,
-        [`${place}.next`]: next,
+        [`${place}.next`]: successor.next,
       },
       // By the clock of the database: those of two processes may differ by more than the grace.
       $currentDate: { [`${place}.at`]: true },
     }
     const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
-    return this.#patch(given.sessionId, data, { tokenHash: given.hash, ...alive })
+    const query = { tokenHash: given.hash, ...alive }
+    return (await this.#patch(given.sessionId, data, query)) !== null
   }
 
   /**
@@ -279,7 +284,7 @@ export class Sessions {
     let token: RefreshToken | null = sinceMs <= this.options.graceMs ? given : null
     while (token !== null && token.hash !== tokenHash) {
       const next = find(token)?.next
-      token = next === undefined ? null : await openSuccessor(next, token)
+      token = next === undefined ? null : openSuccessor(next, token)
     }
     const caller = describeCaller(params)
     if (token !== null) {
@@ -315,7 +320,7 @@ export class Sessions {
   /** Resolves to a result with a pair of tokens. */
   async #renew(
     result: AuthenticationResult,
-    { userId, issuedAt }: StoredSession,
+    { userId, issuedAt }: Pick<StoredSession, 'userId' | 'issuedAt'>,
     token: RefreshToken,
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
@@ -373,6 +378,12 @@ function toResult(
 ): AuthenticationResult {
   const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
   return { accessToken, refreshToken: text, ...result, authentication }
+}
+
+/** Resolves to what a function returns, called when the output of this turn of the event loop was written. */
+async function afterOutput<T>(work: () => T): Promise<Awaited<T>> {
+  await new Promise((resolve) => setImmediate(resolve))
+  return await work()
 }
 
 /** Resolves to `null` where there is no such record. */

@@ -1,9 +1,10 @@
+import { EncryptJWT, jwtDecrypt } from 'jose'
 import t from 'tap'
 import type { Authentication } from '../../../src/auth/authentication.ts'
 import { getProfileId } from '../../../src/auth/oauth/provider/profile.ts'
 import { ProviderAccess } from '../../../src/auth/oauth/provider-access.ts'
 import { isProvenProfile, proveProfile } from '../../../src/auth/proof.ts'
-import { openData, sealData } from '../../../src/auth/tokens/sealed-data.ts'
+import { deriveKey, openData, sealData } from '../../../src/auth/tokens/sealed-data.ts'
 import { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
 import { WRONG_IDS } from '../../support/oauth/bad-answers.ts'
 import { atTime } from '../login-app.ts'
@@ -14,8 +15,9 @@ const SECRETS = [
 ] as const
 const DATA = { provider: 'github', nested: { list: [1, 'ü', null] } }
 
-const seal = (secrets: readonly string[] = SECRETS) => sealData('oauth-flow', DATA, secrets, 600)
-const open = (sealed: string, secrets: readonly string[] = SECRETS) =>
+const seal = async ([secret = '']: readonly string[] = SECRETS) =>
+  sealData('oauth-flow', DATA, deriveKey('oauth-flow', secret), 600)
+const open = async (sealed: string, secrets: readonly string[] = SECRETS) =>
   openData('oauth-flow', sealed, secrets, 'Refused')
 
 t.test('opens what was sealed by one of the secrets', async (t) => {
@@ -26,9 +28,22 @@ t.test('opens what was sealed by one of the secrets', async (t) => {
 })
 
 t.test('JWT-14: what is sealed for one purpose opens for no other', async (t) => {
-  const code = await sealData('oauth-code', DATA, SECRETS, 600)
+  const code = sealData('oauth-code', DATA, deriveKey('oauth-code', SECRETS[0]), 600)
   await t.rejects(open(code), { code: 401 })
-  await t.rejects(openData('oauth-code', await seal(), SECRETS, 'Refused'), { code: 401 })
+  const flow = await seal()
+  t.throws(() => openData('oauth-code', flow, SECRETS, 'Refused'), { code: 401 })
+})
+
+t.test('has the form of an encrypted JWT, which jose reads and writes as well', async (t) => {
+  const key = deriveKey('oauth-flow', SECRETS[0])
+  const { payload, protectedHeader } = await jwtDecrypt(await seal(), key)
+  t.match(payload, { ...DATA, iat: Number, exp: Number })
+  t.strictSame(protectedHeader, { alg: 'dir', enc: 'A256GCM', typ: 'oauth-flow' })
+  const header = { alg: 'dir', enc: 'A256GCM', typ: 'oauth-flow' }
+  const byJose = new EncryptJWT(DATA).setProtectedHeader(header).setExpirationTime('10m')
+  t.match(await open(await byJose.encrypt(key)), DATA)
+  const forEver = new EncryptJWT(DATA).setProtectedHeader(header)
+  await t.rejects(open(await forEver.encrypt(key)), { code: 401 }, 'without an end')
 })
 
 t.test('OAU-1: opens nothing that was changed by a single character', async (t) => {

@@ -48,7 +48,7 @@ export class OAuthCallbackService extends FlowService {
       // hidden from callers outside.
       const result = await authentication.authenticate(request, withoutProvider(login), name)
       const entity = result[String(configuration['entity'])] as Record<string, unknown>
-      return { code: await access.createCode(String(entity[entityId])), strategy: name }
+      return { code: access.createCode(String(entity[entityId])), strategy: name }
     }
     try {
       const result = await logIn()
@@ -71,7 +71,7 @@ async function findFlow(
 ): Promise<Flow> {
   const { state } = Object.fromEntries(readParameters(fields))
   const access = strategy.providerAccess
-  const flow = await readFlow(strategy.name, headers?.['cookie'], access.secrets)
+  const flow = readFlow(strategy.name, headers?.['cookie'], access.secrets)
   if (state !== flow.state) throw createRefusal(NO_FLOW, 'the state is that of another flow')
   if (!(await access.claimHere(...getFlowUse(flow)))) throw createRefusal(NO_FLOW, 'it was used')
   return flow

@@ -144,7 +144,7 @@ async function begin(
   )
   const flow: Flow = { provider: strategy.name, ...secrets, ...request }
   const { response_mode: mode } = { ...provider.settings.customParams, ...parameters }
-  const cookie = await storeFlow(flow, access.secrets, mode === 'form_post')
+  const cookie = storeFlow(flow, access.secrets, mode === 'form_post')
   if (cookie !== null) return { location, result: {}, cookie }
   throw new BadRequest('The query and the token to link are too long: a cookie holds 3800 bytes')
 }
