@@ -19,6 +19,9 @@ export function runWithoutStack<T>(run: () => T): T {
   }
 }
 
+/** What a browser without a session is told that asks for a renewal. Every visit of a guest does so. */
+export const NO_SESSION = 'There is no session to be refreshed'
+
 /**
  * Returns the error of a failed authentication.
  * @param message what the caller is told

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { nameFunction } from '../../core/function-metadata.ts'
 import type { AroundHook, HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
-import { describeRefusal } from '../auth-errors.ts'
+import { describeRefusal, NO_SESSION } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../entity-service.ts'
@@ -76,6 +76,8 @@ export function reportFailure(
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError) || error.code >= 500) return
+  // Nobody has tried to log in.
+  if (error.message === NO_SESSION) return
   const { strategy } = (context.data ?? {}) as { strategy?: unknown }
   const name = service.strategyNames.find((known) => known === strategy)
   const account = name === undefined ? {} : hashAccount(service.getStrategy(name), context.data)

@@ -1,6 +1,7 @@
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
 import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { NO_SESSION } from '../auth-errors.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -73,7 +74,7 @@ export class SessionCookies {
       if ('refreshToken' in data) {
         throw new BadRequest("'refreshToken' is read from its cookie alone")
       }
-      if (before === null) throw new NotAuthenticated('There is no session to be refreshed')
+      if (before === null) throw new NotAuthenticated(NO_SESSION)
       context.data = { ...data, refreshToken: before }
     }
     await next()

@@ -177,12 +177,13 @@ t.test(
 )
 
 t.test('a refresh without a cookie says so, and one in the body is not read', async (t) => {
-  const { refresh, send, logIn, jar } = await startBrowser(
+  const { refresh, send, logIn, jar, server } = await startBrowser(
     t,
     { cookie: true },
     { loginThrottle: { maxAttempts: 2 } },
   )
   for (let visit = 0; visit < 5; visit += 1) t.equal((await refresh()).status, 401)
+  t.strictSame(server.logged, [], 'guests are no failing logins')
   await logIn()
   const refreshToken = jar.get('__Host-authentication-refresh')
   const data = { strategy: 'refresh', refreshToken }
