@@ -5,7 +5,7 @@ import type { Params } from 'remex'
 import { createApp } from 'remex'
 import { AuthenticationService, JwtStrategy } from 'remex/auth'
 import { MongoDBService } from 'remex/mongodb'
-import type { SessionKind } from './auth-sessions-child.ts'
+import type { AuthKind } from './auth-child.ts'
 import { OWN_RECORD, SECRET, toSignedRequest } from './auth-token.ts'
 import type { CallPair } from './call-pairs.ts'
 import { measurePair } from './call-pairs.ts'
@@ -31,15 +31,15 @@ import { printTable, toPercent, toVerdict } from './table.ts'
 const SIZES: RoundSizes = { rounds: 4, warmUp: 4_000, turns: 24, requests: 200 }
 const QUICK_SIZES: RoundSizes = { ...SIZES, rounds: 2, turns: 10 }
 
-const CHILD = new URL('./auth-sessions-child.js', import.meta.url)
+const CHILD = new URL('./auth-child.js', import.meta.url)
 const SESSION_ID = 'session-of-the-bench-0'
 /** How many times as long as its commands a refresh may take. */
 const MAX_RATIO = 1.5
 
 interface Comparison {
   readonly name: string
-  readonly plain: SessionKind
-  readonly remex: SessionKind
+  readonly plain: AuthKind
+  readonly remex: AuthKind
   readonly target: number
   readonly least: number
 }

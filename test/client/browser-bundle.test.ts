@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const MAX_BYTES = {
   "{ createClient } from 'remex/client'": 14_870,
   "{ rest } from 'remex/client'": 10_450,
-  "* from 'remex/client'": 21_400,
+  "* from 'remex/client'": 21_700,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'": 20_200,
 }
 
