@@ -104,7 +104,8 @@ t.test('100 requests to a provider, or tasks of a queue, may have one signal', a
   const provider = await startProvider(t, (_request, reply) => void reply.end('{}'))
   const readWarnings = collectWarnings(t)
   const own = new AbortController().signal
-  const fetchProvider = createProviderFetch({ allowPrivateNetwork: true })
+  // Longer than a slow machine takes for so many connections.
+  const fetchProvider = createProviderFetch({ allowPrivateNetwork: true, timeoutMs: 60_000 })
   const asked = Array.from({ length: CALLS }, () => fetchProvider(provider.origin, { signal: own }))
   const queue = new WorkQueue(2, CALLS)
   const gate = new Gate()
