@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import { setEventGate } from '../../core/events/event-gate.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import { getClientFacts } from '../connection/client-facts.ts'
 import type { DriverError } from '../driver-error.ts'
 import {
@@ -37,7 +38,7 @@ export class TransactionAttempt {
   /** The call that the transaction is a hook of: its events are emitted by itself, behind the hook. */
   #call: HookContext | undefined
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #calls = new SerialQueue()
 
   constructor(session: ClientSession, client: MongoClient, outer: TransactionAttempt | undefined) {
     this.session = session
@@ -62,7 +63,7 @@ export class TransactionAttempt {
       this.#thrown = { error }
     }
     this.#state = 'closed'
-    await this.#last
+    await this.#calls.settled
     await this.#store()
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     // The function itself may have ended it: then there is nothing to commit.
@@ -95,9 +96,7 @@ export class TransactionAttempt {
    * @throws {Error} the attempt has ended: outside of it the call would be written all the same
    */
   async runNext<C>(call: () => Promise<C>): Promise<C> {
-    const turn = this.#last.then(() => this.#runCall(call))
-    this.#last = turn.catch(() => undefined)
-    return turn
+    return this.#calls.run(() => this.#runCall(call))
   }
 
   /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */

@@ -361,7 +361,7 @@ export class AuthenticationClient {
   }
 
   #authorizeCalls(): void {
-    const { header, scheme } = this.options
+    const { cookie, header, scheme } = this.options
     const authorizer = new CallAuthorizer({
       state: this.#state,
       headerName: header.toLowerCase(),
@@ -371,7 +371,8 @@ export class AuthenticationClient {
         accessToken === undefined
           ? {}
           : mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
-      isDue: ({ dueAt }) => this.#session.canRefresh && performance.now() >= dueAt,
+      isDue: ({ dueAt, result }) =>
+        (cookie || isNonEmptyString(result['refreshToken'])) && performance.now() >= dueAt,
       readToken: () => this.#readToken(),
       renew: () => this.reAuthenticate(true),
     })

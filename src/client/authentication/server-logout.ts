@@ -1,3 +1,4 @@
+import { SerialQueue } from '../../core/serial-queue.ts'
 import type { LoginResult, LoginService } from './login-state.ts'
 import { isRefusal } from './login-state.ts'
 import type { SessionRefresh } from './session-refresh.ts'
@@ -14,7 +15,7 @@ interface EndingTokens {
 export class ServerLogout {
   readonly #session: SessionRefresh
   readonly #call: () => LoginService
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #logouts = new SerialQueue()
   #token: string | null | undefined
 
   constructor(session: SessionRefresh, call: () => LoginService) {
@@ -29,7 +30,7 @@ export class ServerLogout {
 
   /** Ends a login. Resolves to the server's result, `null` if it knows nothing of the login. */
   run({ accessToken, refreshToken }: EndingTokens): Promise<LoginResult | null> {
-    const call = this.#last.then(async () => {
+    return this.#logouts.run(async () => {
       try {
         const result = await this.#remove(accessToken)
         if (result !== null || refreshToken === undefined) return result
@@ -40,9 +41,6 @@ export class ServerLogout {
         this.#token = undefined
       }
     })
-    // The caller gets the error; the next logout only waits for the end of this one.
-    this.#last = call.catch(() => undefined)
-    return call
   }
 
   #remove(token: string | null): Promise<LoginResult | null> {

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../core/errors/index.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import type { LoginData, LoginResult, LoginService } from './login-state.ts'
@@ -36,36 +37,28 @@ const TAG_LENGTH = 22
 export class SessionRefresh {
   readonly #tools: RefreshTools
   readonly #key: string
-  #canRefresh = false
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #logins = new SerialQueue()
 
   constructor(tools: RefreshTools) {
     this.#tools = tools
     this.#key = `${tools.options.storageKey}-refresh`
   }
 
-  /** Whether there is something to refresh the login by. */
-  get canRefresh(): boolean {
-    return this.#canRefresh || this.#tools.options.cookie
-  }
-
   /** Keeps the refresh token of a login, after its access token was kept. */
   async keep({ accessToken, refreshToken }: LoginResult): Promise<void> {
     // A login by an access token brings none, and leaves the one that is there.
-    if (this.#tools.options.cookie || !isNonEmptyString(refreshToken)) return
+    if (!isNonEmptyString(refreshToken)) return
     await this.#tools.storage.setItem(this.#key, `${toTag(accessToken)} ${refreshToken}`)
-    this.#canRefresh = true
   }
 
   /** Removes the refresh token from the storage. */
   async drop(): Promise<void> {
-    this.#canRefresh = false
-    if (!this.#tools.options.cookie) await this.#tools.storage.removeItem(this.#key)
+    await this.#tools.storage.removeItem(this.#key)
   }
 
   /** Resolves to the stored refresh token with the end of its access token, for {@link toToken}; `null` for none. */
   async readEntry(): Promise<string | null> {
-    return this.#tools.options.cookie ? null : this.#tools.storage.getItem(this.#key)
+    return this.#tools.storage.getItem(this.#key)
   }
 
   /** Returns the refresh token that has come with an access token, `undefined` for none. */
@@ -105,7 +98,7 @@ export class SessionRefresh {
       readonly navigator?: { readonly locks?: SharedLocks }
     }
     const { cookie, path, storageKey } = this.#tools.options
-    const run = cookie ? () => this.#runNext(work) : work
+    const run = cookie ? () => this.#logins.run(work) : work
     // Elsewhere than in a browser, one process has logins of many users.
     const locks = location == null ? undefined : navigator?.locks
     if (locks === undefined) return run()
@@ -119,12 +112,6 @@ export class SessionRefresh {
       if (hasBegun) throw error
       return run()
     })
-  }
-
-  #runNext<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => undefined)
-    return done
   }
 }
 

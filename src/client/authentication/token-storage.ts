@@ -1,4 +1,5 @@
 import { GeneralError } from '../../core/errors/index.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 
 /** Where a token is kept: `localStorage` of a browser, or anything like it; promises will do. */
@@ -43,7 +44,7 @@ export function isTokenStorage(value: unknown): value is TokenStorage {
  */
 export class OrderedStorage implements TokenStorage {
   readonly #storage: TokenStorage
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #calls = new SerialQueue()
 
   constructor(storage: TokenStorage) {
     this.#storage = storage
@@ -84,10 +85,7 @@ export class OrderedStorage implements TokenStorage {
   }
 
   #run(operation: () => unknown, verb: string): Promise<unknown> {
-    const done = this.#last.then(operation)
-    // The caller gets the error; the next operation only waits for the end of this one.
-    this.#last = done.catch(() => undefined)
-    return done.catch((error: unknown) => {
+    return this.#calls.run(operation).catch((error: unknown) => {
       // No `cause`: the message of the storage's own error may hold the token.
       const name = error instanceof Error ? error.name : typeof error
       throw new GeneralError(`The storage failed to ${verb} the access token (${name})`)
