@@ -1,5 +1,6 @@
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
 import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { isProxied } from '../../core/proxy-headers.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { NO_SESSION } from '../auth-errors.ts'
 import type {
@@ -17,9 +18,6 @@ type TokenKind = 'access' | 'refresh'
 
 /** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
-
-/** Headers of proxies: behind one, the URL of a request says nothing of how browsers reach it. */
-const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'via']
 
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
@@ -44,12 +42,13 @@ export class SessionCookies {
     strategies: readonly string[],
   ): AuthenticationRequest | null {
     const { options, finder } = this.#sessions
-    if (options.cookie !== 'all' || !strategies.includes(finder?.name ?? '')) return null
+    if (options.cookie !== 'all' || finder === undefined) return null
+    if (!strategies.includes(finder.name)) return null
     const { headers, method } = request
     const accessToken = this.#read('access', headers)
     if (accessToken === null) return null
     if (!SAFE_METHODS.includes(method)) this.#checkOrigin(headers, request.url)
-    return { strategy: finder?.name ?? '', accessToken }
+    return { strategy: finder.name, accessToken }
   }
 
   /** Returns a hook of the authentication service that puts tokens into cookies, and takes them from there. */
@@ -192,14 +191,12 @@ export class SessionCookies {
   }
 
   /** Whether a developer calls this server without TLS: not every browser keeps cookies with `Secure` then. */
-  #isLocal({ requestUrl, headers = {} }: AuthenticationParams): boolean {
-    if (requestUrl === undefined) return false
-    const { protocol, hostname } = new URL(requestUrl)
-    const isLocal = protocol === 'http:' && LOCAL_HOSTS.includes(hostname) && isNear(headers)
+  #isLocal({ requestUrl = '', headers = {} }: AuthenticationParams): boolean {
+    const isLocal = requestUrl.startsWith('http:') && isNear(headers)
     if (isLocal && !this.#hasWarned) {
       this.#hasWarned = true
       this.#authentication.app.logger.warn(
-        { hostname },
+        { host: headers['host'] },
         'Cookies of sessions lack Secure on this computer, as long as NODE_ENV is not production',
       )
     }
@@ -214,14 +211,15 @@ function isPlainOrigin(origin: unknown): boolean {
 }
 
 /** Whether a request may come from a browser of a developer on this computer, and from no page with TLS. */
-function isNear({ host, origin = '', ...headers }: Headers): boolean {
+function isNear(headers: Headers): boolean {
+  const { host, origin } = headers
   const url = `http://${host}`
   return (
     process.env['NODE_ENV'] !== 'production' &&
     LOCAL_HOSTS.includes(URL.canParse(url) ? new URL(url).hostname : '') &&
     // A proxy that hands on its own address as the host says nothing else.
     !String(origin).startsWith('https:') &&
-    PROXY_HEADERS.every((name) => headers[name] === undefined)
+    !isProxied(headers)
   )
 }
 

@@ -4,6 +4,7 @@ import type { AnyApplication } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
+import { isProxied } from '../../core/proxy-headers.ts'
 import { findStreams } from '../request-streams.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
@@ -138,9 +139,6 @@ class DeveloperPage {
   }
 }
 
-/** A proxy sends these: its address says nothing of who asks. */
-const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
-
 /**
  * Whether somebody on this machine asks, by a page of this server or by an address that was typed. Another
  * site may send requests here by the browser of a developer, under a name of its own too (DNS rebinding).
@@ -151,7 +149,7 @@ function isOfThisMachine({ raw }: FastifyRequest): boolean {
     isLoopback(raw.socket.remoteAddress ?? '') &&
     isLocalHost(host) &&
     (site === 'none' || site === 'same-origin') &&
-    PROXY_HEADERS.every((name) => raw.headers[name] === undefined)
+    !isProxied(raw.headers)
   )
 }
 
