@@ -1,5 +1,4 @@
-import type { ServiceError } from '../core/index.ts'
-import { NotAuthenticated, Unavailable } from '../core/index.ts'
+import { NotAuthenticated, ServiceError, Unavailable } from '../core/index.ts'
 
 /** False where `Error` is frozen, as by `--frozen-intrinsics`: errors keep their stack. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
@@ -48,5 +47,15 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
     return await run()
   } catch (cause) {
     throw new Unavailable(`${what} can not be reached`, { retryAfter: 1 }, { cause })
+  }
+}
+
+/** Resolves to a record, `null` where there is none. */
+export async function orNone<T>(pending: Promise<T>): Promise<T | null> {
+  try {
+    return await pending
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 404) return null
+    throw error
   }
 }

@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { orUnavailable } from '../auth-errors.ts'
+import { createRandom, hashToken } from '../tokens/opaque-token.ts'
 
 /** What the token of a mail is for: to verify an address, to reset a password, to verify a new address. */
 export type TokenPurpose = 'verify' | 'reset' | 'change'
@@ -39,13 +39,10 @@ export interface AccountTokenCollection {
 /** `<purpose>.<user>.<256 random bits>` */
 const FORMAT = /^(verify|reset|change)\.([\w-]{1,700})\.[\w-]{43}$/
 
-const RANDOM_BYTES = 32
-
 /** Returns a new token, which is not stored yet. */
 export function createAccountToken(purpose: TokenPurpose, userId: string): AccountToken {
   const user = Buffer.from(userId).toString('base64url')
-  const random = randomBytes(RANDOM_BYTES).toString('base64url')
-  return { text: `${purpose}.${user}.${random}`, purpose, userId }
+  return { text: `${purpose}.${user}.${createRandom()}`, purpose, userId }
 }
 
 /** Returns the parts of a token; `null` for a string of another form. */
@@ -58,11 +55,7 @@ export function readAccountToken(text: string): AccountToken | null {
 
 /** Returns a hash of a stored password, by which a later one is recognized as the same. */
 export function markPassword(stored: unknown): string {
-  return hash(`password ${String(stored ?? '')}`)
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+  return hashToken(`password ${String(stored ?? '')}`)
 }
 
 const STORED = 'The tokens of accounts'
@@ -89,7 +82,7 @@ export class AccountTokens {
     users: string,
     fields: Omit<StoredToken, '_id' | 'hash'>,
   ): Promise<void> {
-    const stored = { ...fields, hash: hash(token.text) }
+    const stored = { ...fields, hash: hashToken(token.text) }
     await this.#run({ _id: toId(token, users) }, { $set: stored })
   }
 
@@ -98,7 +91,7 @@ export class AccountTokens {
    * `null` where it was never there, is void, was used or has expired.
    */
   async take(token: AccountToken, users: string): Promise<StoredToken | null> {
-    const unexpired = { hash: hash(token.text), expiresAt: { $gt: new Date() } }
+    const unexpired = { hash: hashToken(token.text), expiresAt: { $gt: new Date() } }
     const filter = { _id: toId(token, users), ...unexpired }
     const found = orUnavailable(STORED, () => this.#collection.findOneAndDelete(filter))
     return (await found) as StoredToken | null

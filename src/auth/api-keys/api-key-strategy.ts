@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { NotFound, ServiceError, toServicePath } from '../../core/index.ts'
+import { ServiceError, toServicePath } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
-import { createRefusal } from '../auth-errors.ts'
+import { createRefusal, orNone } from '../auth-errors.ts'
 import type { AuthenticationHttpRequest, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { EntityService } from '../entity-service.ts'
@@ -167,9 +167,8 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     // The condition lets one of several requests at the same time write.
     const query = { $or: [{ usedAt: null }, { usedAt: { $lte: before } }] }
     try {
-      await this.#keys._patch(keyId, { usedAt: now }, { query })
+      await orNone(this.#keys._patch(keyId, { usedAt: now }, { query }))
     } catch (error) {
-      if (error instanceof NotFound) return
       this.app.logger.error({ err: error, keyId }, 'The use of an API key could not be noted')
     }
   }

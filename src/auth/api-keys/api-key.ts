@@ -1,7 +1,7 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { NotFound } from '../../core/index.ts'
-import { createRefusal } from '../auth-errors.ts'
+import { createRefusal, orNone } from '../auth-errors.ts'
+import { hashToken } from '../tokens/opaque-token.ts'
 
 /** An API key as it is stored. */
 export interface StoredApiKey {
@@ -46,10 +46,6 @@ export function createSecret(): string {
 }
 
 /** Returns what is stored of a secret: its SHA-256. */
-export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url')
-}
-
 /** Returns the first characters of a key, which are no secret. */
 export function toStart({ prefix, _id }: Pick<StoredApiKey, 'prefix' | '_id'>): string {
   return `${prefix}_${_id}`
@@ -81,12 +77,9 @@ export async function findApiKey(text: unknown, service: ApiKeyService): Promise
   const refuse = (reason: string): never => {
     throw createRefusal(UNKNOWN_KEY, { reason, keyId: id })
   }
-  const found = service._get(id).catch((error: unknown) => {
-    if (error instanceof NotFound) return refuse('it was removed, or never made')
-    throw error
-  })
-  const record = (await found) as StoredApiKey
-  const [given, stored] = [hashSecret(secret), record.secretHash].map((hash) => Buffer.from(hash))
+  const record = (await orNone(service._get(id))) as StoredApiKey | null
+  if (record === null) return refuse('it was removed, or never made')
+  const [given, stored] = [hashToken(secret), record.secretHash].map((hash) => Buffer.from(hash))
   const isSame = timingSafeEqual(given as Buffer, stored as Buffer)
   return isSame && record.prefix === prefix ? record : refuse('its secret is wrong')
 }

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createRandom, hashToken } from '../tokens/opaque-token.ts'
 import { deriveKey, findSealed, sealData } from '../tokens/sealed-data.ts'
 
 /** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
@@ -24,7 +25,6 @@ export interface RefreshToken {
 const FORMAT = /^([\w-]{22})\.[\w-]{43}\.([\w-]{0,700})\.(\d{1,9})\.([\w-]{22})$/
 
 const SESSION_ID_BYTES = 16
-const RANDOM_BYTES = 32
 const CODE_BYTES = 16
 
 /**
@@ -45,9 +45,8 @@ export function createRefreshToken(
   { sessionId, userId, generation }: Pick<RefreshToken, 'sessionId' | 'userId' | 'generation'>,
   [key = new Uint8Array()]: TokenKeys,
 ): RefreshToken {
-  const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const user = Buffer.from(userId).toString('base64url')
-  const head = `${sessionId}.${random}.${user}.${generation}`
+  const head = `${sessionId}.${createRandom()}.${user}.${generation}`
   const text = `${head}.${createCode(head, key)}`
   return { text, sessionId, userId, generation, hash: hashToken(text) }
 }
@@ -77,13 +76,9 @@ function createCode(head: string, key: Uint8Array): string {
   return code.subarray(0, CODE_BYTES).toString('base64url')
 }
 
-function hashToken(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
-}
-
 /** Returns the claim `jti` of the access token beside a refresh token: the same for each repeat. */
 export function toTokenId({ text }: RefreshToken): string {
-  return createHash('sha256').update(`jti ${text}`).digest('base64url').slice(0, 22)
+  return hashToken(`jti ${text}`).slice(0, 22)
 }
 
 /**

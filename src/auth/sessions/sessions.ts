@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Application, Params } from '../../core/index.ts'
-import { BadRequest, ServiceError } from '../../core/index.ts'
-import { createRefusal } from '../auth-errors.ts'
+import { BadRequest } from '../../core/index.ts'
+import { createRefusal, orNone } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
@@ -384,14 +384,4 @@ function toResult(
 async function afterOutput<T>(work: () => T): Promise<Awaited<T>> {
   await new Promise((resolve) => setImmediate(resolve))
   return await work()
-}
-
-/** Resolves to `null` where there is no such record. */
-async function orNone<T>(pending: Promise<T>): Promise<T | null> {
-  try {
-    return await pending
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 404) return null
-    throw error
-  }
 }
