@@ -11,7 +11,7 @@ const FOLDER = 'build/test'
 /** How many files run at a time: every core has work while half of them wait for something. */
 const JOBS = Math.max(3, 2 * availableParallelism())
 /** Seconds after which a file ends itself, and says what it waits for: that never happens. */
-const TIMEOUT_S = 300
+const TIMEOUT_S = 600
 /** Seconds after which one that does not is killed, as its event loop is blocked. */
 const KILL_S = TIMEOUT_S + 30
 /** Has a process write what it still does, before it is killed. */
