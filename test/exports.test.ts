@@ -21,7 +21,7 @@ const ERRORS = toNames({
   values: `
     BadGateway BadRequest Conflict Forbidden GeneralError Gone LengthRequired MethodNotAllowed
     NotAcceptable NotAuthenticated NotFound NotImplemented PayloadTooLarge PaymentError
-    PreconditionFailed ServiceError Timeout TooManyRequests Unavailable Unprocessable
+    PreconditionFailed PreconditionRequired ServiceError Timeout TooManyRequests Unavailable Unprocessable
     UnsupportedMediaType convert errorFromJSON toErrorClass toServiceError
   `,
   types: 'ErrorData ErrorJSON',
@@ -31,14 +31,14 @@ const CORE = toNames({
   again: ERRORS,
   values: `
     Application CUSTOM_METHOD Emitter HookContext METHOD_TABLE ServiceEntry addExternalForm
-    callMethod copyExternalForms createApp createContext findServiceEntry isStandardMethod
+    callMethod conditional copyExternalForms createApp createContext findServiceEntry isStandardMethod
     noteEvent runMethod stripSlashes toExternalForm toServicePath
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationPayload AuthenticationRequest
     BusEvent BusReceiver EventBus FollowableService RecordView
-    DeclaredTypes DeclaredUser EventListener ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdObject LifecycleContext
-    LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query
+    ConditionalOptions DeclaredTypes DeclaredUser EventListener ExpectedVersion ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdentifiedRecord IdObject LifecycleContext
+    LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query RecordId
     RecordConditions RecordQuery
     RegisteredService ServiceAddons ServiceExtensions ServiceInput ServiceMixin ServiceObserver ServiceOptions
     StandardMethod

@@ -15,6 +15,7 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
+import { readExpectedVersions } from './writes/record-version.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
@@ -32,6 +33,8 @@ export interface AdapterCall {
   readonly driver: DriverOptions
   /** How many ms the server may look for what is to be written; `undefined` for any time. */
   readonly searchLimitMs: number | undefined
+  /** The versions of which a record that is written has to have one; `undefined` for any. */
+  readonly expected?: readonly number[] | undefined
   /** Whether the whole of what is removed is noted, for those who follow the records. */
   readonly notesRemoved?: boolean
 }
@@ -52,8 +55,9 @@ export async function callAdapter<R>(
 ): Promise<R> {
   countCall(params)
   const settings = resolveCallSettings(options, params)
+  const expected = readExpectedVersions(operation, params, settings)
   const { query, pipeline } = putTextFirst({
-    query: splitQuery(params.query ?? {}, settings),
+    query: withVersionField(splitQuery(params.query ?? {}, settings), settings),
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
@@ -67,7 +71,10 @@ export async function callAdapter<R>(
   addServiceOptions(driver, settings, params, operation)
   const searchLimitMs = getReadLimit(settings, params)
   const start = async (): Promise<R> =>
-    run({ collection, settings, query, hidden, pipeline, driver, searchLimitMs }) as R
+    run({
+      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs },
+      ...(expected !== undefined && { expected }),
+    }) as R
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.
@@ -76,6 +83,13 @@ export async function callAdapter<R>(
     return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+}
+
+/** The version is in each answer, as the id is: callers need it for their next write. */
+function withVersionField(query: SplitQuery, { version }: MongoDBSettings): SplitQuery {
+  const { select } = query
+  if (version === undefined || select === undefined || select.includes(version)) return query
+  return { ...query, select: [...select, version] }
 }
 
 /** Counts a call for the log of slow requests. */

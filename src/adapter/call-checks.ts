@@ -1,6 +1,7 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
+import { createRequiredError } from '../core/services/record-version.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
@@ -12,6 +13,7 @@ import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
+import type { WriteData } from './writes/write-data.ts'
 import {
   checkChange,
   checkNewRecords,
@@ -90,6 +92,7 @@ export function checkNewData(
  * Checks the data of `update` or `patch`, that of a caller outside in full.
  * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id, which
  *   the option `allowClientId` does not let callers choose
+ * @throws as {@link checkConditions}
  */
 export function checkChangeData(
   settings: MongoDBSettings,
@@ -104,6 +107,27 @@ export function checkChangeData(
   const { upsert } = params?.docdb ?? params?.mongodb ?? {}
   if (upsert && !settings.allowClientId) throw createIdError(settings.id)
   checkChange(data, id, settings)
+  checkConditions(settings, params, data as WriteData)
+}
+
+/**
+ * Checks the conditions of a caller outside on what is there before a write.
+ * @param data what is written, in which the version may stand
+ * @throws {PreconditionRequired} the option `requireVersion` is set, and no version is named
+ * @throws {BadRequest} an `If-None-Match` header, which a write would not heed
+ */
+export function checkConditions(
+  settings: MongoDBSettings,
+  params: MongoDBParams | undefined,
+  data: WriteData = {},
+): void {
+  if (!isExternal(params)) return
+  if (params?.headers?.['if-none-match'] !== undefined) {
+    throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
+  }
+  const { requireVersion, version = '' } = settings
+  if (!requireVersion || params?.version !== undefined || data[version] !== undefined) return
+  throw createRequiredError()
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */

@@ -3,6 +3,7 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
+import type { RecordVersions } from '../core/services/record-version.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import { createIndexes, openModel } from './connection/model.ts'
@@ -83,6 +84,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   isFollowed = false
   /** Whether `watchCollection()` sees the changes of the collection. */
   isWatched = false
+
+  /** How records are versioned, `null` for not at all. */
+  get recordVersions(): RecordVersions | null {
+    const { version: field, requireVersion: isRequired } = this.options
+    return field === undefined ? null : { field, isRequired }
+  }
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {

@@ -125,6 +125,16 @@ export interface MongoDBSettings {
   /** Whether callers outside may choose the id of a new record. Default: `false`. */
   allowClientId: boolean
   /**
+   * The field of the version of each record: 1 when it is created, and one more with each write. Writes
+   * can have a version as their condition, by `params.version` or `If-Match`. Default: no versions.
+   */
+  version: string | undefined
+  /**
+   * Whether callers outside have to name the version of the record that they change or remove. Default:
+   * `false`.
+   */
+  requireVersion: boolean
+  /**
    * Whether callers outside may patch or remove all records by an empty query. Default: `false`.
    */
   allowEmptyFilter: boolean

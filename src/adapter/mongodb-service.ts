@@ -9,6 +9,7 @@ import { isPromise } from '../core/value-kind.ts'
 import { callAdapter } from './adapter-call.ts'
 import {
   checkChangeData,
+  checkConditions,
   checkMulti,
   checkNewData,
   checkOne,
@@ -95,6 +96,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
 
   /**
    * Resolves to the record after it was replaced by the data.
+   * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {BadRequest} the id is `null`: many records can not be replaced by one
    * @throws {NotFound} no record has this id, or the query excludes it
    */
@@ -115,6 +117,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * Resolves to the record after the change, with the id `null` to all records that match
    * the query, or to their number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
+   * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
   patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
@@ -147,6 +150,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * Resolves to the record as it was, with the id `null` to all records that match the query, or to
    * their number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
+   * @throws {PreconditionFailed} the record has another version than `params.version` says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
   remove(id: null, params: P & UnreadParams): Promise<WriteCount>
@@ -165,6 +169,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
+    checkConditions(settings, params)
     return this._remove(id, checked)
   }
 

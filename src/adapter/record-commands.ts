@@ -29,6 +29,7 @@ import {
   withShardValues,
 } from './shard-key.ts'
 import { runIsolated } from './transactions/run-transaction.ts'
+import { checkNoVersion, takeVersion } from './writes/record-version.ts'
 import { changeById, deleteById, insertRecord, insertRecords, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
 import { createUpdate, hasOperators } from './writes/write-data.ts'
@@ -96,20 +97,23 @@ export async function createRecords(
  */
 export function updateRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   if (hasOperators(data)) return patchRecord(call, id, data)
-  const targeted = withShardValues(call, data)
+  const write = takeVersion(call, data)
+  const targeted = withShardValues(write.call, write.data)
   checkTarget(targeted)
-  checkShardKeyKept(targeted, data)
-  return changeRecord(targeted, id, (change) => replaceById(change, id, data))
+  checkShardKeyKept(targeted, write.data)
+  return changeRecord(targeted, id, (change) => replaceById(change, id, write.data))
 }
 
 /**
  * Resolves to the record after the change.
+ * @throws {PreconditionFailed} the record has another version than is expected
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
+  const write = takeVersion(call, data)
   checkTarget(call)
-  checkShardKeyKept(call, data)
-  return changeRecord(call, id, (change) => changeById(change, id, data))
+  checkShardKeyKept(call, write.data)
+  return changeRecord(write.call, id, (change) => changeById(change, id, write.data))
 }
 
 /**
@@ -132,10 +136,11 @@ export async function patchRecords(
   call: AdapterCall,
   data: WriteData,
 ): Promise<Document[] | WriteCount> {
+  checkNoVersion(data, call.settings)
   checkShardKeyKept(call, data)
   if (call.driver.returning === false) return changeUnread(call, data)
   if (call.pipeline === null) return changeMatching(call, data)
-  const update = createUpdate(data, call.settings.id)
+  const update = createUpdate(data, call.settings)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const answer = await aggregateAll(absorbed, createAnswerStages(absorbed, changed))

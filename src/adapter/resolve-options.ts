@@ -101,6 +101,12 @@ const OPTION_RULES: {
     // Paths are compared without places in lists, so that a hidden `tags.0` would match nothing.
     isValid: (value) => isListOf(value, (path) => path !== '_id' && isPlainPath(path)),
   },
+  version: {
+    expected: 'the name of a field that is neither hidden nor the id',
+    isValid: (value) => isFieldPath(value) && !value.includes('.') && value !== '_id',
+    isFixed: true,
+  },
+  requireVersion: SWITCH,
   allowClientId: SWITCH,
   allowEmptyFilter: SWITCH,
   disableObjectify: SWITCH,
@@ -199,6 +205,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBO
   // No caller outside could name its value, and each call has to.
   const isHidden = (field: string): boolean => relate(field, settings.hidden) !== 'apart'
   if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
+  checkVersionOptions(settings)
   const leak = isTextSearch('$search', settings) ? findSearchLeak(settings) : undefined
   if (leak !== undefined) throw new TypeError(`${OWNER}: the option 'filters.$search': ${leak}`)
   return settings
@@ -219,6 +226,15 @@ export function resolveCallSettings(
   checkOptions('params.adapter', adapter, CALL_RULES)
   const limits = withDefaults(settings.limits, adapter.limits ?? {})
   return withDefaults(paged, { ...adapter, limits })
+}
+
+/** @throws {TypeError} the field of the versions has another use, or there is none that is required */
+function checkVersionOptions({ id, hidden, version, requireVersion }: MongoDBSettings): void {
+  if (version === undefined) {
+    if (requireVersion) throw new TypeError(`${OWNER}: 'requireVersion' needs the option 'version'`)
+  } else if (version === id || relate(version, hidden) !== 'apart') {
+    throw createOptionError('version')
+  }
 }
 
 function createOptionError(name: keyof MongoDBSettings): TypeError {

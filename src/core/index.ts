@@ -19,8 +19,11 @@ export type {
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
+export type { ConditionalOptions } from './conditional.ts'
+export { conditional } from './conditional.ts'
 export { Application, createApp } from './create-app.ts'
 export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-types.ts'
+export type { ExpectedVersion } from './entity-tag.ts'
 export * from './errors/index.ts'
 export type { Listener } from './events/emitter.ts'
 export { Emitter } from './events/emitter.ts'
@@ -37,12 +40,14 @@ export type {
   AuthenticationRequest,
   Headers,
   Id,
+  IdentifiedRecord,
   IdObject,
   NullableId,
   Page,
   Paginated,
   Params,
   Query,
+  RecordId,
 } from './params.ts'
 export type { RecordConditions, RecordQuery } from './services/record-query.ts'
 export type { FollowableService, RecordView } from './services/record-view.ts'

@@ -1,4 +1,4 @@
-import type { IdObject, NullableId, Params, Query } from './params.ts'
+import type { IdentifiedRecord, IdObject, NullableId, Params, Query } from './params.ts'
 
 /**
  * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
@@ -30,7 +30,7 @@ type ParamsIndex<M> = M extends 'find' ? 0 : M extends 'update' | 'patch' ? 2 : 
 export type IdOf<S, M> = string extends M
   ? NullableId | IdObject | undefined
   : M extends 'get' | 'update' | 'patch' | 'remove'
-    ? ArgumentAt<S, M, 0>
+    ? Exclude<ArgumentAt<S, M, 0>, IdentifiedRecord>
     : undefined
 
 /** The data that a method takes; `undefined` for `find`, `get` and `remove`. */

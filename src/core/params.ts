@@ -1,4 +1,5 @@
 import type { DeclaredUser } from './declared-types.ts'
+import type { ExpectedVersion } from './entity-tag.ts'
 
 /** Identifies one record: a string over HTTP, never coerced to a number. */
 export type Id = string | number
@@ -8,6 +9,15 @@ export interface IdObject {
   /** Returns the 24 hexadecimal digits that stand for it over HTTP. */
   toHexString(): string
 }
+
+/**
+ * A record in the place of its id. Clients take it, for a write that is meant for the version which the
+ * record has.
+ */
+export type IdentifiedRecord = { readonly _id: Id | IdObject } | { readonly id: Id | IdObject }
+
+/** What stands for one record of a server: its id, or the record itself. Hooks always see the id. */
+export type RecordId = Id | IdObject | IdentifiedRecord
 
 /** `null` addresses many records at once, in `update`, `patch` and `remove`. */
 export type NullableId = Id | null
@@ -55,6 +65,11 @@ export interface Params<Q = Query> {
    * application declares it in `DeclaredTypes`.
    */
   user?: DeclaredUser | undefined
+  /**
+   * The version that the record of a write must have, one of several, or `'*'` for any. Of callers outside
+   * it is what their `If-Match` header says.
+   */
+  version?: ExpectedVersion | undefined
   /** Claims to put into an access token. */
   payload?: Record<string, unknown> | undefined
   /** The connection of a real-time transport; in clients: options for the HTTP library. */

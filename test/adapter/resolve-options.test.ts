@@ -18,6 +18,8 @@ t.test('sets a default for every option but Model', async (t) => {
     filters: {},
     updateOperators: [],
     hidden: [],
+    version: undefined,
+    requireVersion: false,
     allowClientId: false,
     allowEmptyFilter: false,
     disableObjectify: false,
@@ -180,5 +182,7 @@ t.test('undefined is an option that is not given, and switches no limit off', as
     multi: false,
     paginate: false,
     hidden: [],
+    version: undefined,
+    requireVersion: false,
   })
 })

@@ -7,6 +7,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 import { checkId, isSameId, toObjectId } from '../object-id.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
 import { COMPARING } from '../queries/query-operators.ts'
+import { FIRST_VERSION, withRaisedVersion } from './record-version.ts'
 
 /** The data of one record, or update operators. */
 export type WriteData = Readonly<Record<string, unknown>>
@@ -47,6 +48,8 @@ export function checkNewRecords(data: unknown, settings: MongoDBSettings): void 
   }
   for (const record of listRecords(data)) {
     checkValue(record)
+    const { version } = settings
+    if (version !== undefined && record[version] !== undefined) throw createIdError(version)
     for (const name of ['_id', settings.id]) {
       if (record[name] === undefined) continue
       if (!settings.allowClientId) throw createIdError(name)
@@ -55,7 +58,7 @@ export function checkNewRecords(data: unknown, settings: MongoDBSettings): void 
   }
 }
 
-/** Returns the error for an id that a caller outside may not choose. */
+/** Returns the error for a field that a caller outside may not choose. */
 export function createIdError(name: string): BadRequest {
   return new BadRequest(`The field '${name}' is set by the server`)
 }
@@ -242,16 +245,17 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
 /**
  * Returns a new document to insert. A string of 24 hexadecimal digits in `_id` becomes an ObjectId,
  * or `get` would not find the record; an `id` field of another name gets such a string when it is
- * missing. Without `_id` the driver adds one.
+ * missing. Without `_id` the driver adds one. A version that the data has stays: that of a copy.
  */
 export function createDocument(data: WriteData, settings: MongoDBSettings): Document {
-  const { id, disableObjectify } = settings
+  const { id, disableObjectify, version } = settings
   const { _id, ...fields } = data
   const isGenerated = id !== '_id' && data[id] === undefined
   return {
     ...(_id === undefined ? {} : { _id: disableObjectify ? _id : toObjectId(_id) }),
     ...fields,
     ...(isGenerated ? { [id]: new ObjectId().toHexString() } : {}),
+    ...(version === undefined ? {} : { [version]: data[version] ?? FIRST_VERSION }),
   }
 }
 
@@ -279,21 +283,28 @@ export function checkUnmixed(data: unknown): asserts data is WriteData {
 
 /**
  * Returns the update for `patch`: fields go into `$set`, operators stay. The id is left out, as it
- * never changes.
+ * never changes; the version is raised.
  * @throws {BadRequest} `$set` is no object
  */
-export function createUpdate(data: WriteData, idField: string): Document {
+export function createUpdate(
+  data: WriteData,
+  settings: Pick<MongoDBSettings, 'id' | 'version'>,
+): Document {
   const { $set = {}, ...operators } = Object.fromEntries(
     Object.entries(data).filter(([name]) => isOperator(name)),
   )
   if (!isPlainObject($set)) throw new BadRequest('$set must be an object')
+  const { id } = settings
   const fields = Object.entries(data).filter(([name]) => !isOperator(name))
   const set = [...fields, ...Object.entries($set)].filter(
-    ([name, value]) => name !== '_id' && name !== idField && value !== undefined,
+    ([name, value]) => name !== '_id' && name !== id && value !== undefined,
   )
   // A patch without any change is still one command that finds the record, or does not.
-  if (set.length === 0 && Object.keys(operators).length > 0) return operators
-  return { ...operators, $set: Object.fromEntries(set) }
+  const isOnlyOperators = set.length === 0 && Object.keys(operators).length > 0
+  return withRaisedVersion(
+    isOnlyOperators ? operators : { ...operators, $set: Object.fromEntries(set) },
+    settings,
+  )
 }
 
 function isOperator(name: string): boolean {

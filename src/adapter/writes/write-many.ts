@@ -19,7 +19,7 @@ const SLICE = 1_000
 
 /** Resolves to all records that matched, after the change, each as it was written. */
 export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const update = createUpdate(data, call.settings.id)
+  const update = createUpdate(data, call.settings)
   return writeInSlices(call, findOnlyIds, async (slice, ids) => {
     const filter = await changeAll(slice, ids, update)
     const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
@@ -204,7 +204,7 @@ export type UnreadParams =
 /** Changes all records that match: one command. Its one event, `changed`, has no records. */
 export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
   const { collection, query, driver, settings } = call
-  const update = createUpdate(data, settings.id)
+  const update = createUpdate(data, settings)
   const { acknowledged, matchedCount, modifiedCount } = await collection.updateMany(
     query.filter,
     update,

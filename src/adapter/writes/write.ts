@@ -4,14 +4,9 @@ import type { AdapterCall } from '../adapter-call.ts'
 import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
-import {
-  checkFound,
-  chooseFields,
-  createIdFilter,
-  showFields,
-  showRemoved,
-  toWholeRecords,
-} from '../queries/find.ts'
+import { chooseFields, showFields, showRemoved, toWholeRecords } from '../queries/find.ts'
+import { omitFields } from '../queries/select.ts'
+import { createTargetFilter, createVersionedReplacement, refuseMissing } from './record-version.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createReplacement, createUpdate } from './write-data.ts'
 
@@ -52,9 +47,17 @@ export async function insertRecords(
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function replaceById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const replacement = createReplacement(data, call.settings.id, id)
+  const { collection, settings } = call
+  const replacement = createReplacement(data, settings.id, id)
+  const { version } = settings
   return writeById(call, id, (filter, options) =>
-    call.collection.findOneAndReplace(filter, replacement, options),
+    version === undefined
+      ? collection.findOneAndReplace(filter, replacement, options)
+      : collection.findOneAndUpdate(
+          filter,
+          createVersionedReplacement(replacement, version),
+          options,
+        ),
   )
 }
 
@@ -63,7 +66,7 @@ export function replaceById(call: AdapterCall, id: AdapterId, data: WriteData): 
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const update = createUpdate(data, call.settings.id)
+  const update = createUpdate(data, call.settings)
   return writeById(call, id, (filter, options) =>
     call.collection.findOneAndUpdate(filter, update, options),
   )
@@ -79,12 +82,12 @@ export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Docu
     return showRemoved(call, await deleteById(whole, id))
   }
   const fields = chooseFields(call)
-  const removed = await call.collection.findOneAndDelete(createIdFilter(call, id), {
+  const removed = await call.collection.findOneAndDelete(createTargetFilter(call, id), {
     ...fields.options,
     ...createWriteOptions(call.driver),
     includeResultMetadata: false,
   })
-  return checkFound(removed, id, fields)
+  return omitFields(removed ?? (await refuseMissing(call, id)), fields.omitted)
 }
 
 /** Resolves to a record after a write, with the event of a new one where an upsert has added it. */
@@ -94,13 +97,15 @@ async function writeById(
   write: (filter: Document, options: ChangeOptions) => Promise<ModifyResult>,
 ): Promise<Document> {
   const fields = chooseFields(call)
-  const { value, lastErrorObject } = await write(createIdFilter(call, id), {
+  const { value, lastErrorObject } = await write(createTargetFilter(call, id), {
     ...fields.options,
     ...createWriteOptions(call.driver),
+    // A record with another version is no reason to add one.
+    ...(call.expected !== undefined && { upsert: false }),
     returnDocument: 'after',
     includeResultMetadata: true,
   })
-  const record = checkFound(value ?? null, id, fields)
+  const record = omitFields(value ?? (await refuseMissing(call, id)), fields.omitted)
   if (lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
   return record
 }

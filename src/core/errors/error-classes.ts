@@ -45,6 +45,9 @@ export class UnsupportedMediaType extends ServiceError {}
 /** 422: well-formed, and refused by a rule of the data. */
 export class Unprocessable extends ServiceError {}
 
+/** 428: the request must name the version that it is about. */
+export class PreconditionRequired extends ServiceError {}
+
 /** 429: too many requests in a given time. */
 export class TooManyRequests extends ServiceError {}
 
@@ -77,6 +80,7 @@ const ERRORS: readonly (readonly [typeof ServiceError, name: string, code: numbe
   [PayloadTooLarge, 'PayloadTooLarge', 413],
   [UnsupportedMediaType, 'UnsupportedMediaType', 415],
   [Unprocessable, 'Unprocessable', 422],
+  [PreconditionRequired, 'PreconditionRequired', 428],
   [TooManyRequests, 'TooManyRequests', 429],
   [GeneralError, 'GeneralError', 500],
   [NotImplemented, 'NotImplemented', 501],

@@ -19,6 +19,7 @@ export {
   PayloadTooLarge,
   PaymentError,
   PreconditionFailed,
+  PreconditionRequired,
   Timeout,
   TooManyRequests,
   Unavailable,

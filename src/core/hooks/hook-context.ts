@@ -45,6 +45,8 @@ export interface HttpAnswer {
   headers?: Record<string, string | string[]>
   /** Sent percent-encoded as `Location`, with status 303 unless `status` is set. */
   location?: string
+  /** The entity tag of the answer, with its quotes: `"7"` or `W/"7"`. */
+  etag?: string
 }
 
 /** What an around hook gets to run the rest of a call. Hooks call it without a reason. */

@@ -35,6 +35,11 @@ export interface ServiceOptions<Name extends string = string> {
    */
   readonly singleton?: boolean
   /**
+   * Whether answers to `find` and `get` carry a hash as their entity tag, so that callers who have an
+   * answer already get 304 without a body. Default: `false`.
+   */
+  readonly etag?: boolean
+  /**
    * Options that other packages read, where those of Feathers find them: `{ docs }` is
    * `getServiceOptions(service).docs`, and `options.docs` in `app.mixins`. Default: none.
    */
@@ -43,8 +48,8 @@ export interface ServiceOptions<Name extends string = string> {
 
 /** Options with every default filled in. */
 export type ResolvedServiceOptions = GivenExtensions &
-  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'extensions'>> &
-  Pick<ServiceOptions, 'schemas' | 'singleton'>
+  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'etag' | 'extensions'>> &
+  Pick<ServiceOptions, 'schemas' | 'singleton' | 'etag'>
 
 export const SERVICE_OPTION_RULES: OptionRules = {
   methods: STRING_LIST_OPTION,
@@ -53,6 +58,7 @@ export const SERVICE_OPTION_RULES: OptionRules = {
   routeParams: { expected: 'an object', isValid: isPlainObject },
   schemas: OBJECT_OPTION,
   singleton: BOOLEAN_OPTION,
+  etag: BOOLEAN_OPTION,
   extensions: {
     expected: 'an object',
     isValid: isPlainObject,
@@ -103,7 +109,7 @@ export function resolveServiceOptions(
   }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   const options = read(path, given, service, standard)
-  const { schemas, singleton = false, extensions, methods = standard } = options
+  const { schemas, singleton = false, etag = false, extensions, methods = standard } = options
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
@@ -130,6 +136,7 @@ export function resolveServiceOptions(
     routeParams: { ...options.routeParams },
     ...(schemas && { schemas }),
     ...(singleton && { singleton }),
+    ...(etag && { etag }),
   }
 }
 
@@ -140,7 +147,7 @@ export function toOwner(path: string): string {
 
 function readClientOptions(path: string, options: ServiceOptions): ServiceOptions {
   checkRules(toOwner(path), options, SERVICE_OPTION_RULES)
-  for (const name of ['schemas', 'singleton', 'extensions'] as const) {
+  for (const name of ['schemas', 'singleton', 'etag', 'extensions'] as const) {
     if (options[name]) requireSupport(undefined, `${toOwner(path)}: the option '${name}'`)
   }
   return options

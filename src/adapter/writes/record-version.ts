@@ -1,0 +1,143 @@
+import type { Document } from 'mongodb'
+import { isVersion } from '../../core/entity-tag.ts'
+import { BadRequest, NotFound, PreconditionFailed } from '../../core/errors/index.ts'
+import { createVersionError } from '../../core/services/record-version.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import type { MongoDBParams, Operation } from '../mongodb-params.ts'
+import type { AdapterId } from '../object-id.ts'
+import { createIdFilter } from '../queries/find.ts'
+import { createRecordFilter } from '../queries/split-query.ts'
+import type { WriteData } from './write-data.ts'
+
+/** The version of new records. A record from before the option was set has none, which counts as 0. */
+export const FIRST_VERSION = 1
+
+const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
+const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
+
+/**
+ * Returns the versions of which a write expects its record to have one, `undefined` for any.
+ * @throws {BadRequest} many records are to have it
+ * @throws {TypeError} `params.version` is no version, or the service has none
+ */
+export function readExpectedVersions(
+  operation: Operation,
+  { version: expected }: MongoDBParams,
+  { version: field }: MongoDBSettings,
+): readonly number[] | undefined {
+  if (expected === undefined || expected === '*') return undefined
+  if (ON_MANY.has(operation)) {
+    throw new BadRequest('Many records have no version in common: write them one by one')
+  }
+  if (!ON_ONE.has(operation)) return undefined
+  if (field === undefined && typeof expected === 'number') {
+    throw new TypeError("params.version needs the option 'version' of MongoDBService")
+  }
+  const versions = [expected].flat()
+  if (versions.every(isVersion)) return versions
+  throw new TypeError("params.version must be a whole number from 0 on, a list of them, or '*'")
+}
+
+/** Data of a write, and the call that stores it. */
+interface VersionedWrite {
+  readonly call: AdapterCall
+  readonly data: WriteData
+}
+
+/**
+ * Takes the version out of the data of a write on one record: it is the one that the caller has read, and
+ * a condition as `params.version` is.
+ * @throws {BadRequest} it is no version, or an operator is to change it
+ */
+export function takeVersion(call: AdapterCall, data: WriteData): VersionedWrite {
+  const { version: field } = call.settings
+  if (field === undefined) return { call, data }
+  checkVersionKept(data, field)
+  const { [field]: version, ...others } = data
+  if (version === undefined) return { call, data: others }
+  if (!isVersion(version)) {
+    throw new BadRequest(`The field '${field}' must be the version that the record has`)
+  }
+  const { expected = [version] } = call
+  return { call: { ...call, expected: expected.filter((one) => one === version) }, data: others }
+}
+
+/**
+ * Checks the data of a write on many records, which have no version in common.
+ * @throws {BadRequest} it names a version, or an operator is to change it
+ */
+export function checkNoVersion(data: WriteData, { version: field }: MongoDBSettings): void {
+  if (field === undefined) return
+  checkVersionKept(data, field)
+  if (data[field] !== undefined) refuseChange(field)
+}
+
+/** `{ $rename: { from: 'to' } }` names a field by its value, too. */
+function checkVersionKept(data: WriteData, field: string): void {
+  for (const [operator, fields] of Object.entries(data)) {
+    const paths = operator.startsWith('$') && isPlainObject(fields) ? Object.entries(fields) : []
+    const names = operator === '$rename' ? paths.flat() : paths.map(([path]) => path)
+    const isChanged = [operator, ...names].some(
+      (path) => String(path).startsWith(`${field}.`) || (path === field && path !== operator),
+    )
+    if (isChanged) refuseChange(field)
+  }
+}
+
+function refuseChange(field: string): never {
+  throw new BadRequest(`The field '${field}' is set by the server`)
+}
+
+/** Returns update operators that raise the version of the record as well. */
+export function withRaisedVersion(
+  update: Document,
+  { version: field }: Pick<MongoDBSettings, 'version'>,
+): Document {
+  if (field === undefined) return update
+  return { ...update, $inc: { ...update['$inc'], [field]: 1 } }
+}
+
+/** Returns an update that replaces a record, but for its id, and raises its version. */
+export function createVersionedReplacement(fields: Document, field: string): Document[] {
+  const version = { $add: [{ $ifNull: [`$${field}`, 0] }, 1] }
+  // What is data must not be read as an expression: a string that begins with `$`, for example.
+  const record = { $mergeObjects: [{ $literal: fields }, { _id: '$_id', [field]: version }] }
+  return [{ $replaceWith: record }]
+}
+
+/** Returns the filter for the record that is to be written: its id, the query, and its version. */
+export function createTargetFilter(call: AdapterCall, id: AdapterId): Document {
+  const { expected, settings } = call
+  const filter = createIdFilter(call, id)
+  if (expected === undefined) return filter
+  // Of a service without versions no record has one.
+  const versions = settings.version === undefined ? [] : expected
+  const alternatives = versions.includes(0) ? [...versions, null] : versions
+  return createRecordFilter(filter, settings.version ?? '_id', { $in: alternatives })
+}
+
+/**
+ * Throws the reason why no record was written: by a second command where a version was expected.
+ * @throws {PreconditionFailed} the record has another version, which is `data.current`
+ * @throws {NotFound} none has this id, or the query excludes it
+ */
+export async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<never> {
+  const { collection, driver, expected, settings } = call
+  if (expected !== undefined) {
+    const { version: field = '_id' } = settings
+    const { session, collation } = driver
+    const options = {
+      projection: { [field]: 1 },
+      ...(session && { session }),
+      ...(collation && { collation }),
+    }
+    const found = await collection.findOne(createIdFilter(call, id), options)
+    if (found !== null && settings.version === undefined) {
+      throw new PreconditionFailed('The records of this service have no versions')
+    }
+    if (found !== null) throw createVersionError(found[field] ?? 0)
+  }
+  throw new NotFound(`No record found for id '${id}'`)
+}
