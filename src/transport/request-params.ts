@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ExpectedVersion } from '../core/entity-tag.ts'
 import type {
   AuthenticationRequest,
   DeclaredUser,
@@ -185,6 +186,7 @@ export class RestParams implements TransportParams {
   headers: Headers
   route: Readonly<Record<string, string>>
   declare authentication?: AuthenticationRequest | undefined
+  declare version?: ExpectedVersion | undefined
   provider: string
   readonly #facts: RequestFacts
 

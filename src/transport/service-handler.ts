@@ -1,8 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isPageService } from '../auth/oauth/page-services.ts'
+import type { ExpectedVersion } from '../core/entity-tag.ts'
+import { readExpectedVersion } from '../core/entity-tag.ts'
 import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
+import {
+  BadRequest,
+  HookContext,
+  NotAcceptable,
+  PreconditionFailed,
+  Unavailable,
+} from '../core/index.ts'
 import { finishCall, startCall } from '../core/services/run-method.ts'
 import { TimedCall } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
@@ -15,6 +23,7 @@ import { setHeaders } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
+import { isNotModified, setRevalidated, setValidators, writeTagged } from './replies/validators.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RequestStreams } from './request-streams.ts'
 import { findStreams, wantsStream } from './request-streams.ts'
@@ -167,7 +176,11 @@ class RestCall extends TimedCall {
     const query = transport.readQuery(request)
     setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
     this.#facts = new RequestFacts(request, reply)
-    return new RestParams(this.#facts, query, this.#target.route, getFeathersParams(request))
+    const feathers = getFeathersParams(request)
+    const params = new RestParams(this.#facts, query, this.#target.route, feathers)
+    const condition = this.#isRead ? undefined : request.headers['if-match']
+    if (condition !== undefined) params.version = toExpectedVersion(this.#method, condition)
+    return params
   }
 
   /**
@@ -189,6 +202,7 @@ class RestCall extends TimedCall {
       setHeaders(reply, context.http)
       reply.hook = context
       reply.code(toStatus(context, body))
+      setValidators(this.#method, context, body, this.#request, reply)
       const after = this.#middleware?.after ?? NONE
       if (after.length === 0 && this.#transport.options.formatter == null) {
         this.#send(body, toResultSerializer(this.#method, body))
@@ -211,6 +225,7 @@ class RestCall extends TimedCall {
       if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
       const { formatter } = this.#transport.options
       if (formatter == null) this.#send(reply.data, null)
+      else if (this.#isKnown) reply.code(304).send()
       else {
         const value = await formatter(this.#request, reply)
         const isAnother = value !== undefined && value !== reply && value !== reply.raw
@@ -229,10 +244,30 @@ class RestCall extends TimedCall {
     // Of a read, what is no JSON or leads elsewhere is given whatever the client accepts.
     const isRefused = this.#isRead && !acceptsJson(this.#request.headers.accept)
     if (isRefused && reply.statusCode < 300 && isSentAsJson(reply, body)) this.#checkAccept()
+    const write = this.#tagBody(body, serialize)
+    if (this.#isKnown) {
+      reply.code(304).send()
+      return
+    }
     // Asked before hooks of the server run: compression takes the length away.
     const mayBeEndless = isEndless(reply, body)
-    sendBody(reply, body, serialize)
+    sendBody(reply, body, write)
     if (mayBeEndless) this.#transport.followEndless(reply)
+  }
+
+  /** Gives the answer to a read the tag of its body, where the service has chosen to. */
+  #tagBody(body: unknown, serialize: BodySerializer | null): BodySerializer | null {
+    const context = this.#context
+    const isTagged = this.#isRead && this.#method.entry.options.etag === true
+    if (!isTagged || context === null || this.#reply.statusCode !== 200) return serialize
+    const write = writeTagged(this.#reply, body, serialize)
+    if (this.#reply.hasHeader('etag')) setRevalidated(this.#reply, context)
+    return write ?? serialize
+  }
+
+  /** Whether the caller of a read has the answer already. */
+  get #isKnown(): boolean {
+    return this.#isRead && isNotModified(this.#request, this.#reply)
   }
 
   get #isRead(): boolean {
@@ -283,6 +318,15 @@ class RestCall extends TimedCall {
     if (isAnswered(this.#reply)) this.endWatch()
     else this.#reply.raw.once('close', () => this.endWatch())
   }
+}
+
+/**
+ * Returns the versions that the `If-Match` header of a write names.
+ * @throws {PreconditionFailed} the call creates a record, which has none yet
+ */
+function toExpectedVersion({ name }: MethodEntry, condition: string): ExpectedVersion {
+  if (name === 'create') throw new PreconditionFailed('If-Match is not for new records')
+  return readExpectedVersion(condition)
 }
 
 /** Sets who calls, unless a hook of Fastify has set it already. */

@@ -5,6 +5,7 @@ import { toNotFoundBody } from './errors/not-found.ts'
 import { isSentAsItIs } from './replies/body.ts'
 import { isPrivate, keepPrivate, removeHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
+import { removeValidators, setCurrentTag } from './replies/validators.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './routing/service-method.ts'
@@ -31,13 +32,17 @@ export function answerError(
   const error = toServiceError(thrown)
   markAnswered(reply)
   // The answer to a call that went well has failed after its headers were set.
-  if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
+  if (context !== null && reply.hook === context) {
+    removeHeaders(reply, context.http)
+    removeValidators(reply)
+  }
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
   if (error.code === 405 && match !== undefined && !reply.hasHeader('allow')) {
     reply.header('allow', toAllow(match.entry, match.id !== null, request.method))
   }
+  setCurrentTag(reply, error)
   transport.errors.send(error, thrown, request, reply)
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { isKnownTag } from '../../core/entity-tag.ts'
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
@@ -263,15 +264,9 @@ async function sendDocument(
   if (form === undefined) return undefined
   const { json, yaml, tag } = await read()
   reply.header('etag', tag)
-  if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send()
+  if (isKnownTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
   if (form === 'json') return reply.type('application/json; charset=utf-8').send(json)
   return reply.type('application/x-yaml').send(await yaml())
-}
-
-/** Whether a caller has the document of a tag: by weak comparison, as proxies that compress weaken tags. */
-function isKnown(header: string | undefined, tag: string): boolean {
-  const tags = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
-  return tags.includes(tag) || tags.includes('*')
 }
 
 /** A document as it is sent, written once for all requests. */

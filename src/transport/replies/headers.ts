@@ -47,7 +47,6 @@ export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   for (const name of Object.keys(http.headers ?? {})) {
     if (!isVary(name)) reply.removeHeader(name)
   }
-  if (http.location) reply.removeHeader('location')
 }
 
 /** `Vary` is set in several places, so it is added to and never removed. */

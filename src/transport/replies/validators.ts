@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isKnownTag, isVersion, toVersionTag } from '../../core/entity-tag.ts'
+import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
+import { findIdNames } from '../../core/schema/resolvers/selection.ts'
+import { findRecordVersions } from '../../core/services/record-version.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { isSentAsJson } from './body.ts'
+import type { BodySerializer } from './result-serializer.ts'
+
+/** Methods that answer with a record as it is now. */
+const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
+
+const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
+
+/**
+ * Sets what tells the answer to a call from others: the entity tag, and of a new record where it is.
+ * @throws {TypeError} `context.http.etag` is no entity tag
+ */
+export function setValidators(
+  method: MethodEntry,
+  context: HookContext,
+  body: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const tag = findTag(method, context)
+  if (tag !== undefined) reply.header('etag', tag)
+  if (reply.statusCode !== 201 || method.name !== 'create') return
+  const id = findId(method, body)
+  if (id === undefined || reply.hasHeader('location')) return
+  const [path = ''] = request.originalUrl.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)
+  reply.header('location', `${path.replace(/\/$/, '')}/${encodeURIComponent(id)}`)
+}
+
+function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
+  const { etag } = http
+  if (etag !== undefined) return checkTag(etag)
+  const versions = findRecordVersions(entry.service)
+  if (versions === null || !isObject(result) || Array.isArray(result)) return undefined
+  if (!ANSWERING.has(name) && !(name === 'find' && entry.options.singleton)) return undefined
+  const version = result[versions.field] ?? 0
+  return isVersion(version) ? toVersionTag(version) : undefined
+}
+
+function checkTag(tag: string): string {
+  if (ENTITY_TAG.test(tag)) return tag
+  throw new TypeError('context.http.etag must be an entity tag, in its quotes: "7"')
+}
+
+/** Returns the id of a new record that callers can get; it may hold any character. */
+function findId({ entry }: MethodEntry, body: unknown): string | undefined {
+  if (!isObject(body) || entry.options.singleton) return undefined
+  if (entry.methods.get('get')?.external !== true) return undefined
+  const [name] = findIdNames(entry.service).filter((one) => body[one] != null)
+  const id = name === undefined ? undefined : String(body[name])
+  return id?.isWellFormed() ? id : undefined
+}
+
+/** Removes what {@link setValidators} has set: the answer is another one. */
+export function removeValidators(reply: FastifyReply): void {
+  reply.removeHeader('etag').removeHeader('location')
+}
+
+/** Sets the entity tag of the record that a refused write has found. */
+export function setCurrentTag(reply: FastifyReply, { code, data }: ServiceError): void {
+  const current = isObject(data) ? data['current'] : undefined
+  if (code === 412 && isVersion(current)) reply.header('etag', toVersionTag(current))
+}
+
+/**
+ * Returns a serializer of a body that has written it already, and sets its hash as the entity tag; `null`
+ * where the answer has a tag, or is no JSON. Whoever keeps the answer has to ask whether it still holds.
+ */
+export function writeTagged(
+  reply: FastifyReply,
+  body: unknown,
+  serialize: BodySerializer | null,
+): BodySerializer | null {
+  if (reply.hasHeader('etag') || !isObject(body) || !isSentAsJson(reply, body)) return null
+  const write = serialize ?? JSON.stringify
+  const text = write(body)
+  const hash = createHash('sha256').update(text).digest('base64url')
+  reply.header('etag', `W/"${hash}"`)
+  return (payload) => (payload === body ? text : write(payload))
+}
+
+/** Lets callers keep an answer to a request with credentials for themselves, unless it says otherwise. */
+export function setRevalidated(reply: FastifyReply, { http }: HookContext): void {
+  const names = Object.keys(http.headers ?? {})
+  if (names.some((name) => name.toLowerCase() === 'cache-control')) return
+  const isPrivate = reply.hasHeader('cache-control')
+  reply.header('cache-control', isPrivate ? 'private, no-cache' : 'no-cache')
+}
+
+/** Whether the caller of a read has its answer already. */
+export function isNotModified(request: FastifyRequest, reply: FastifyReply): boolean {
+  const tag = reply.getHeader('etag')
+  if (tag === undefined || reply.statusCode !== 200) return false
+  return isKnownTag(request.headers['if-none-match'], String(tag))
+}
