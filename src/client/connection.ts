@@ -4,6 +4,7 @@ import {
   checkRules,
   LIMIT_OPTION,
   OBJECT_OPTION,
+  STRING_OPTION,
 } from '../core/options/option-rules.ts'
 import { hasMethod, isObject } from '../core/value-kind.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
@@ -75,6 +76,12 @@ export interface ConnectionOptions {
    * list is meant. Default: 20.
    */
   readonly arrayLimit?: number | undefined
+  /**
+   * The field of the version of records, as the option `version` of the server's services. A record may
+   * then stand in the place of its id: `patch(task, changes)` is for the version that it has. Default:
+   * none.
+   */
+  readonly version?: string | undefined
   /** Options of the HTTP library for every request: `{ credentials: 'include' }`. Default: `{}`. */
   readonly connection?: Readonly<Record<string, unknown>> | undefined
 }
@@ -120,6 +127,7 @@ const SHARED_RULES = {
 export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
   ...SHARED_RULES,
   arrayLimit: LIMIT_OPTION,
+  version: STRING_OPTION,
   connection: OBJECT_OPTION,
 }
 
@@ -157,9 +165,16 @@ const REFUSED: Readonly<Record<string, string>> = {
  */
 export function resolveConnectionOptions(options: ConnectionOptions): ResolvedConnectionOptions {
   checkRules('The connection', options, CONNECTION_RULES)
-  const { headers, timeoutMs = 60_000, retries = 0, arrayLimit = 20, connection = {} } = options
+  const {
+    headers,
+    timeoutMs = 60_000,
+    retries = 0,
+    arrayLimit = 20,
+    version,
+    connection = {},
+  } = options
   checkLibraryOptions('The connection: connection', connection)
-  return { headers, timeoutMs, retries, arrayLimit, connection }
+  return { headers, timeoutMs, retries, arrayLimit, version, connection }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { BadRequest } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
-import type { Id, IdObject, NullableId, Query } from '../core/params.ts'
+import type { NullableId, Query, RecordId } from '../core/params.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import { toNetworkError } from './answers/network-error.ts'
 import { sendWithRetries } from './answers/read-retries.ts'
@@ -20,6 +20,7 @@ import type {
 } from './connection.ts'
 import { readConnectionParams, resolveConnectionOptions } from './connection.ts'
 import { toQueryString } from './requests/query-string.ts'
+import { toIfMatch } from './requests/record-target.ts'
 import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 import { mergeHeaders, SERVICE_METHOD } from './requests/request-headers.ts'
@@ -121,7 +122,7 @@ export abstract class RemoteService {
   }
 
   /** Resolves to one record. */
-  get(id: Id | IdObject, params?: object): Promise<unknown> {
+  get(id: RecordId, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'get', id, params })
   }
 
@@ -131,17 +132,17 @@ export abstract class RemoteService {
   }
 
   /** Resolves to the record after it was replaced. */
-  update(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
+  update(id: NullableId | RecordId, data: unknown, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'update', id, data, params })
   }
 
   /** Resolves to the record after the change, with the id `null` to all that were changed. */
-  patch(id: NullableId | IdObject, data: unknown, params?: object): Promise<unknown> {
+  patch(id: NullableId | RecordId, data: unknown, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'patch', id, data, params })
   }
 
   /** Resolves to the record that was removed, with the id `null` to all that were. */
-  remove(id: NullableId | IdObject, params?: object): Promise<unknown> {
+  remove(id: NullableId | RecordId, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'remove', id, params })
   }
 
@@ -178,6 +179,7 @@ export abstract class RemoteService {
     const { method, id, data } = call
     const params = toParams(call.params)
     const { verb, withId } = toMethodSpec(method)
+    const expected = verb === 'GET' ? undefined : params['version']
     const options = readConnectionParams(params['connection'], this.options)
     const { signal, timeoutMs, retries, responseType } = options
     const servicePath = this.serviceURL.fill(params['route'])
@@ -194,6 +196,7 @@ export abstract class RemoteService {
       accept: responseType === 'json' ? 'application/json' : '*/*',
       ...this.ownHeaders,
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(expected !== undefined && { 'if-match': toIfMatch(expected) }),
       ...headers,
       ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
     }

@@ -1,3 +1,4 @@
+import type { ExpectedVersion } from '../core/entity-tag.ts'
 import type {
   DataOf,
   IdOf,
@@ -7,7 +8,7 @@ import type {
   ResultOf,
 } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
-import type { Headers, Id, IdObject, Page, Query } from '../core/params.ts'
+import type { Headers, Page, Query, RecordId } from '../core/params.ts'
 import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
 import type { AnyService, OutsideOf, ServedOptions } from '../core/services/service-map.ts'
 import type { ConnectionParams } from './connection.ts'
@@ -89,6 +90,10 @@ export interface ClientParams<Q = Query> {
   query?: Q | undefined
   /** Headers of the request. */
   headers?: Headers | undefined
+  /**
+   * The version that the record of a write must have, one of several, or `'*'` for any: `If-Match`.
+   */
+  version?: ExpectedVersion | undefined
   /** How the request is sent: a signal, a time limit, options of the HTTP library. */
   connection?: ConnectionParams | undefined
   /** The server sets it: what comes from a call of its own can not be handed on as it is. */
@@ -121,8 +126,6 @@ type SelectedRecord<T, Name extends string> = Selected<T, Name & keyof T>
 type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>
 type Many<R> = [Extract<R, AnyList>] extends [never] ? R : Extract<R, AnyList>
 
-type RemoteId = Id | IdObject
-
 /**
  * A query without `$select`, for the overloads that have one of their own: where both meet, the
  * compiler compares lists with lists, for each service and each call.
@@ -146,10 +149,10 @@ interface SelectingFind<R, Q, Route extends string> {
 
 interface SelectingGet<R, Q, Route extends string> {
   <Name extends FieldName<R>>(
-    id: RemoteId,
+    id: RecordId,
     params: SelectingParams<Q, Route, Name>,
   ): Promise<SelectedOf<R, Name>>
-  (id: RemoteId, ...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
+  (id: RecordId, ...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
 }
 
 interface CreateMany<D, R, P> {
@@ -160,20 +163,20 @@ interface CreateMany<D, R, P> {
 
 interface ChangeMany<D, R, P> {
   (id: null, data: D, ...params: ParamsArgument<P>): Promise<Many<R>>
-  (id: RemoteId, data: D, ...params: ParamsArgument<P>): Promise<One<R>>
-  (id: RemoteId | null, data: D, ...params: ParamsArgument<P>): Promise<R>
+  (id: RecordId, data: D, ...params: ParamsArgument<P>): Promise<One<R>>
+  (id: RecordId | null, data: D, ...params: ParamsArgument<P>): Promise<R>
 }
 
 interface RemoveMany<R, P> {
   (id: null, ...params: ParamsArgument<P>): Promise<Many<R>>
-  (id: RemoteId, ...params: ParamsArgument<P>): Promise<One<R>>
-  (id: RemoteId | null, ...params: ParamsArgument<P>): Promise<R>
+  (id: RecordId, ...params: ParamsArgument<P>): Promise<One<R>>
+  (id: RecordId | null, ...params: ParamsArgument<P>): Promise<R>
 }
 
 type Change<S, M, D, R, P> =
   null extends IdOf<S, M>
     ? ChangeMany<D, R, P>
-    : (id: RemoteId, data: D, ...params: ParamsArgument<P>) => Promise<R>
+    : (id: RecordId, data: D, ...params: ParamsArgument<P>) => Promise<R>
 
 /** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
 interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
@@ -182,7 +185,7 @@ interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
     : (...params: ParamsArgument<P>) => Promise<R>
   get: Selects<Q> extends true
     ? SelectingGet<R, Q, Route>
-    : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
+    : (id: RecordId, ...params: ParamsArgument<P>) => Promise<R>
   create: [Extract<D, AnyList>] extends [never]
     ? (data: D, ...params: ParamsArgument<P>) => Promise<R>
     : CreateMany<D, R, P>
@@ -190,7 +193,7 @@ interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
   patch: Change<S, M, D, R, P>
   remove: null extends IdOf<S, M>
     ? RemoveMany<R, P>
-    : (id: RemoteId, ...params: ParamsArgument<P>) => Promise<R>
+    : (id: RecordId, ...params: ParamsArgument<P>) => Promise<R>
 }
 
 type RemoteMethod<S, M extends StandardMethod, Q, Route extends string> = RemoteMethods<

@@ -14,6 +14,7 @@ import { SuperagentClient } from './libraries/superagent-connection.ts'
 import type { RemoteServiceSettings } from './remote-service.ts'
 import { RemoteService } from './remote-service.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
+import { takeRecords } from './requests/record-target.ts'
 import { toBaseURL } from './requests/service-url.ts'
 
 /** Makes a connection by an HTTP library; the class may stand in the place of the options. */
@@ -119,6 +120,8 @@ export function createConnection(
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
     Object.assign(app, { rest: settings.connection, defaultService: service })
     app.mixins.unshift(addCustomMethods)
+    const { version } = settings.options ?? {}
+    if (version !== undefined) app.hooks({ around: { all: [takeRecords(version)] } })
   }
   return Object.assign(configure, { service, Service }) as RestConnection<never>
 }
