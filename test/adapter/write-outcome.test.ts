@@ -7,6 +7,7 @@ import { connectMongoDB, MongoDBService } from '../../src/adapter/index.ts'
 import type { FaultProxy } from '../support/fault-proxy.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import type { TestScope } from '../support/http.ts'
+import { openImpatientClient } from '../support/impatient-client.ts'
 import { createSocketPath } from '../support/socket-path.ts'
 import { until } from '../support/until.ts'
 
@@ -85,11 +86,10 @@ async function openBroken(
 ) {
   const stored = await fill(name)
   const proxy = await startFaultProxy(t, embedded.url)
-  const client = new MongoClient(proxy.url, {
-    ...{ serverSelectionTimeoutMS: 100, heartbeatFrequencyMS: 600_000 },
+  const client = await openImpatientClient(t, proxy.url, {
+    heartbeatFrequencyMS: 600_000,
     ...options,
   })
-  t.teardown(() => client.close())
   const notes = new MongoDBService({ Model: client.db('a').collection(name), multi: true })
   // The first connection may take longer than the limits allow.
   await until(() =>

@@ -76,8 +76,11 @@ t.test('START-1: connects at the first need, and again after a failure', async (
   const { url, start } = createSocketPath(t)
   const clients: MongoClient[] = []
   t.teardown(() => Promise.all(clients.map((client) => client.close())))
+  // Twice as long each time: a busy machine may need more to connect.
+  let limit = 50
   const Model = async () => {
-    const client = await connectMongoDB(url, { serverSelectionTimeoutMS: 100 })
+    limit *= 2
+    const client = await connectMongoDB(url, { serverSelectionTimeoutMS: limit })
     clients.push(client)
     return client.db('a').collection('people')
   }

@@ -1,10 +1,11 @@
-import type { Document, MongoClientOptions } from 'mongodb'
+import type { Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import t from 'tap'
 
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
+import { openImpatientClient } from '../../support/impatient-client.ts'
 import type { Script } from '../../support/scripted-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
@@ -25,21 +26,12 @@ const HANDSHAKE: ReadonlySet<string | undefined> = new Set(['hello', 'ismaster',
 const namesOf = (list: Document[]) =>
   list.map((command) => Object.keys(command)[0]).filter((name) => !HANDSHAKE.has(name))
 
+const REPLICA_SET = { replicaSet: 'rs0' }
+
 /** Opens a service with two records, by a client of its own. */
-async function openNotes(t: TestScope, options: MongoClientOptions = {}) {
-  const client = new MongoClient(url, { replicaSet: 'rs0', ...options })
+async function openNotes(t: TestScope, client = new MongoClient(url, REPLICA_SET)) {
   t.teardown(() => client.close())
   const Model = client.db('a').collection('notes')
-  // The first connection may take longer than the limits allow.
-  await until(() =>
-    client
-      .db('a')
-      .command({ ping: 1 })
-      .then(
-        () => true,
-        () => false,
-      ),
-  )
   await Model.deleteMany({})
   await Model.insertMany([{ n: 1 }, { n: 2 }])
   commands = []
@@ -190,7 +182,8 @@ for (const [name, write] of [
 }
 
 t.test('a commit whose server is gone afterwards is of unknown outcome', async (t) => {
-  const { client, notes, Model } = await openNotes(t, { serverSelectionTimeoutMS: 100 })
+  const impatient = await openImpatientClient(t, url, REPLICA_SET)
+  const { client, notes, Model } = await openNotes(t, impatient)
   const app = createApp<{ notes: typeof notes }>()
   app.use('notes', notes)
   const calls = [

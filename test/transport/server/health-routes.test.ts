@@ -1,8 +1,8 @@
-import { MongoClient } from 'mongodb'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { holdTimers } from '../../support/clock.ts'
 import type { TestServer } from '../../support/http.ts'
+import { openImpatientClient } from '../../support/impatient-client.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import { createSocketPath } from '../../support/socket-path.ts'
 import { laterTurns, until } from '../../support/until.ts'
@@ -84,15 +84,7 @@ t.test('a route of the application takes the place of a probe', async (t) => {
 t.test('HEALTH-1: a MongoDB that is gone makes it not ready, without stopping it', async (t) => {
   const { url, start } = createSocketPath(t)
   const first = await start()
-  const client = new MongoClient(url, { serverSelectionTimeoutMS: 300 })
-  t.teardown(() => client.close())
-  // Beside other load even this may take longer than what is to be short further below.
-  const connect = (): Promise<boolean> =>
-    client.connect().then(
-      () => true,
-      () => false,
-    )
-  await until(connect)
+  const client = await openImpatientClient(t, url)
   const server = await startOwnServer(t, (app) => {
     app.use('people', new MongoDBService({ Model: client.db('a').collection('people') }))
   })
