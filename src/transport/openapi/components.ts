@@ -48,6 +48,8 @@ const ERRORS: Readonly<Record<string | number, readonly [name: string, descripti
   401: ['NotAuthenticated', 'Nothing proves who calls.'],
   404: ['NotFound', 'There is no such record.'],
   409: ['Conflict', 'Another record has a value that only one can have.'],
+  412: ['PreconditionFailed', 'The record has another version.'],
+  428: ['PreconditionRequired', 'The version of the record is not named.'],
   default: ['Error', 'Any other error.'],
 }
 

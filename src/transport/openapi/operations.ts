@@ -14,6 +14,7 @@ import type { JSONSchema, MethodSchemas } from '../../core/services/service-sche
 import { splitPath } from '../routing/request-path.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
+import { toConditions } from './conditions.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
@@ -155,17 +156,28 @@ export class ServiceOperations {
       answer === 'custom' ? this.#toCustomParts(method) : this.#toRecordParts(method, kind)
     const [status, description] = name === 'create' ? [201, 'Created.'] : [200, 'Done.']
     const requirements = security?.requirements ?? []
+    const isRecord = answer === 'record' && !this.#isLogin
+    const conditions = toConditions(this.#entry, name, isRecord)
+    const { headers } = conditions
     const operation = {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
       ...(requirements.length > 0 && { security: requirements }),
-      parameters,
+      parameters: [...parameters, ...conditions.parameters],
       ...this.#toBody(method),
       responses: {
-        [status]: { description, content: { 'application/json': { schema: result } } },
+        [status]: {
+          description,
+          ...(Object.keys(headers).length > 0 && { headers }),
+          content: { 'application/json': { schema: result } },
+        },
+        ...conditions.responses,
         ...(schemas?.result === undefined ? NO_CONTENT : {}),
-        ...components.referErrors([400, ...(security === null ? [] : [401]), ...errors]),
+        ...components.referErrors([
+          ...[400, ...(security === null ? [] : [401])],
+          ...[...errors, ...conditions.errors],
+        ]),
       },
     }
     return { service: this.#path, path, verb: spec.verb.toLowerCase(), operation }

@@ -1,0 +1,61 @@
+import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import { createApp, openapiDocument } from '../../../src/transport/index.ts'
+import { idleCollection } from '../../support/idle-collection.ts'
+
+interface Operation {
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[]
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+}
+
+/** Resolves to what the document says of conditional requests, by verb and path. */
+async function readConditions(options: object, served: object = {}) {
+  const app = createApp()
+  app.use('notes', new MongoDBService({ Model: idleCollection, ...options }), served)
+  const document = await openapiDocument(app, { info: { title: 'Notes', version: '1' } })
+  const paths = document.paths as Record<string, Record<string, Operation>>
+  const rows = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([verb, { parameters, responses }]) => {
+      const given = parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
+      const statuses = Object.keys(responses).filter((code) => /304|412|428/.test(code))
+      const headers = Object.keys((responses['200'] ?? responses['201'])?.headers ?? {})
+      return [`${verb} ${path}`, [...given, ...statuses, ...headers].join(' ')] as const
+    }),
+  )
+  return Object.fromEntries(rows)
+}
+
+t.test('a service without versions says where new records are', async (t) => {
+  t.strictSame(await readConditions({}), {
+    'get /notes': '',
+    'get /notes/{id}': '',
+    'post /notes': 'Location',
+    'put /notes/{id}': '',
+    'patch /notes/{id}': '',
+    'delete /notes/{id}': '',
+  })
+})
+
+t.test('a service with versions has tags and conditions', async (t) => {
+  t.strictSame(await readConditions({ version: 'v', multi: true }), {
+    'get /notes': '',
+    'get /notes/{id}': 'If-None-Match 304 ETag',
+    'post /notes': 'ETag Location',
+    'put /notes/{id}': 'If-Match 412 ETag',
+    'patch /notes/{id}': 'If-Match 412 ETag',
+    'delete /notes/{id}': 'If-Match 412',
+    'patch /notes': '',
+    'delete /notes': '',
+  })
+})
+
+t.test('versions may be required, and lists have tags', async (t) => {
+  const options = { version: 'v', requireVersion: true }
+  t.match(await readConditions(options, { etag: true }), {
+    'get /notes': 'If-None-Match 304 ETag',
+    'get /notes/{id}': 'If-None-Match 304 ETag',
+    'post /notes': 'ETag Location',
+    'put /notes/{id}': 'If-Match 412 428 ETag',
+    'delete /notes/{id}': 'If-Match 412 428',
+  })
+})
