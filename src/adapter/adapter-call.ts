@@ -1,4 +1,5 @@
 import type { Collection, FindCursor } from 'mongodb'
+import { isVersion } from '../core/entity-tag.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
@@ -15,10 +16,12 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
-import { readExpectedVersions } from './writes/record-version.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
+
+const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
+const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -83,6 +86,29 @@ export async function callAdapter<R>(
     return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+}
+
+/**
+ * Returns the versions of which a write expects its record to have one, `undefined` for any.
+ * @throws {BadRequest} many records are to have it
+ * @throws {TypeError} `params.version` is no version, or the service has none
+ */
+function readExpectedVersions(
+  operation: Operation,
+  { version: expected }: MongoDBParams,
+  { version: field }: MongoDBSettings,
+): readonly number[] | undefined {
+  if (expected === undefined || expected === '*') return undefined
+  if (ON_MANY.has(operation)) {
+    throw new BadRequest('Many records have no version in common: write them one by one')
+  }
+  if (!ON_ONE.has(operation)) return undefined
+  if (field === undefined && typeof expected === 'number') {
+    throw new TypeError("params.version needs the option 'version' of MongoDBService")
+  }
+  const versions = [expected].flat()
+  if (versions.every(isVersion)) return versions
+  throw new TypeError("params.version must be a whole number from 0 on, a list of them, or '*'")
 }
 
 /** The version is in each answer, as the id is: callers need it for their next write. */

@@ -5,40 +5,10 @@ import { createVersionError } from '../../core/services/record-version.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
-import type { MongoDBParams, Operation } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
 import { createIdFilter } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import type { WriteData } from './write-data.ts'
-
-/** The version of new records. A record from before the option was set has none, which counts as 0. */
-export const FIRST_VERSION = 1
-
-const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
-const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
-
-/**
- * Returns the versions of which a write expects its record to have one, `undefined` for any.
- * @throws {BadRequest} many records are to have it
- * @throws {TypeError} `params.version` is no version, or the service has none
- */
-export function readExpectedVersions(
-  operation: Operation,
-  { version: expected }: MongoDBParams,
-  { version: field }: MongoDBSettings,
-): readonly number[] | undefined {
-  if (expected === undefined || expected === '*') return undefined
-  if (ON_MANY.has(operation)) {
-    throw new BadRequest('Many records have no version in common: write them one by one')
-  }
-  if (!ON_ONE.has(operation)) return undefined
-  if (field === undefined && typeof expected === 'number') {
-    throw new TypeError("params.version needs the option 'version' of MongoDBService")
-  }
-  const versions = [expected].flat()
-  if (versions.every(isVersion)) return versions
-  throw new TypeError("params.version must be a whole number from 0 on, a list of them, or '*'")
-}
 
 /** Data of a write, and the call that stores it. */
 interface VersionedWrite {
@@ -74,29 +44,22 @@ export function checkNoVersion(data: WriteData, { version: field }: MongoDBSetti
   if (data[field] !== undefined) refuseChange(field)
 }
 
-/** `{ $rename: { from: 'to' } }` names a field by its value, too. */
+/** @throws {BadRequest} an operator or a path with dots is to change the version */
 function checkVersionKept(data: WriteData, field: string): void {
-  for (const [operator, fields] of Object.entries(data)) {
-    const paths = operator.startsWith('$') && isPlainObject(fields) ? Object.entries(fields) : []
-    const names = operator === '$rename' ? paths.flat() : paths.map(([path]) => path)
-    const isChanged = [operator, ...names].some(
-      (path) => String(path).startsWith(`${field}.`) || (path === field && path !== operator),
-    )
-    if (isChanged) refuseChange(field)
-  }
+  if (listChangedPaths(data).some((path) => path.split('.', 1)[0] === field)) refuseChange(field)
+}
+
+/** `{ $rename: { from: 'to' } }` names a field by its value, too. */
+function listChangedPaths(data: WriteData): readonly string[] {
+  return Object.entries(data).flatMap(([name, fields]) => {
+    if (!name.startsWith('$')) return name.includes('.') ? [name] : []
+    if (!isPlainObject(fields)) return []
+    return name === '$rename' ? Object.entries(fields).flat().map(String) : Object.keys(fields)
+  })
 }
 
 function refuseChange(field: string): never {
   throw new BadRequest(`The field '${field}' is set by the server`)
-}
-
-/** Returns update operators that raise the version of the record as well. */
-export function withRaisedVersion(
-  update: Document,
-  { version: field }: Pick<MongoDBSettings, 'version'>,
-): Document {
-  if (field === undefined) return update
-  return { ...update, $inc: { ...update['$inc'], [field]: 1 } }
 }
 
 /** Returns an update that replaces a record, but for its id, and raises its version. */

@@ -7,7 +7,6 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 import { checkId, isSameId, toObjectId } from '../object-id.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
 import { COMPARING } from '../queries/query-operators.ts'
-import { FIRST_VERSION, withRaisedVersion } from './record-version.ts'
 
 /** The data of one record, or update operators. */
 export type WriteData = Readonly<Record<string, unknown>>
@@ -81,6 +80,9 @@ export function checkChange(data: unknown, id: unknown, settings: MongoDBSetting
     throw new BadRequest(`The field '${settings.id}' of a record can not be changed`)
   }
 }
+
+/** The version of new records. A record from before the option was set has none, which counts as 0. */
+const FIRST_VERSION = 1
 
 /** The deepest record that the server stores; it bounds the recursion here as well. */
 const MAX_DEPTH = 100
@@ -305,6 +307,15 @@ export function createUpdate(
     isOnlyOperators ? operators : { ...operators, $set: Object.fromEntries(set) },
     settings,
   )
+}
+
+/** Returns update operators that raise the version of the record as well. */
+function withRaisedVersion(
+  update: Document,
+  { version: field }: Pick<MongoDBSettings, 'version'>,
+): Document {
+  if (field === undefined) return update
+  return { ...update, $inc: { ...update['$inc'], [field]: 1 } }
 }
 
 function isOperator(name: string): boolean {
