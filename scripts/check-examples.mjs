@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from './free-port.mjs'
 
 const [FOLDER = 'build/examples', ...names] = process.argv.slice(2)
-const START_MS = 30_000
+const START_MS = 600_000
 const STOP_MS = 10_000
 
 async function checkExample(file, attempts = 3) {

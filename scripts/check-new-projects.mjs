@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { findFreePort } from './free-port.mjs'
 import { install, pack, run, toOuterEnv, withTemporaryFolder } from './packed-package.mjs'
 
-const START_MS = 30_000
+const START_MS = 600_000
 /** A login with GitHub is a login, so that of eight combinations six are there. */
 const ACCESS = {
   open: ['--no-logins'],
