@@ -13,9 +13,21 @@ import type { Pipeline } from './pipelines/pipeline-option.ts'
 import { putTextFirst, readPipeline } from './pipelines/pipeline-option.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
+import type { CallRule } from './record-hooks/call-rules.ts'
+import { addConditions, findRules } from './record-hooks/call-rules.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
 import { readExpectedVersions } from './writes/record-version.ts'
+
+/** What writes the records of a service. */
+const WRITES: ReadonlySet<Operation> = new Set<Operation>([
+  'create',
+  'update',
+  'patch',
+  'remove',
+  'patch of many',
+  'remove of many',
+])
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
@@ -37,6 +49,8 @@ export interface AdapterCall {
   readonly expected?: readonly number[] | undefined
   /** Whether the whole of what is removed is noted, for those who follow the records. */
   readonly notesRemoved?: boolean
+  /** What hooks have said of the records; the query has the conditions. */
+  readonly rules: readonly CallRule[]
 }
 
 /**
@@ -56,8 +70,11 @@ export async function callAdapter<R>(
   countCall(params)
   const settings = resolveCallSettings(options, params)
   const expected = readExpectedVersions(operation, params, settings)
+  const rules = findRules(params, options)
+  const given = withVersionField(splitQuery(params.query ?? {}, settings), settings)
+  const filter = operation === 'create' ? given.filter : addConditions(given.filter, rules)
   const { query, pipeline } = putTextFirst({
-    query: withVersionField(splitQuery(params.query ?? {}, settings), settings),
+    query: { ...given, filter },
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
@@ -70,11 +87,14 @@ export async function callAdapter<R>(
   const transaction = joinTransaction(collection, driver)
   addServiceOptions(driver, settings, params, operation)
   const searchLimitMs = getReadLimit(settings, params)
-  const start = async (): Promise<R> =>
-    run({
-      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs },
+  const start = async (): Promise<R> => {
+    const result = await run({
+      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs, rules },
       ...(expected !== undefined && { expected }),
-    }) as R
+    })
+    if (WRITES.has(operation)) for (const { onWritten } of rules) onWritten?.(operation, result)
+    return result as R
+  }
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.

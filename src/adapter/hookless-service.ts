@@ -4,6 +4,7 @@ import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import type { RecordVersions } from '../core/services/record-version.ts'
+import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import { createIndexes, openModel } from './connection/model.ts'
@@ -37,6 +38,7 @@ import {
   removeRecords,
   updateRecord,
 } from './record-commands.ts'
+import { addConditions, findRules } from './record-hooks/call-rules.ts'
 import { resolveCallSettings, resolveMongoDBOptions } from './resolve-options.ts'
 import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
@@ -181,9 +183,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   makeFeathersPipeline(params?: P): Document[] {
     const settings = checkRawParams(this.options, params)
+    const query = splitQuery(params?.query ?? {}, settings)
+    const rules = findRules(params ?? {}, this.options)
     return createQueryStages({
       settings,
-      query: splitQuery(params?.query ?? {}, settings),
+      query: { ...query, filter: addConditions(query.filter, rules) },
       hidden: getHiddenFields(settings, params),
       pipeline: null,
       driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
@@ -225,7 +229,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     // The copy does not know the request.
     countCall(params)
     const selecting = { ...params, query: { $select: params?.query?.$select } }
-    return callAdapter('create', settings, selecting, (call) =>
+    return callAdapter('create', this.options, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )
   }
@@ -264,17 +268,18 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
-    const notesRemoved = this.isFollowed
+    const withNotes = (call: AdapterCall): AdapterCall => ({
+      ...call,
+      notesRemoved: this.isFollowed || call.rules.some(({ onWritten }) => onWritten),
+    })
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
       return callAdapter('remove of many', this.options, params, (call) =>
-        removeRecords({ ...call, notesRemoved }),
+        removeRecords(withNotes(call)),
       )
     }
     checkId(id)
-    return callAdapter('remove', this.options, params, (call) =>
-      removeRecord({ ...call, notesRemoved }, id),
-    )
+    return callAdapter('remove', this.options, params, (call) => removeRecord(withNotes(call), id))
   }
 }
 
