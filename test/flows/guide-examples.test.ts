@@ -5,6 +5,7 @@ import t from 'tap'
 
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
+import { createPages as createAudited } from '../../examples/audit.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
@@ -165,6 +166,38 @@ t.test('a write to an old version is refused, and each write is in the history',
   app.service('history').hooks({ before: { create: [fail] } })
   t.match(await send('PATCH', url, { text: 'd', version: 2 }), { status: 500 })
   t.match(await send('GET', url), { body: { text: 'b', version: 2 } })
+})
+
+t.test('pages tell who has written them, and each change is in the log', async (t) => {
+  const { app, send } = await start(() => createAudited(db, SECRET))
+  t.teardown(() => app.close())
+  const { body: user } = await send('POST', '/users', { name: 'Ann', password: PASSWORD })
+  const login = { strategy: 'local', name: 'Ann', password: PASSWORD }
+  const token = (await send('POST', '/authentication', login)).body.accessToken
+  t.match(await send('POST', '/pages', { text: 'a' }), { status: 401 })
+  t.match(await send('POST', '/pages', { text: 'a', createdBy: user._id }, token), { status: 400 })
+  const { body: page } = await send('POST', '/pages', { text: 'a' }, token)
+  t.match(page, { text: 'a', createdBy: user._id, updatedBy: user._id })
+  t.equal(page.createdAt, page.updatedAt)
+  const url = `/pages/${page._id}`
+  const changed = await send('PATCH', url, { text: 'b' }, token)
+  t.match(changed.body, { text: 'b', createdAt: page.createdAt })
+  t.match(await send('DELETE', url, undefined, token), { status: 200 })
+  const { body: log } = await send('GET', '/changes?$sort[at]=1', undefined, token)
+  t.match(log, [
+    { service: 'users', method: 'create', by: null, values: { name: 'Ann', password: undefined } },
+    { service: 'pages', method: 'create', by: user._id, recordId: page._id, values: { text: 'a' } },
+    { service: 'pages', method: 'patch', fields: ['text', 'updatedAt', 'updatedBy'] },
+    { service: 'pages', method: 'remove', values: { text: 'b', createdBy: user._id } },
+  ])
+  t.equal(log.length, 4)
+
+  const fail = () => {
+    throw new Error('The entry can not be written')
+  }
+  app.service('changes').hooks({ before: { create: [fail] } })
+  t.match(await send('POST', '/pages', { text: 'c' }, token), { status: 500 })
+  t.equal(await db.collection('pages').countDocuments(), 0)
 })
 
 t.test('what is removed is not found, and can be restored', async (t) => {
