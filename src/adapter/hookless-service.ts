@@ -7,6 +7,7 @@ import type { RecordVersions } from '../core/services/record-version.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
+import { addConditions, findRules } from './call-rules.ts'
 import { createIndexes, openModel } from './connection/model.ts'
 import type {
   MongoDBOptions,
@@ -38,7 +39,6 @@ import {
   removeRecords,
   updateRecord,
 } from './record-commands.ts'
-import { addConditions, findRules } from './record-hooks/call-rules.ts'
 import { resolveCallSettings, resolveMongoDBOptions } from './resolve-options.ts'
 import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'

@@ -3,6 +3,7 @@ import { NotFound } from '../core/errors/index.ts'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
+import { createMark } from './call-rules.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -21,7 +22,6 @@ import {
   findIds,
   findPage,
 } from './queries/find.ts'
-import { createMark } from './record-hooks/call-rules.ts'
 import {
   checkShardKeyKept,
   checkShardValues,

@@ -1,7 +1,7 @@
 import type { Hook } from '../../core/application-defaults.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
-import { setRule } from './call-rules.ts'
+import { setRule } from '../call-rules.ts'
 import type { RecordParams } from './record-hook.ts'
 import { createRecordHook, FIELD, withoutField } from './record-hook.ts'
 

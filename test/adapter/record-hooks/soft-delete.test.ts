@@ -153,6 +153,14 @@ t.test('an upsert does not bring a marked record back', async (t) => {
   t.equal(await Model.countDocuments(), 1)
 })
 
+t.test('a removal by a version marks that version alone', async (t) => {
+  const { notes } = await start(t, { version: 'version' })
+  const { _id } = (await notes.create({ text: 'a' })) as Document
+  await t.rejects(notes.remove(String(_id), { version: 2 }), { code: 412, data: { current: 1 } })
+  t.match(await notes.remove(String(_id), { version: 1 }), { version: 2, deletedAt: Date })
+  await t.rejects(notes.remove(String(_id), { version: 2 }), { code: 404 })
+})
+
 t.test('a transaction that fails marks nothing', async (t) => {
   const Model = await empty('notes')
   const fail = () => {

@@ -122,6 +122,14 @@ t.test(
   },
 )
 
+t.test('a replacement raises the version and keeps the time, by one command', async (t) => {
+  const { send, read, insert } = await start(t, all, { version: 'version' })
+  const id = await insert({ text: 'a', createdAt: LONG_AGO, version: 3 })
+  const commands = await commandsOf(() => send('PUT', `/${id}`, { text: 'b' }))
+  t.equal(commands.length, 1)
+  t.match(await read(), { text: 'b', createdAt: LONG_AGO, version: 4 })
+})
+
 t.test('in a transaction, a replacement reads what the transaction has written', async (t) => {
   const { app, notes, read } = await start(t, all)
   await transaction(app, async () => {

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
-import { CALL_RULES } from '../../core/transport-facts.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
-import type { MongoDBParams, Operation } from '../mongodb-params.ts'
+import { CALL_RULES } from '../core/transport-facts.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { MongoDBParams, Operation } from './mongodb-params.ts'
 
 /** What a hook says of the records of a call. */
 export interface CallRule {
