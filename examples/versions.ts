@@ -1,5 +1,4 @@
-// Pages with versions and a history: nobody overwrites what somebody else has written meanwhile, and
-// each write leaves an entry, in the same transaction. Try the lines it prints.
+// Pages with versions: nobody overwrites what somebody else has written meanwhile. Try the lines it prints.
 // `npx tsx node_modules/remex/examples/versions.ts`. Reads PORT (3030), HOST (127.0.0.1) and
 // MONGODB_URL (an embedded database when it is not set).
 import { fileURLToPath } from 'node:url'
@@ -8,9 +7,9 @@ import type { FastifyApplication, Hook } from 'remex'
 import { Conflict, createApp, fastifyApp, NotFound, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
-import { connectMongoDB, MongoDBService, ObjectIdSchema, transaction } from 'remex/mongodb'
+import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
-import { DateSchema, Type } from 'remex/schema'
+import { Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 
@@ -22,13 +21,7 @@ const PagePatch = Type.Object({ ...NewPage.properties, version: Type.Integer() }
 const Page = Type.Object({ _id: Id, ...PagePatch.properties })
 type Page = Static<typeof Page>
 
-const Change = Type.Object({ _id: Id, pageId: Id, ...PagePatch.properties, at: DateSchema() })
-type Change = Static<typeof Change>
-
-type Services = {
-  pages: MongoDBListService<Page>
-  history: MongoDBListService<Change>
-}
+type Services = { pages: MongoDBListService<Page> }
 
 /** Makes the version that the caller has read a condition of the write. */
 const expectVersion: Hook<Services['pages'], 'patch'> = (context) => {
@@ -56,20 +49,8 @@ export function createPages(db: Db): FastifyApplication<Services> {
     methods: ['get', 'create', 'patch'],
     schemas: { entity: Page, create: NewPage, patch: PagePatch },
   })
-  app.use('history', new MongoDBService({ Model: db.collection<Change>('history') }), {
-    methods: ['find'],
-    schemas: { entity: Change },
-  })
-
-  /** Runs in the transaction of the write: each change has its entry. */
-  const addToHistory: Hook<Services['pages'], 'create' | 'patch'> = async ({ result }) => {
-    const { _id: pageId, text, version } = result as Page
-    await app.service('history').create({ pageId, text, version, at: new Date() })
-  }
   app.service('pages').hooks({
-    around: { create: [transaction()], patch: [transaction()] },
     before: { create: [addVersion], patch: [expectVersion] },
-    after: { create: [addToHistory], patch: [addToHistory] },
     error: { patch: [tellConflict] },
   })
   return app
@@ -86,7 +67,6 @@ async function main(): Promise<void> {
   curl ${url}/pages ${json} -d '{"text":"Hello"}'
   ID=... # the _id of that answer
   curl -X PATCH ${url}/pages/$ID ${json} -d '{"text":"Hello, you","version":1}' # twice: 409
-  curl "${url}/history?pageId=$ID"
 
 Ctrl-C ends it.`)
 }

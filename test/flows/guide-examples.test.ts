@@ -142,7 +142,7 @@ t.test('articles are found by slugs, which differ and stay', async (t) => {
   })
 })
 
-t.test('a write to an old version is refused, and each write is in the history', async (t) => {
+t.test('a write to an old version is refused', async (t) => {
   const { app, send } = await start(() => createPages(db))
   t.teardown(() => app.close())
   const { body: page } = await send('POST', '/pages', { text: 'a' })
@@ -153,19 +153,6 @@ t.test('a write to an old version is refused, and each write is in the history',
   t.match(await send('PATCH', url, { text: 'c' }), { status: 400 })
   const other = `/pages/${'0'.repeat(24)}`
   t.match(await send('PATCH', other, { text: 'c', version: 1 }), { status: 404 })
-  const history = (await send('GET', `/history?pageId=${page._id}&$sort[version]=1`)).body
-  t.match(history, [
-    { text: 'a', version: 1 },
-    { text: 'b', version: 2 },
-  ])
-  t.equal(history.length, 2)
-
-  const fail = () => {
-    throw new Error('The entry can not be written')
-  }
-  app.service('history').hooks({ before: { create: [fail] } })
-  t.match(await send('PATCH', url, { text: 'd', version: 2 }), { status: 500 })
-  t.match(await send('GET', url), { body: { text: 'b', version: 2 } })
 })
 
 t.test('pages tell who has written them, and each change is in the log', async (t) => {
