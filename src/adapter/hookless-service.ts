@@ -228,7 +228,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     // Of the query, only the fields of the result matter: nothing is looked up.
     // The copy does not know the request.
     countCall(params)
-    const selecting = { ...params, query: { $select: params?.query?.$select } }
+    const { adapter, query } = params ?? {}
+    const selecting = { ...params, adapter, query: { $select: query?.$select } }
     return callAdapter('create', this.options, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )

@@ -3,7 +3,7 @@ import { NotAuthenticated } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { CallRule } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import { hasOperators } from '../writes/write-data.ts'
@@ -140,9 +140,11 @@ function addToChange(
   const isSet = updated !== undefined && (!hasOperators(data) || !namesField(data, updated))
   const value = isAdded || isSet ? read(params) : undefined
   if (value === undefined) return data
-  const addTo = (operator: string, name: string): Data => ({
-    [operator]: { ...(data[operator] as object | undefined), [name]: value },
-  })
+  const addTo = (operator: string, name: string): Data => {
+    const { [operator]: given = {} } = data
+    // What is no object the service refuses.
+    return isPlainObject(given) ? { [operator]: { ...given, [name]: value } } : {}
+  }
   // Data of `update` has operators alone, or none.
   const isOperator = method === 'update' && !isReplaced
   return {

@@ -179,6 +179,7 @@ t.test('data that is none is left to the service', async (t) => {
   const { send, notes } = await start(t, all)
   t.equal((await send('PATCH', `/${ID}`, [])).status, 400)
   t.equal((await send('PUT', `/${ID}`, [])).status, 400)
+  t.equal((await send('PUT', `/${ID}`, { $set: 'text' })).status, 400)
   await t.rejects(notes.create('a'), { code: 400 })
   await t.rejects(notes.create(null), { code: 400 })
 })
