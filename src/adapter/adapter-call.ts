@@ -56,21 +56,21 @@ export interface AdapterCall {
 /**
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
- * @param options those of the service
+ * @param service the one that is called: rules of hooks are for its calls alone
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
  */
 export async function callAdapter<R>(
   operation: Operation,
-  options: MongoDBSettings,
+  service: { readonly options: MongoDBSettings },
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
 ): Promise<R> {
   countCall(params)
-  const settings = resolveCallSettings(options, params)
+  const settings = resolveCallSettings(service.options, params)
   const expected = readExpectedVersions(operation, params, settings)
-  const rules = findRules(params, options)
+  const rules = findRules(params, service)
   const given = withVersionField(splitQuery(params.query ?? {}, settings), settings)
   const filter = operation === 'create' ? given.filter : addConditions(given.filter, rules)
   const { query, pipeline } = putTextFirst({

@@ -19,16 +19,19 @@ export interface CallRule {
 interface CarriedRule {
   readonly by: object
   // A function: a log of params does not show the service.
-  readonly readFor: (options: object) => CallRule | undefined
+  readonly readFor: (service: object) => CallRule | undefined
 }
 
 interface RuledParams extends MongoDBParams {
   [CALL_RULES]?: readonly CarriedRule[]
 }
 
-/** Whose options are those of its calls: they may be replaced at any time. */
-interface WithOptions {
-  readonly options: object
+/** The part of a context that has to do with rules. */
+interface RuledCall {
+  readonly service: object
+  /** What the method is called on: the adapter knows itself as that. */
+  readonly self: object
+  params: object
 }
 
 /**
@@ -36,26 +39,22 @@ interface WithOptions {
  * there before: params may be passed on from call to call. The params of a caller in this process are copied.
  * @param rule `undefined` for none
  */
-export function setRule(
-  context: { params: object },
-  service: WithOptions,
-  by: object,
-  rule: CallRule | undefined,
-): void {
+export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
+  const { service, self } = context
   const params: RuledParams = context.params
   const before = params[CALL_RULES] ?? []
   const rules = before.filter((one) => one.by !== by)
   if (rule === undefined && rules.length === before.length) return
   if (rule !== undefined) {
-    rules.push({ by, readFor: (options) => (options === service.options ? rule : undefined) })
+    rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
   }
   if (isPlainObject(params)) context.params = { ...params, [CALL_RULES]: rules }
   else params[CALL_RULES] = rules
 }
 
-/** Returns the rules for a call of the service with these options. */
-export function findRules(params: RuledParams, options: object): readonly CallRule[] {
-  return (params[CALL_RULES] ?? []).flatMap(({ readFor }) => readFor(options) ?? [])
+/** Returns the rules for a call of a service. */
+export function findRules(params: RuledParams, service: object): readonly CallRule[] {
+  return (params[CALL_RULES] ?? []).flatMap(({ readFor }) => readFor(service) ?? [])
 }
 
 /** Returns the data that a removal sets in place of removing, `null` where it removes. */

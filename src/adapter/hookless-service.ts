@@ -157,7 +157,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   async findRaw(params?: P): Promise<FindCursor> {
     checkRawParams(this.options, params)
-    return callAdapter('cursor', this.options, params, openCursor)
+    return callAdapter('cursor', this, params, openCursor)
   }
 
   /**
@@ -171,9 +171,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkRawParams(this.options, params)
     const isWrite = findWriting(pipeline) !== undefined
     const operation = isWrite ? 'aggregate into a collection' : 'aggregate'
-    return callAdapter(operation, this.options, params, (call) =>
-      openAggregation(call, createStages(call)),
-    )
+    return callAdapter(operation, this, params, (call) => openAggregation(call, createStages(call)))
   }
 
   /**
@@ -184,7 +182,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   makeFeathersPipeline(params?: P): Document[] {
     const settings = checkRawParams(this.options, params)
     const query = splitQuery(params?.query ?? {}, settings)
-    const rules = findRules(params ?? {}, this.options)
+    const rules = findRules(params ?? {}, this)
     return createQueryStages({
       settings,
       query: { ...query, filter: addConditions(query.filter, rules) },
@@ -200,7 +198,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   async countDocuments(params?: P): Promise<number> {
     checkRawParams(this.options, params)
-    return callAdapter('read', this.options, params, countRecords)
+    return callAdapter('read', this, params, countRecords)
   }
 
   /** `find` without hooks and without a check of the query. */
@@ -208,13 +206,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return callAdapter('read', this.options, params, findRecords)
+    return callAdapter('read', this, params, findRecords)
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return callAdapter('read', this.options, params, (call) => getRecord(call, id))
+    return callAdapter('read', this, params, (call) => getRecord(call, id))
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -230,7 +228,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     countCall(params)
     const { adapter, query } = params ?? {}
     const selecting = { ...params, adapter, query: { $select: query?.$select } }
-    return callAdapter('create', this.options, selecting, (call) =>
+    return callAdapter('create', this, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )
   }
@@ -241,7 +239,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    return callAdapter(operation, this.options, params, (call) => updateRecord(call, id, data))
+    return callAdapter(operation, this, params, (call) => updateRecord(call, id, data))
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -257,10 +255,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkRecord(data)
     if (id === null) {
       checkMulti('patch', resolveCallSettings(this.options, params))
-      return callAdapter('patch of many', this.options, params, (call) => patchRecords(call, data))
+      return callAdapter('patch of many', this, params, (call) => patchRecords(call, data))
     }
     checkId(id)
-    return callAdapter('patch', this.options, params, (call) => patchRecord(call, id, data))
+    return callAdapter('patch', this, params, (call) => patchRecord(call, id, data))
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -275,12 +273,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     })
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
-      return callAdapter('remove of many', this.options, params, (call) =>
-        removeRecords(withNotes(call)),
-      )
+      return callAdapter('remove of many', this, params, (call) => removeRecords(withNotes(call)))
     }
     checkId(id)
-    return callAdapter('remove', this.options, params, (call) => removeRecord(withNotes(call), id))
+    return callAdapter('remove', this, params, (call) => removeRecord(withNotes(call), id))
   }
 }
 

@@ -77,7 +77,7 @@ export function audit(options: AuditOptions): AroundHook {
     const target = findTarget(context.app, path, service)
     return runInTransaction(context, async (...reasons) => {
       const writes: Write[] = []
-      setRule(context, service, hook, {
+      setRule(context, hook, {
         onWritten: (operation, result) => void writes.push({ operation, result }),
       })
       await (next as (...given: unknown[]) => Promise<void>)(...reasons)

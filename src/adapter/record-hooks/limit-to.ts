@@ -36,7 +36,7 @@ export function limitTo<T = Document>(
   }
   const hook = createRecordHook('limitTo', false, async (context, service) => {
     if (context.params.provider === undefined) {
-      setRule(context, service, hook, undefined)
+      setRule(context, hook, undefined)
       return
     }
     const conditions = await restrict(context.params)
@@ -44,7 +44,7 @@ export function limitTo<T = Document>(
     const settings = resolveCallSettings(service.options, context.params)
     const filter = toFilter(conditions, settings)
     context.data = limitData(context, settings, filter)
-    setRule(context, service, hook, { filter })
+    setRule(context, hook, { filter })
   })
   return hook
 }

@@ -21,9 +21,9 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
   checkOptions('softDelete()', options, { field: FIELD })
   const { field = 'deletedAt' } = options
   const rule = { filter: { [field]: null }, mark: field }
-  const hook = createRecordHook('softDelete', true, (context, service) => {
+  const hook = createRecordHook('softDelete', true, (context) => {
     const { withDeleted, provider } = context.params as RecordParams
-    setRule(context, service, hook, withDeleted === true ? undefined : rule)
+    setRule(context, hook, withDeleted === true ? undefined : rule)
     if (provider !== undefined) context.data = withoutField(context.data, field)
   })
   return hook

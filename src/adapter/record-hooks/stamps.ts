@@ -81,7 +81,7 @@ function resolveWrittenBy(owner: string, options: WrittenByOptions) {
 }
 
 function stamp(name: string, fields: Stamp): Hook {
-  const hook = createRecordHook(name, true, (context, service) => {
+  const hook = createRecordHook(name, true, (context) => {
     let rule: CallRule | undefined
     if (['create', 'update', 'patch'].includes(context.method)) {
       if (context.params.provider !== undefined) leaveOut(context, fields)
@@ -93,7 +93,7 @@ function stamp(name: string, fields: Stamp): Hook {
         context.data = addToChange(context, data, fields, isReplaced)
       }
     }
-    setRule(context, service, hook, rule)
+    setRule(context, hook, rule)
   })
   return hook
 }

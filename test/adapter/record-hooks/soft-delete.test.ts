@@ -153,6 +153,21 @@ t.test('an upsert does not bring a marked record back', async (t) => {
   t.equal(await Model.countDocuments(), 1)
 })
 
+t.test('a subclass whose options are made for each call marks as well', async (t) => {
+  class Notes extends MongoDBService {}
+  const Model = await empty('notes')
+  const service = new Notes({ Model })
+  const { options } = service
+  Object.defineProperty(service, 'options', { get: () => ({ ...options }) })
+  const app = createApp<{ notes: Notes }>()
+  app.use('notes', service)
+  app.service('notes').hooks({ before: { all: [softDelete()] } })
+  const { _id } = await app.service('notes').create({ text: 'a' })
+  await app.service('notes').remove(_id)
+  t.equal(await Model.countDocuments(), 1)
+  t.strictSame(await app.service('notes').find(), [])
+})
+
 t.test('a removal by a version marks that version alone', async (t) => {
   const { notes } = await start(t, { version: 'version' })
   const { _id } = (await notes.create({ text: 'a' })) as Document
