@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
-import type { AroundHook, FastifyApplication, Hook, HookContext, Params } from 'remex'
+import type { AroundHook, FastifyApplication, Hook, Params } from 'remex'
 import { createApp, Forbidden, fastifyApp, rest } from 'remex'
 import {
   AuthenticationService,
@@ -17,7 +17,7 @@ import {
 } from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
-import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import { connectMongoDB, createdBy, limitTo, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
@@ -53,17 +53,13 @@ function requireRole(...roles: User['role'][]): AroundHook {
 }
 
 /** Editors may write all pages, other users only their own. */
-function onlyOwn({ params }: HookContext): void {
-  if (params.provider === undefined || userOf(params).role === 'editor') return
-  params.query = { ...params.query, ownerId: userOf(params)._id }
-}
+const onlyOwn = limitTo<Page>((params) => {
+  const { _id, role } = userOf(params)
+  return role === 'editor' ? {} : { ownerId: _id }
+})
 
 const addRole: Hook<Services['users'], 'create'> = (context) => {
   context.data = { role: 'writer', ...context.data }
-}
-
-const addOwner: Hook<Services['pages'], 'create'> = (context) => {
-  context.data = { ...context.data, ownerId: userOf(context.params)._id }
 }
 
 function userOf({ user }: Params): User {
@@ -106,7 +102,7 @@ export function createPages(db: Db, secret: string): FastifyApplication<Services
   })
   app.service('pages').hooks({
     around: { all: [authenticate('jwt')], remove: [requireRole('editor')] },
-    before: { create: [addOwner], patch: [onlyOwn] },
+    before: { all: [createdBy({ field: 'ownerId' })], patch: [onlyOwn] },
   })
   return app
 }

@@ -3,10 +3,10 @@
 // (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
-import type { FastifyApplication, Hook, HookContext } from 'remex'
+import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
-import { connectMongoDB, MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
+import { connectMongoDB, MongoDBListService, ObjectIdSchema, softDelete } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
@@ -18,23 +18,12 @@ type Note = Static<typeof Note> & { readonly deletedAt?: Date }
 class NoteService extends MongoDBListService<Note> {
   /** Restores a note. */
   async restore({ _id }: { _id: ObjectId }): Promise<Note> {
-    return this.patch(_id, { $unset: { deletedAt: '' } }, { query: { deletedAt: { $ne: null } } })
+    const query = { deletedAt: { $ne: null } }
+    return this.patch(_id, { $unset: { deletedAt: '' } }, { query, withDeleted: true })
   }
 }
 
 type Services = { notes: NoteService }
-
-/** Marked notes are not found: they cannot be read, changed or marked again. */
-function onlyKept({ params }: HookContext): void {
-  if (params.provider !== undefined) params.query = { ...params.query, deletedAt: null }
-}
-
-/** Marks the note instead of removing it. The event is still `removed`. */
-const mark: Hook<NoteService, 'remove'> = async (context) => {
-  const { id, params, service } = context
-  if (params.provider === undefined) return
-  context.result = await service._patch(id, { deletedAt: new Date() }, params)
-}
 
 /** Returns the application. */
 export function createNotes(db: Db): FastifyApplication<Services> {
@@ -54,9 +43,7 @@ export function createNotes(db: Db): FastifyApplication<Services> {
       methods: { restore: { data: Type.Object({ _id: Id }), result: Note } },
     },
   })
-  app.service('notes').hooks({
-    before: { find: [onlyKept], get: [onlyKept], patch: [onlyKept], remove: [onlyKept, mark] },
-  })
+  app.service('notes').hooks({ before: { all: [softDelete()] } })
   return app
 }
 

@@ -97,13 +97,13 @@ const AUTH = toNames({
 
 const MONGODB = toNames({
   values: `
-    MongoDBListService MongoDBService ObjectIdSchema connectMongoDB keywordObjectId resolveMongoDBOptions resolveObjectId
-    mongoEvents resolveQueryObjectId transaction watchCollection
+    MongoDBListService MongoDBService ObjectIdSchema audit connectMongoDB createdBy keywordObjectId limitTo mongoEvents
+    resolveMongoDBOptions resolveObjectId resolveQueryObjectId softDelete timestamps transaction updatedBy watchCollection
   `,
   types: `
-    AdapterId AnyCollection ConnectOptions DriverOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    AdapterId AnyCollection AuditEntry AuditOptions ConnectOptions DriverOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
     ObjectIdQuery PageSize Paginate PaginationOptions PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
-    MongoEventsOptions TransactionOptions WatchOptions
+    MongoEventsOptions SoftDeleteOptions TimestampsOptions TransactionOptions WatchOptions WrittenByOptions
   `,
 })
 

@@ -3,6 +3,8 @@ import { isVersion } from '../core/entity-tag.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
+import type { CallRule } from './call-rules.ts'
+import { addConditions, findRules } from './call-rules.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
@@ -16,6 +18,16 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
+
+/** What writes the records of a service. */
+const WRITES: ReadonlySet<Operation> = new Set<Operation>([
+  'create',
+  'update',
+  'patch',
+  'remove',
+  'patch of many',
+  'remove of many',
+])
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
@@ -40,27 +52,32 @@ export interface AdapterCall {
   readonly expected?: readonly number[] | undefined
   /** Whether the whole of what is removed is noted, for those who follow the records. */
   readonly notesRemoved?: boolean
+  /** What hooks have said of the records; the query has the conditions. */
+  readonly rules: readonly CallRule[]
 }
 
 /**
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
- * @param options those of the service
+ * @param service the one that is called: rules of hooks are for its calls alone
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
  */
 export async function callAdapter<R>(
   operation: Operation,
-  options: MongoDBSettings,
+  service: { readonly options: MongoDBSettings },
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
 ): Promise<R> {
   countCall(params)
-  const settings = resolveCallSettings(options, params)
+  const settings = resolveCallSettings(service.options, params)
   const expected = readExpectedVersions(operation, params, settings)
+  const rules = findRules(params, service)
+  const given = withVersionField(splitQuery(params.query ?? {}, settings), settings)
+  const filter = operation === 'create' ? given.filter : addConditions(given.filter, rules)
   const { query, pipeline } = putTextFirst({
-    query: withVersionField(splitQuery(params.query ?? {}, settings), settings),
+    query: { ...given, filter },
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
@@ -73,11 +90,14 @@ export async function callAdapter<R>(
   const transaction = joinTransaction(collection, driver)
   addServiceOptions(driver, settings, params, operation)
   const searchLimitMs = getReadLimit(settings, params)
-  const start = async (): Promise<R> =>
-    run({
-      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs },
+  const start = async (): Promise<R> => {
+    const result = await run({
+      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs, rules },
       ...(expected !== undefined && { expected }),
-    }) as R
+    })
+    if (WRITES.has(operation)) for (const { onWritten } of rules) onWritten?.(operation, result)
+    return result as R
+  }
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
     // What fails within a transaction is not written: the caller ends it by an abort.

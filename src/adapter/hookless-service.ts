@@ -4,8 +4,10 @@ import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import type { RecordVersions } from '../core/services/record-version.ts'
+import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
+import { addConditions, findRules } from './call-rules.ts'
 import { createIndexes, openModel } from './connection/model.ts'
 import type {
   MongoDBOptions,
@@ -155,7 +157,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   async findRaw(params?: P): Promise<FindCursor> {
     checkRawParams(this.options, params)
-    return callAdapter('cursor', this.options, params, openCursor)
+    return callAdapter('cursor', this, params, openCursor)
   }
 
   /**
@@ -169,9 +171,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkRawParams(this.options, params)
     const isWrite = findWriting(pipeline) !== undefined
     const operation = isWrite ? 'aggregate into a collection' : 'aggregate'
-    return callAdapter(operation, this.options, params, (call) =>
-      openAggregation(call, createStages(call)),
-    )
+    return callAdapter(operation, this, params, (call) => openAggregation(call, createStages(call)))
   }
 
   /**
@@ -181,9 +181,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   makeFeathersPipeline(params?: P): Document[] {
     const settings = checkRawParams(this.options, params)
+    const query = splitQuery(params?.query ?? {}, settings)
+    const rules = findRules(params ?? {}, this)
     return createQueryStages({
       settings,
-      query: splitQuery(params?.query ?? {}, settings),
+      query: { ...query, filter: addConditions(query.filter, rules) },
       hidden: getHiddenFields(settings, params),
       pipeline: null,
       driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
@@ -196,7 +198,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   async countDocuments(params?: P): Promise<number> {
     checkRawParams(this.options, params)
-    return callAdapter('read', this.options, params, countRecords)
+    return callAdapter('read', this, params, countRecords)
   }
 
   /** `find` without hooks and without a check of the query. */
@@ -204,13 +206,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return callAdapter('read', this.options, params, findRecords)
+    return callAdapter('read', this, params, findRecords)
   }
 
   /** `get` without hooks and without a check of the query. */
   async _get(id: AdapterId, params?: P): Promise<T> {
     checkId(id)
-    return callAdapter('read', this.options, params, (call) => getRecord(call, id))
+    return callAdapter('read', this, params, (call) => getRecord(call, id))
   }
 
   /** `create` without hooks and without a check of the data. */
@@ -224,8 +226,9 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     // Of the query, only the fields of the result matter: nothing is looked up.
     // The copy does not know the request.
     countCall(params)
-    const selecting = { ...params, query: { $select: params?.query?.$select } }
-    return callAdapter('create', settings, selecting, (call) =>
+    const { adapter, query } = params ?? {}
+    const selecting = { ...params, adapter, query: { $select: query?.$select } }
+    return callAdapter('create', this, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )
   }
@@ -236,7 +239,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkId(id)
     checkUnmixed(data)
     const operation = hasOperators(data) ? 'patch' : 'update'
-    return callAdapter(operation, this.options, params, (call) => updateRecord(call, id, data))
+    return callAdapter(operation, this, params, (call) => updateRecord(call, id, data))
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -252,10 +255,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkRecord(data)
     if (id === null) {
       checkMulti('patch', resolveCallSettings(this.options, params))
-      return callAdapter('patch of many', this.options, params, (call) => patchRecords(call, data))
+      return callAdapter('patch of many', this, params, (call) => patchRecords(call, data))
     }
     checkId(id)
-    return callAdapter('patch', this.options, params, (call) => patchRecord(call, id, data))
+    return callAdapter('patch', this, params, (call) => patchRecord(call, id, data))
   }
 
   /** `remove` without hooks and without a check of the query. */
@@ -264,17 +267,16 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
-    const notesRemoved = this.isFollowed
+    const withNotes = (call: AdapterCall): AdapterCall => ({
+      ...call,
+      notesRemoved: this.isFollowed || call.rules.some(({ onWritten }) => onWritten),
+    })
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
-      return callAdapter('remove of many', this.options, params, (call) =>
-        removeRecords({ ...call, notesRemoved }),
-      )
+      return callAdapter('remove of many', this, params, (call) => removeRecords(withNotes(call)))
     }
     checkId(id)
-    return callAdapter('remove', this.options, params, (call) =>
-      removeRecord({ ...call, notesRemoved }, id),
-    )
+    return callAdapter('remove', this, params, (call) => removeRecord(withNotes(call), id))
   }
 }
 

@@ -37,6 +37,13 @@ export {
   resolveObjectId,
   resolveQueryObjectId,
 } from './object-id.ts'
+export type { AuditEntry, AuditOptions } from './record-hooks/audit.ts'
+export { audit } from './record-hooks/audit.ts'
+export { limitTo } from './record-hooks/limit-to.ts'
+export type { SoftDeleteOptions } from './record-hooks/soft-delete.ts'
+export { softDelete } from './record-hooks/soft-delete.ts'
+export type { TimestampsOptions, WrittenByOptions } from './record-hooks/stamps.ts'
+export { createdBy, timestamps, updatedBy } from './record-hooks/stamps.ts'
 export { resolveMongoDBOptions } from './resolve-options.ts'
 export type { TransactionOptions } from './transactions/transaction.ts'
 export { transaction } from './transactions/transaction.ts'

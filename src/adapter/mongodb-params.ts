@@ -49,6 +49,8 @@ export interface MongoDBParams<Q = Query> extends Params<Q> {
    * `{ $framework: {} }` stands.
    */
   pipeline?: readonly PipelineStage[] | undefined
+  /** `true`: the hook `softDelete()` does nothing in this call, which finds and removes marked records. */
+  withDeleted?: boolean | undefined
 }
 
 /** Returns whether a call comes from outside, through a transport. */

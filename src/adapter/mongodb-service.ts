@@ -185,7 +185,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
       throw new MethodNotAllowed('A service with a find of its own has no streams of records')
     }
     const checked = sanitizeParams(params, this)
-    return callAdapter('read', this.options, checked, createRecordView)
+    return callAdapter('read', this, checked, createRecordView)
   }
 
   /** Returns the namespace of the collection of a call, `'database.collection'`. */

@@ -3,6 +3,7 @@ import { NotFound } from '../core/errors/index.ts'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
+import { createMark } from './call-rules.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -118,9 +119,12 @@ export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): 
 
 /**
  * Resolves to the record as it was; with a pipeline to what that has made of it before, by a first command.
+ * A record that is marked in place of being removed is changed.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
+  const mark = createMark(call.rules)
+  if (mark !== null) return patchRecord(call, id, mark)
   checkTarget(call)
   if (call.pipeline === null) return deleteById(call, id)
   const record = await callDatabase(() => aggregateById(call, id))
@@ -150,6 +154,8 @@ export async function patchRecords(
 
 /** The same for all records that matched, as they were when they were removed. */
 export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
+  const mark = createMark(call.rules)
+  if (mark !== null) return patchRecords(call, mark)
   if (call.driver.returning === false) return deleteUnread(call)
   if (call.pipeline === null) return deleteMatching(call)
   return writeThroughPipeline(call, async (absorbed, ids) => {

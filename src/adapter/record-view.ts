@@ -87,6 +87,15 @@ function refuse(what: string): never {
   throw new BadRequest(`A stream of records is not possible with ${what}`)
 }
 
+/**
+ * Returns what tells whether data would match a filter when it is stored.
+ * @throws {BadRequest} the filter has an operator that can't be judged here
+ */
+export function createJudge(filter: Document): (data: object) => boolean {
+  const matches = compileJudge(filter)
+  return (data) => matches(toCompared(data))
+}
+
 function compileJudge(filter: Document): Predicate {
   checkOperators(filter)
   const compileExpression = (): never => refuse('$expr')

@@ -24,6 +24,8 @@ interface FunctionMetadata {
   readonly strategies?: readonly string[]
   /** Set for an around hook that observes: it changes neither params nor results. */
   readonly changesNothing?: boolean
+  /** The fields that a hook hashes, or keeps from callers: their values are for no log. */
+  readonly secretFields?: readonly string[]
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */

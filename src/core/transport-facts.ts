@@ -6,6 +6,12 @@ import type { Params } from './params.ts'
  */
 export const TRANSPORT_FACTS: unique symbol = Symbol('remex.transportFacts')
 
+/**
+ * The key under which params carry what hooks have said of the records of a call. It is enumerable: copies
+ * of params keep it. No caller outside can send a symbol.
+ */
+export const CALL_RULES: unique symbol = Symbol('remex.callRules')
+
 /** What a transport knows of one call. */
 export interface TransportFacts {
   /**
@@ -20,9 +26,15 @@ export interface TransportFacts {
 /** Params that carry the facts of their call. */
 export interface TransportParams extends Params {
   readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
+  [CALL_RULES]?: unknown
 }
 
-/** Gives a copy of params what the transport knows of the call, where they are those of a transport. */
-export function carryFacts(from: TransportParams, to: Params): void {
+/**
+ * Gives params that take the place of others what the transport knows of the call, where these are those of
+ * a transport, and what hooks have said of its records.
+ */
+export function carryFacts(from: TransportParams, to: TransportParams): void {
   from[TRANSPORT_FACTS]?.carry(from, to)
+  if (from[CALL_RULES] === undefined || to[CALL_RULES] !== undefined) return
+  if (Object.isExtensible(to)) to[CALL_RULES] = from[CALL_RULES]
 }

@@ -5,11 +5,11 @@ import t from 'tap'
 
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
+import { createPages as createAudited } from '../../examples/audit.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
 import { createNotes } from '../../examples/soft-delete.ts'
-import { createPages } from '../../examples/versions.ts'
 import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -141,30 +141,36 @@ t.test('articles are found by slugs, which differ and stay', async (t) => {
   })
 })
 
-t.test('a write to an old version is refused, and each write is in the history', async (t) => {
-  const { app, send } = await start(() => createPages(db))
+t.test('pages tell who has written them, and each change is in the log', async (t) => {
+  const { app, send } = await start(() => createAudited(db, SECRET))
   t.teardown(() => app.close())
-  const { body: page } = await send('POST', '/pages', { text: 'a' })
+  const { body: user } = await send('POST', '/users', { name: 'Ann', password: PASSWORD })
+  const login = { strategy: 'local', name: 'Ann', password: PASSWORD }
+  const token = (await send('POST', '/authentication', login)).body.accessToken
+  t.match(await send('POST', '/pages', { text: 'a' }), { status: 401 })
+  t.match(await send('POST', '/pages', { text: 'a', createdBy: user._id }, token), { status: 400 })
+  const { body: page } = await send('POST', '/pages', { text: 'a' }, token)
+  t.match(page, { text: 'a', createdBy: user._id, updatedBy: user._id })
+  t.equal(page.createdAt, page.updatedAt)
   const url = `/pages/${page._id}`
-  t.match(await send('PATCH', url, { text: 'b', version: 1 }), { body: { version: 2 } })
-  const late = await send('PATCH', url, { text: 'c', version: 1 })
-  t.match(late, { status: 409, body: { data: { version: 2 } } })
-  t.match(await send('PATCH', url, { text: 'c' }), { status: 400 })
-  const other = `/pages/${'0'.repeat(24)}`
-  t.match(await send('PATCH', other, { text: 'c', version: 1 }), { status: 404 })
-  const history = (await send('GET', `/history?pageId=${page._id}&$sort[version]=1`)).body
-  t.match(history, [
-    { text: 'a', version: 1 },
-    { text: 'b', version: 2 },
+  const changed = await send('PATCH', url, { text: 'b' }, token)
+  t.match(changed.body, { text: 'b', createdAt: page.createdAt })
+  t.match(await send('DELETE', url, undefined, token), { status: 200 })
+  const { body: log } = await send('GET', '/changes?$sort[at]=1', undefined, token)
+  t.match(log, [
+    { service: 'users', method: 'create', by: null, values: { name: 'Ann', password: undefined } },
+    { service: 'pages', method: 'create', by: user._id, recordId: page._id, values: { text: 'a' } },
+    { service: 'pages', method: 'patch', fields: ['text', 'updatedAt', 'updatedBy'] },
+    { service: 'pages', method: 'remove', values: { text: 'b', createdBy: user._id } },
   ])
-  t.equal(history.length, 2)
+  t.equal(log.length, 4)
 
   const fail = () => {
     throw new Error('The entry can not be written')
   }
-  app.service('history').hooks({ before: { create: [fail] } })
-  t.match(await send('PATCH', url, { text: 'd', version: 2 }), { status: 500 })
-  t.match(await send('GET', url), { body: { text: 'b', version: 2 } })
+  app.service('changes').hooks({ before: { create: [fail] } })
+  t.match(await send('POST', '/pages', { text: 'c' }, token), { status: 500 })
+  t.equal(await db.collection('pages').countDocuments(), 0)
 })
 
 t.test('what is removed is not found, and can be restored', async (t) => {

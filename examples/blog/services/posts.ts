@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
-import type { Hook, RecordQuery } from 'remex'
+import type { Hook, RecordConditions, RecordQuery } from 'remex'
 import type { MongoDBParams } from 'remex/mongodb'
-import { MongoDBService } from 'remex/mongodb'
+import { limitTo, MongoDBService } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 import type { Blog } from '../app.ts'
@@ -69,23 +69,15 @@ export function addPosts(app: Blog, db: Db): void {
 }
 
 /** Returns the condition for the posts that a user may read. */
-export function visibleTo(user: User | undefined): RecordQuery<Post> {
+export function visibleTo(user: User | undefined): RecordConditions<Post> {
   if (user === undefined) return { draft: false }
   return { $or: [{ draft: false }, { authorId: user._id }] }
 }
 
-/** Adds the condition to those of the caller, which may have an `$or` of their own. */
-function onlyVisible({ params }: { params: PostParams }): void {
-  if (params.provider === undefined) return
-  const { $and = [], ...query } = params.query ?? {}
-  params.query = { ...query, $and: [...$and, visibleTo(params.user)] }
-}
+const onlyVisible = limitTo<Post>(({ user }) => visibleTo(user))
 
 /** Posts of others are not found: part of the one command that writes. */
-function onlyOwn({ params }: { params: PostParams }): void {
-  if (params.provider === undefined) return
-  params.query = { ...params.query, authorId: userOf(params)._id }
-}
+const onlyOwn = limitTo<Post>((params) => ({ authorId: userOf(params)._id }))
 
 const addFields: Hook<PostService, 'create'> = (context) => {
   context.data = Object.assign({ tags: [], draft: true }, context.data, {

@@ -62,12 +62,23 @@ function refuseChange(field: string): never {
   throw new BadRequest(`The field '${field}' is set by the server`)
 }
 
-/** Returns an update that replaces a record, but for its id, and raises its version. */
-export function createVersionedReplacement(fields: Document, field: string): Document[] {
-  const version = { $add: [{ $ifNull: [`$${field}`, 0] }, 1] }
+/**
+ * Returns an update that replaces a record, but for its id and the fields that are kept, and raises its
+ * version if there is a field for it.
+ * @param kept with the values that the fields have in a record which is added, `undefined` for none
+ */
+export function createKeepingReplacement(
+  fields: Document,
+  field: string | undefined,
+  kept: WriteData,
+): Document[] {
+  const own: Document = { _id: '$_id' }
+  for (const [name, added] of Object.entries(kept)) {
+    own[name] = added === undefined ? `$${name}` : { $ifNull: [`$${name}`, { $literal: added }] }
+  }
+  if (field !== undefined) own[field] = { $add: [{ $ifNull: [`$${field}`, 0] }, 1] }
   // What is data must not be read as an expression: a string that begins with `$`, for example.
-  const record = { $mergeObjects: [{ $literal: fields }, { _id: '$_id', [field]: version }] }
-  return [{ $replaceWith: record }]
+  return [{ $replaceWith: { $mergeObjects: [{ $literal: fields }, own] } }]
 }
 
 /** Returns the filter for the record that is to be written: its id, the query, and its version. */

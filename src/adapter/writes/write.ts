@@ -1,12 +1,13 @@
 import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { collectKept } from '../call-rules.ts'
 import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
 import { chooseFields, showFields, showRemoved, toWholeRecords } from '../queries/find.ts'
 import { omitFields } from '../queries/select.ts'
-import { createTargetFilter, createVersionedReplacement, refuseMissing } from './record-version.ts'
+import { createKeepingReplacement, createTargetFilter, refuseMissing } from './record-version.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createReplacement, createUpdate } from './write-data.ts'
 
@@ -50,12 +51,13 @@ export function replaceById(call: AdapterCall, id: AdapterId, data: WriteData): 
   const { collection, settings } = call
   const replacement = createReplacement(data, settings.id, id)
   const { version } = settings
+  const kept = collectKept(call.rules)
   return writeById(call, id, (filter, options) =>
-    version === undefined
+    version === undefined && kept === null
       ? collection.findOneAndReplace(filter, replacement, options)
       : collection.findOneAndUpdate(
           filter,
-          createVersionedReplacement(replacement, version),
+          createKeepingReplacement(replacement, version, kept ?? {}),
           options,
         ),
   )

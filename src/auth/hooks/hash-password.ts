@@ -66,7 +66,10 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
     }
     if (context.type === 'around') await next?.()
   }
-  return describeFunction(nameFunction('hashPassword', hook), { refusesNobody: true })
+  return describeFunction(nameFunction('hashPassword', hook), {
+    refusesNobody: true,
+    secretFields: [field],
+  })
 }
 
 /**

@@ -46,7 +46,10 @@ export function protect(...fields: string[]): ProtectHook {
     protectContext(context)
     return undefined
   }
-  return describeFunction(nameFunction('protect', hook), { refusesNobody: true })
+  return describeFunction(nameFunction('protect', hook), {
+    refusesNobody: true,
+    secretFields: fields,
+  })
 }
 
 function isPage(result: unknown): result is { readonly data: readonly unknown[] } {

@@ -1,0 +1,82 @@
+import type { Document } from 'mongodb'
+import { CALL_RULES } from '../core/transport-facts.ts'
+import { isPlainObject } from '../core/value-kind.ts'
+import type { MongoDBParams, Operation } from './mongodb-params.ts'
+
+/** What a hook says of the records of a call. */
+export interface CallRule {
+  /** Conditions of each command but those of `create`. They are code: nobody checks their operators. */
+  readonly filter?: Document
+  /** The field that `remove` sets to the time, in place of removing the record. */
+  readonly mark?: string
+  /** Fields that a replacement keeps, with the values of a record that it adds; `undefined` for none. */
+  readonly kept?: Readonly<Record<string, unknown>>
+  /** Called with what a write has resolved to. */
+  readonly onWritten?: (operation: Operation, result: unknown) => void
+}
+
+/** A rule in params: for the calls of one service alone, wherever the params are passed on to. */
+interface CarriedRule {
+  readonly by: object
+  // A function: a log of params does not show the service.
+  readonly readFor: (service: object) => CallRule | undefined
+}
+
+interface RuledParams extends MongoDBParams {
+  [CALL_RULES]?: readonly CarriedRule[]
+}
+
+/** The part of a context that has to do with rules. */
+interface RuledCall {
+  readonly service: object
+  /** What the method is called on: the adapter knows itself as that. */
+  readonly self: object
+  params: object
+}
+
+/**
+ * Puts the rule of a hook into the params of a call, in the place of the one that the same hook has said
+ * there before: params may be passed on from call to call. The params of a caller in this process are copied.
+ * @param rule `undefined` for none
+ */
+export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
+  const { service, self } = context
+  const params: RuledParams = context.params
+  const before = params[CALL_RULES] ?? []
+  const rules = before.filter((one) => one.by !== by)
+  if (rule === undefined && rules.length === before.length) return
+  if (rule !== undefined) {
+    rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
+  }
+  if (isPlainObject(params)) context.params = { ...params, [CALL_RULES]: rules }
+  else params[CALL_RULES] = rules
+}
+
+/** Returns the rules for a call of a service. */
+export function findRules(params: RuledParams, service: object): readonly CallRule[] {
+  return (params[CALL_RULES] ?? []).flatMap(({ readFor }) => readFor(service) ?? [])
+}
+
+/** Returns the data that a removal sets in place of removing, `null` where it removes. */
+export function createMark(rules: readonly CallRule[]): Document | null {
+  const field = rules.find(({ mark }) => mark !== undefined)?.mark
+  return field === undefined ? null : { [field]: new Date() }
+}
+
+/** Returns the fields that a replacement keeps, `null` for none but its id. */
+export function collectKept(rules: readonly CallRule[]): NonNullable<CallRule['kept']> | null {
+  const all = rules.flatMap(({ kept }) => (kept === undefined ? [] : [kept]))
+  return all.length === 0 ? null : Object.assign({}, ...all)
+}
+
+/** Returns a filter with the conditions of rules: one on a field of the filter applies as well. */
+export function addConditions(filter: Document, rules: readonly CallRule[]): Document {
+  if (rules.length === 0) return filter
+  const all = { ...filter }
+  for (const { filter: own = {} } of rules) {
+    const isApart = !Object.keys(own).some((name) => Object.hasOwn(all, name))
+    if (isApart) Object.assign(all, own)
+    else all['$and'] = [...(all['$and'] ?? []), own]
+  }
+  return all
+}

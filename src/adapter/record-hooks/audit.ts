@@ -1,0 +1,172 @@
+import type { Document } from 'mongodb'
+import type { AnyApplication } from '../../core/app.ts'
+import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
+import { findNotes } from '../../core/external-form.ts'
+import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
+import { findServiceEntry } from '../../core/index.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import type { Params } from '../../core/params.ts'
+import { toServicePath } from '../../core/services/service-input.ts'
+import type { AnyService } from '../../core/services/service-map.ts'
+import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { setRule } from '../call-rules.ts'
+import { withoutPositions } from '../field-path.ts'
+import type { Operation } from '../mongodb-params.ts'
+import { getIdKey } from '../object-id.ts'
+import { omitFields, pickSelected } from '../queries/select.ts'
+import { transaction } from '../transactions/transaction.ts'
+import type { RecordParams, RecordService } from './record-hook.ts'
+import { listWrittenPaths, readUserId, requireService } from './record-hook.ts'
+
+/** Options of {@link audit}. */
+export interface AuditOptions {
+  /** The path of the service with the entries. */
+  readonly service: string
+  /**
+   * Fields whose values are not stored, beside the option `hidden` of the service and what its hooks
+   * `protect` and `hashPassword` name.
+   */
+  readonly omit?: readonly string[]
+  /** Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`, else `null`. */
+  readonly by?: (params: Params) => unknown
+}
+
+/** What {@link audit} stores of a record that was written. */
+export interface AuditEntry {
+  /** When the write ran. */
+  readonly at: Date
+  /** Who has called. */
+  readonly by: unknown
+  /** The path of the service. */
+  readonly service: string
+  /** What was done: a record that is only marked counts as removed. */
+  readonly method: 'create' | 'update' | 'patch' | 'remove'
+  /** The id of the record. */
+  readonly recordId: unknown
+  /** The paths that were written; none of a removed record. */
+  readonly fields: readonly string[]
+  /** The values of these fields after the write; of a removed record all that it had. */
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+/** A call of the adapter that has written. */
+interface Write {
+  readonly operation: Operation
+  readonly result: unknown
+}
+
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'remove'])
+
+/**
+ * Returns an around hook that stores an {@link AuditEntry} in another service for each record that is
+ * written, in one transaction with the write: both are there, or neither.
+ * @throws {TypeError} in calls: `params.docdb.returning` is `false`, so that nobody knows the records
+ */
+export function audit(options: AuditOptions): AroundHook {
+  checkOptions('audit()', options, {
+    service: OPTION.string,
+    omit: OPTION.stringList,
+    by: OPTION.function,
+  })
+  if (!isNonEmptyString(options.service)) throw new TypeError("audit() needs the option 'service'")
+  const { service: path, omit = [], by = readUserId } = options
+  const runInTransaction = transaction()
+  const hook: AroundHook = (context, next) => {
+    if (!WRITES.has(context.method)) return next()
+    const service = requireService('audit()', context.service)
+    const target = findTarget(context.app, path, service)
+    return runInTransaction(context, async (...reasons) => {
+      const writes: Write[] = []
+      setRule(context, hook, {
+        onWritten: (operation, result) => void writes.push({ operation, result }),
+      })
+      await (next as (...given: unknown[]) => Promise<void>)(...reasons)
+      const at = new Date()
+      const caller = { at, by: by(context.params) ?? null, service: context.path }
+      const omitted = [...service.options.hidden, ...listSecrets(service), ...omit]
+      const entries: AuditEntry[] = []
+      for (const write of writes) {
+        for (const part of await describeWrite(context, service, write)) {
+          entries.push({ ...caller, ...part, values: omitFields(part.values, omitted) })
+        }
+      }
+      const many = { ...pickSession(context.params), adapter: { multi: true } }
+      if (entries.length > 0) await target.create(entries, many)
+    })
+  }
+  return describeFunction(nameFunction('audit', hook), {
+    changesNothing: true,
+    refusesNobody: true,
+    checkPlace: ({ app, service, label }) =>
+      findTarget(app as AnyApplication, path, requireService(`audit() in ${label}`, service)),
+  })
+}
+
+/** @throws {TypeError} there is no such service, or it is the one that is watched */
+function findTarget({ entries }: AnyApplication, path: string, service: RecordService): AnyService {
+  const target = entries.get(toServicePath(path))?.service
+  if (target === undefined) throw new TypeError(`audit(): there is no service '${path}'`)
+  if (target !== service) return target as AnyService
+  throw new TypeError(`audit(): '${path}' can not store the entries of its own writes`)
+}
+
+/** Returns the fields that hooks hash, or keep from callers. */
+function listSecrets(service: RecordService): readonly string[] {
+  const { app, hooks } = findServiceEntry(service) ?? {}
+  return [app?.hookRegistry, hooks].flatMap((registry) =>
+    [...(registry?.stored.values() ?? [])]
+      .flat()
+      .flatMap((one) => metadataOf(one).secretFields ?? []),
+  )
+}
+
+/** Resolves to what is stored of each record that a call of the adapter has written. */
+async function describeWrite(
+  { data, params }: HookContext,
+  service: RecordService,
+  { operation, result }: Write,
+): Promise<Pick<AuditEntry, 'method' | 'recordId' | 'fields' | 'values'>[]> {
+  const method = operation.split(' ', 1)[0] as AuditEntry['method']
+  if (operation.endsWith('of many') && !Array.isArray(result)) {
+    throw new TypeError(
+      'audit(): params.docdb.returning: false does not tell which records it writes',
+    )
+  }
+  const shown = [result].flat() as Document[]
+  const stored = await readStored(service, params, shown)
+  const ids = ['_id', service.id]
+  return shown.map((record, index) => {
+    const whole = stored[index] ?? record
+    const isPart = method === 'patch' && isObject(data)
+    const names = isPart ? listWrittenPaths(data) : Object.keys(method === 'remove' ? {} : whole)
+    const fields = names.filter((name) => !ids.includes(name))
+    const part = isPart ? pickSelected(whole, fields.map(withoutPositions), service.id) : whole
+    return { method, recordId: record[service.id], fields, values: omitFields(part, ids) }
+  })
+}
+
+/** Resolves to records as they are stored, or were when they were removed: a call may show less of them. */
+async function readStored(
+  service: RecordService,
+  params: RecordParams,
+  shown: readonly Document[],
+): Promise<(Document | undefined)[]> {
+  const removed = shown.map((record) => findNotes(record)?.stored as Document | undefined)
+  const ids = shown.flatMap((record, index) => (removed[index] ? [] : [record[service.id]]))
+  if (ids.length === 0) return removed
+  const found: Document[] = await service._find({
+    ...pickSession(params),
+    query: { [service.id]: { $in: ids } },
+    adapter: { ...params.adapter, paginate: false },
+  })
+  const byId = new Map(found.map((record) => [getIdKey(record[service.id]), record]))
+  return shown.map((record, index) => removed[index] ?? byId.get(getIdKey(record[service.id])))
+}
+
+/** Returns params with the session of a call, where it has one of its own. */
+function pickSession({ docdb, mongodb }: RecordParams): RecordParams {
+  const { session } = docdb ?? mongodb ?? {}
+  return session === undefined ? {} : { docdb: { session } }
+}
+
+describeFunction(audit, { hookFactory: "audit({ service: 'audit' })" })

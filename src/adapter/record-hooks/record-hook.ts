@@ -1,0 +1,81 @@
+import type { Hook, HookContext } from '../../core/application-defaults.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
+import type { Params } from '../../core/params.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { isFieldPath, relate } from '../field-path.ts'
+import { HooklessService } from '../hookless-service.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { hasOperators } from '../writes/write-data.ts'
+
+/** A service on a collection, whatever its records are. */
+// biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
+export type RecordService = HooklessService<any, any, any, any>
+
+/** Params of a call of a service on a collection. */
+export type RecordParams = Params & MongoDBParams
+
+/** The rule of an option that names a field. */
+export const FIELD: OptionRule = {
+  expected: 'the name of a field, without a dot',
+  isValid: (value) => isFieldPath(value) && !value.includes('.'),
+}
+
+/**
+ * Returns a before hook for services on collections, by the name of its factory.
+ * @param refusesNobody whether it lets everybody pass
+ */
+export function createRecordHook(
+  name: string,
+  refusesNobody: boolean,
+  run: (context: HookContext, service: RecordService) => unknown,
+): Hook {
+  const hook: Hook = (context) => {
+    if (context.type !== 'before') throw new TypeError(`The ${name} hook must be a before hook`)
+    return run(context, requireService(name, context.service))
+  }
+  return describeFunction(nameFunction(name, hook), {
+    refusesNobody,
+    checkPlace: ({ service, label }) => requireService(`${name}() in ${label}`, service),
+  })
+}
+
+/** @throws {TypeError} it is none on a collection */
+export function requireService(owner: string, service: unknown): RecordService {
+  if (service instanceof HooklessService) return service
+  throw new TypeError(`${owner} needs a service of remex/mongodb`)
+}
+
+/** Returns the id of the user behind a call, `undefined` where there is none. */
+export function readUserId({ user }: Params): unknown {
+  const { _id, id = _id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
+  return _id ?? id
+}
+
+/**
+ * Returns data that a caller outside has sent without a field that the server sets, a list for each item.
+ * @throws {BadRequest} an operator or a path of the data has to do with the field
+ */
+export function withoutField(data: unknown, field: string): unknown {
+  if (Array.isArray(data)) return data.map((item) => withoutField(item, field))
+  if (!isObject(data) || !namesField(data, field)) return data
+  const { [field]: _, ...others } = data
+  if (namesField(others, field)) throw new BadRequest(`The field '${field}' is set by the server`)
+  return others
+}
+
+/** Whether data has a field, or changes it by an operator or a path. */
+export function namesField(data: Readonly<Record<string, unknown>>, field: string): boolean {
+  return listWrittenPaths(data).some((path) => relate(path, [field]) === 'inside')
+}
+
+/** Returns the paths that data writes to, by operators as well. */
+export function listWrittenPaths(data: Readonly<Record<string, unknown>>): string[] {
+  if (!hasOperators(data)) return Object.keys(data)
+  return Object.entries(data).flatMap(([name, value]) => {
+    if (!name.startsWith('$') || !isObject(value)) return [name]
+    const targets = name === '$rename' ? Object.values(value).map(String) : []
+    return [...Object.keys(value), ...targets]
+  })
+}
