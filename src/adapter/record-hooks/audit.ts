@@ -15,8 +15,9 @@ import type { Operation } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
+import { listWrittenPaths } from '../writes/write-data.ts'
 import type { RecordParams, RecordService } from './record-hook.ts'
-import { listWrittenPaths, readUserId, requireService } from './record-hook.ts'
+import { readUserId, requireService } from './record-hook.ts'
 
 /** Options of {@link audit}. */
 export interface AuditOptions {

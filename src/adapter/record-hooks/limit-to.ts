@@ -12,8 +12,8 @@ import { isSameId, toStoredId } from '../object-id.ts'
 import { splitQuery } from '../queries/split-query.ts'
 import { createJudge } from '../record-view.ts'
 import { resolveCallSettings } from '../resolve-options.ts'
-import { hasOperators } from '../writes/write-data.ts'
-import { createRecordHook, listWrittenPaths } from './record-hook.ts'
+import { hasOperators, listWrittenPaths } from '../writes/write-data.ts'
+import { createRecordHook } from './record-hook.ts'
 
 type Data = Readonly<Record<string, unknown>>
 

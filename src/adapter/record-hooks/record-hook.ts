@@ -7,7 +7,7 @@ import { isObject } from '../../core/value-kind.ts'
 import { isFieldPath, relate } from '../field-path.ts'
 import { HooklessService } from '../hookless-service.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { hasOperators } from '../writes/write-data.ts'
+import { listWrittenPaths } from '../writes/write-data.ts'
 
 /** A service on a collection, whatever its records are. */
 // biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
@@ -68,14 +68,4 @@ export function withoutField(data: unknown, field: string): unknown {
 /** Whether data has a field, or changes it by an operator or a path. */
 export function namesField(data: Readonly<Record<string, unknown>>, field: string): boolean {
   return listWrittenPaths(data).some((path) => relate(path, [field]) === 'inside')
-}
-
-/** Returns the paths that data writes to, by operators as well. */
-export function listWrittenPaths(data: Readonly<Record<string, unknown>>): string[] {
-  if (!hasOperators(data)) return Object.keys(data)
-  return Object.entries(data).flatMap(([name, value]) => {
-    if (!name.startsWith('$') || !isObject(value)) return [name]
-    const targets = name === '$rename' ? Object.values(value).map(String) : []
-    return [...Object.keys(value), ...targets]
-  })
 }

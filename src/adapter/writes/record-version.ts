@@ -2,13 +2,14 @@ import type { Document } from 'mongodb'
 import { isVersion } from '../../core/entity-tag.ts'
 import { BadRequest, NotFound, PreconditionFailed } from '../../core/errors/index.ts'
 import { createVersionError } from '../../core/services/record-version.ts'
-import { isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { AdapterId } from '../object-id.ts'
 import { createIdFilter } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import type { WriteData } from './write-data.ts'
+import { listWrittenPaths } from './write-data.ts'
 
 /** Data of a write, and the call that stores it. */
 interface VersionedWrite {
@@ -46,16 +47,9 @@ export function checkNoVersion(data: WriteData, { version: field }: MongoDBSetti
 
 /** @throws {BadRequest} an operator or a path with dots is to change the version */
 function checkVersionKept(data: WriteData, field: string): void {
-  if (listChangedPaths(data).some((path) => path.split('.', 1)[0] === field)) refuseChange(field)
-}
-
-/** `{ $rename: { from: 'to' } }` names a field by its value, too. */
-function listChangedPaths(data: WriteData): readonly string[] {
-  return Object.entries(data).flatMap(([name, fields]) => {
-    if (!name.startsWith('$')) return name.includes('.') ? [name] : []
-    if (!isPlainObject(fields)) return []
-    return name === '$rename' ? Object.entries(fields).flat().map(String) : Object.keys(fields)
-  })
+  const { [field]: _version, ...others } = data
+  if (listWrittenPaths(others).some((path) => relate(path, [field]) === 'inside'))
+    refuseChange(field)
 }
 
 function refuseChange(field: string): never {

@@ -272,6 +272,16 @@ export function hasOperators(data: WriteData): boolean {
   return Object.keys(data).some(isOperator)
 }
 
+/** Returns the paths that data writes to, by operators as well. */
+export function listWrittenPaths(data: WriteData): string[] {
+  if (!hasOperators(data)) return Object.keys(data)
+  return Object.entries(data).flatMap(([name, value]) => {
+    if (!name.startsWith('$') || !isObject(value)) return [name]
+    const targets = name === '$rename' ? Object.values(value).map(String) : []
+    return [...Object.keys(value), ...targets]
+  })
+}
+
 /**
  * Checks data that `update` gets: a record or update operators, not both.
  * @throws {BadRequest} operators beside fields, or no object
