@@ -204,8 +204,8 @@ function readSortValues(
 }
 
 /**
- * Returns the condition on the records that come behind the one with these values. It begins with the range
- * of the first key, which an index can have without the others.
+ * Returns the condition on the records that come behind the one with these values. Each alternative bounds the
+ * first key, so that an index answers all of them.
  */
 function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Document {
   const equal = keys.map(({ path }, index) => ({ [path]: values[index] }))
@@ -214,9 +214,7 @@ function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Doc
       Object.assign({}, ...equal.slice(0, index), beyond),
     ),
   )
-  const [first] = keys
-  if (first === undefined || keys.length === 1) return { $or }
-  return { $and: [{ $or: [...listBeyond(first, values[0]), equal[0]] }, { $or }] }
+  return { $or }
 }
 
 /** Returns conditions of which those records meet one whose value comes behind another, of any type. */
