@@ -1,7 +1,7 @@
 import type { CountDocumentsOptions, Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Page, Query } from '../../core/params.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { selectOutermost } from '../field-path.ts'
 import { bsonTagOf } from '../matching/bson-type.ts'
@@ -70,7 +70,7 @@ export async function findKeysetPage(
     ...call,
     query: {
       ...query,
-      filter: beyond === undefined ? query.filter : withCondition(query.filter, beyond),
+      filter: beyond === undefined ? query.filter : { $and: [query.filter, beyond] },
       sort: Object.fromEntries(order.map(({ path, isAscending }) => [path, isAscending ? 1 : -1])),
       limit: limit + 1,
       select: select && selectOutermost([...select, ...paths]),
@@ -105,7 +105,10 @@ const REFUSED_OPTIONS: readonly string[] = [
 /** Operators that sort by distance. */
 const DISTANCE: ReadonlySet<string> = new Set(['$near', '$nearSphere'])
 
-/** Returns the size of the page. @throws {BadRequest} the call allows no keyset page */
+/**
+ * Returns the size of the page.
+ * @throws {BadRequest} the call allows no keyset page; names what does not go with it
+ */
 function checkCall(
   { query, hidden, settings, pipeline, driver }: AdapterCall,
   name: string,
@@ -120,16 +123,16 @@ function checkCall(
   const options = driver as Readonly<Record<string, unknown>>
   const option = REFUSED_OPTIONS.find((one) => options[one] !== undefined)
   if (option !== undefined) refuse(`with params.docdb.${option}`)
-  const operator = findOperator(filter, DISTANCE)
+  const operator = findDistance(filter)
   if (operator !== undefined) refuse(`with ${operator}`)
   if (hidden.length > 0) checkRawQuery({ $sort: sort }, settings)
   return limit
 }
 
-function findOperator(value: unknown, names: ReadonlySet<string>): string | undefined {
-  if (!isObject(value)) return undefined
+function findDistance(value: unknown): string | undefined {
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
   for (const [name, inner] of Object.entries(value)) {
-    const found = names.has(name) ? name : findOperator(inner, names)
+    const found = DISTANCE.has(name) ? name : findDistance(inner)
     if (found !== undefined) return found
   }
   return undefined
@@ -142,18 +145,12 @@ function createOrder(sort: unknown): readonly SortKey[] {
   const direction = given.at(-1)?.[1] ?? 1
   const entries = place === -1 ? [...given, ['_id', direction] as const] : given.slice(0, place + 1)
   if (entries.length > MAX_SORT_FIELDS) {
-    throw new BadRequest(`$sort of keyset pages takes at most ${MAX_SORT_FIELDS - 1} fields`)
+    throw new BadRequest(`$sort of pages with cursors takes at most ${MAX_SORT_FIELDS - 1} fields`)
   }
   return entries.map(([path, value]) => ({ path, isAscending: value === 1 }))
 }
 
-/** Conditions that are at the top stay there, as that of a text search has to. */
-function withCondition(filter: Document, condition: Document): Document {
-  const { $and = [], ...others } = filter
-  return { ...others, $and: [...$and, condition] }
-}
-
-/** The types of BSON in MongoDB's order, without those that are deprecated. Lists count by their items. */
+/** The types of BSON in MongoDB's order, but for deprecated ones. Lists are found by their items. */
 const TYPES: readonly string[] = [
   ...['minKey', 'null', 'number', 'string', 'object', 'binData', 'objectId', 'bool', 'date'],
   ...['timestamp', 'regex', 'javascript', 'maxKey'],
@@ -197,9 +194,9 @@ function readSortValues(
     // Two strings that a collation takes for the same would be in no order.
     const isUnordered = path === '_id' && collation !== undefined && typeof value === 'string'
     if (typeOf(value) !== undefined && !isUnordered) return value
-    const kind = Array.isArray(value) ? 'a list' : isUnordered ? 'a string' : 'a value of its type'
-    const reason = isUnordered ? ', with a collation' : ''
-    throw new BadRequest(`Keyset pages can not be sorted by ${kind} in '${path}'${reason}`)
+    const other = Array.isArray(value) ? 'a list' : 'a value of its type'
+    const kind = isUnordered ? 'a string, with a collation,' : other
+    throw new BadRequest(`Pages with cursors can not be sorted by ${kind} in '${path}'`)
   })
 }
 

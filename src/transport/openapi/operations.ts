@@ -272,7 +272,7 @@ export class ServiceOperations {
 function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSchema {
   const count = { type: 'integer', minimum: 0 }
   const cursor = { type: ['string', 'null'] }
-  const hasMore = { type: 'boolean' }
+  const flag = { type: 'boolean' }
   return {
     type: 'object',
     required: hasCursors ? ['limit', 'data'] : ['total', 'limit', 'skip', 'data'],
@@ -284,12 +284,12 @@ function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSche
       ...(hasCursors && {
         nextCursor: { ...cursor, description: 'For `$after`: what is behind this page.' },
         previousCursor: { ...cursor, description: 'For `$before`: what is in front of this page.' },
-        hasNext: { ...hasMore, description: 'Whether there are records behind this page.' },
+        hasNext: { ...flag, description: 'Whether there are records behind this page.' },
         hasPrevious: {
-          ...hasMore,
+          ...flag,
           description: 'Whether there are records in front of this page.',
         },
-        isTotalCapped: { ...hasMore, description: 'Whether there are more than `total` says.' },
+        isTotalCapped: { ...flag, description: 'Whether there are more than `total` says.' },
       }),
     },
   }

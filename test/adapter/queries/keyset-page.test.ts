@@ -192,7 +192,7 @@ t.test('a collation sorts and compares in the same way', async (t) => {
   await t.rejects(find({ ...query, $after: nextCursor }), BadRequest, 'it belongs to the cursor')
   const strings = await startWith([{ _id: 'a' }, { _id: 'A' }])
   await t.rejects(strings.find({ $after: '' }, params), {
-    message: "Keyset pages can not be sorted by a string in '_id', with a collation",
+    message: "Pages with cursors can not be sorted by a string, with a collation, in '_id'",
   })
 })
 
@@ -222,7 +222,7 @@ for (const [title, value, named] of REFUSED_VALUES) {
   t.test(`${title} to sort by is refused by name, wherever a page comes to it`, async (t) => {
     const others = ['', 1, null, new ObjectId()].map((rank) => ({ rank }))
     const { find } = await startWith([...others, { rank: value }])
-    const message = `Keyset pages can not be sorted by ${named} in 'rank'`
+    const message = `Pages with cursors can not be sorted by ${named} in 'rank'`
     for (const direction of [1, -1]) {
       const walk = async (): Promise<void> => {
         for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
@@ -238,7 +238,7 @@ for (const [title, value, named] of REFUSED_VALUES) {
 
 t.test('a list on the way to what is sorted by is refused', async (t) => {
   const { find } = await startWith([{ tags: [{ name: 'a' }] }])
-  const message = "Keyset pages can not be sorted by a list in 'tags.name'"
+  const message = "Pages with cursors can not be sorted by a list in 'tags.name'"
   await t.rejects(find({ $after: '', $sort: { 'tags.name': 1 } }), { message })
 })
 
@@ -272,7 +272,7 @@ const REFUSED_QUERIES: readonly [object, string][] = [
       $after: '',
       $sort: Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`f${index}`, 1])),
     },
-    '$sort of keyset pages takes at most 31 fields',
+    '$sort of pages with cursors takes at most 31 fields',
   ],
 ]
 
@@ -281,6 +281,16 @@ t.test('queries that ask for no page are refused by name', async (t) => {
   for (const [query, message] of REFUSED_QUERIES) {
     await t.rejects(find(query), { name: 'BadRequest', message }, JSON.stringify(query))
   }
+})
+
+t.test('the largest numbers are sizes as well', async (t) => {
+  const { find } = await startWith(3)
+  const most = String(Number.MAX_SAFE_INTEGER - 1)
+  const page = await find(
+    { $after: '', $limit: most, $total: { cap: most } },
+    { paginate: { default: 1 } },
+  )
+  t.match(page, { total: 3, isTotalCapped: false, hasNext: false, data: { length: 3 } })
 })
 
 const ELSEWHERE: readonly [string, (service: MongoDBService) => Promise<unknown>][] = [
