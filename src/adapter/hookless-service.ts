@@ -6,7 +6,7 @@ import { allowsMany } from '../core/services/multi-option.ts'
 import type { RecordVersions } from '../core/services/record-version.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
-import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
+import { checkMulti, checkOne, sanitizeParams, withQuery } from './call-checks.ts'
 import { addConditions, findRules } from './call-rules.ts'
 import { createIndexes, openModel } from './connection/model.ts'
 import type {
@@ -25,6 +25,8 @@ import { createQueryStages, createStages } from './pipelines/framework-stages.ts
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/pipeline-option.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
+import { findKeysetPage, readKeysetRequest } from './queries/keyset-page.ts'
+import { createPageCursors } from './queries/page-cursor.ts'
 import { splitQuery } from './queries/split-query.ts'
 import {
   countRecords,
@@ -206,7 +208,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P): Promise<Page<T> | T[]> {
-    return callAdapter('read', this, params, findRecords)
+    const asked = readKeysetRequest(params?.query)
+    if (asked === undefined) return callAdapter('read', this, params, findRecords)
+    return callAdapter('read', this, withQuery(params, asked.query), (call) =>
+      findKeysetPage(call, asked, (scope) => createPageCursors(this, call.settings, scope)),
+    )
   }
 
   /** `get` without hooks and without a check of the query. */

@@ -19,6 +19,11 @@ export interface Paginate {
   readonly default?: number
   /** The most records one `find` returns, whatever `$limit` says. */
   readonly max?: number
+  /**
+   * What the cursors of pages are encrypted by, a string of at least 32 bytes. Default: the setting
+   * `authentication.secret` of the application, else a key that ends with the process.
+   */
+  readonly secret?: string
 }
 
 /** Whether `find` resolves to pages or to lists. */

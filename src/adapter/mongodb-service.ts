@@ -47,7 +47,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
 
   /**
    * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
-   * the fields that `$select` names.
+   * the fields that `$select` names. With `$after`, `$before` or `$total` the page has cursors: {@link Page}.
    */
   find<Name extends FieldName<T>>(
     params: P & Selecting<Name> & { paginate: false },

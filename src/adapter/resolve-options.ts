@@ -68,7 +68,14 @@ const OPTION_RULES: {
     default: false,
     expected: 'false or { default, max }, as { default: 10, max: 100 } is',
     isValid: (value) => value === false || isPlainObject(value),
-    keys: { default: OPTION.count, max: OPTION.count },
+    keys: {
+      default: OPTION.count,
+      max: OPTION.count,
+      secret: {
+        expected: 'a string of at least 32 bytes',
+        isValid: (value) => typeof value === 'string' && Buffer.byteLength(value) >= 32,
+      },
+    },
   },
   multi: {
     default: false,

@@ -12,6 +12,7 @@ import { CONNECTION_RULES } from './connection.ts'
 import { OfetchClient } from './libraries/fetch-connection.ts'
 import type {
   CustomMethods,
+  EachRecord,
   NoCustomMethods,
   RemoteServices,
   RequiredMethods,
@@ -33,12 +34,13 @@ type ClientArguments<Services, Methods> =
     : [options: ClientOptions<Methods> & { readonly methods: RequiredMethods<Services> }]
 
 /**
- * What other entries of the package give to each service of a client, whose type is `S`. Empty, to be
- * augmented by them: it is there where they are imported.
+ * What each service of a client has beside the methods of the service `S`. Other entries of the package
+ * augment it, where they are imported.
  */
-// biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
-// biome-ignore lint/correctness/noUnusedVariables: it is there for those who augment it
-export interface RemoteServiceMembers<S> {}
+export interface RemoteServiceMembers<S> {
+  /** Returns the records of a query one after the other, page after page of `$limit` records. */
+  readonly each: EachRecord<S>
+}
 
 interface ServiceLookup<Services> {
   /** Returns the service of the server at a path. */

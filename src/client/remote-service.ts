@@ -1,4 +1,4 @@
-import { BadRequest } from '../core/errors/index.ts'
+import { BadRequest, NotImplemented } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
@@ -119,6 +119,26 @@ export abstract class RemoteService {
   /** Resolves to what `find` of the server resolves to: a page or a list. */
   find(params?: object): Promise<unknown> {
     return this.callRemote({ method: 'find', params })
+  }
+
+  /**
+   * Returns the records of a query one after the other, page after page: `$limit` is the size of a page. The
+   * loop throws what `find` fails with.
+   * @throws {NotImplemented} the service answers without pages that have cursors
+   */
+  async *each(params?: object): AsyncGenerator<unknown, void, undefined> {
+    const given = toParams(params)
+    const { $after = '', ...others } = toQuery(given)
+    for (let cursor: unknown = $after; cursor !== null; ) {
+      const page = await this.find({ ...given, query: { ...others, $after: cursor } })
+      const { data, nextCursor } = (page ?? {}) as { data?: unknown; nextCursor?: unknown }
+      // A server that does not know `$after` would answer the first page for ever.
+      if (!Array.isArray(data) || nextCursor === undefined || nextCursor === cursor) {
+        throw new NotImplemented(`The service '${this.name}' has no pages with cursors`)
+      }
+      yield* data
+      cursor = nextCursor
+    }
   }
 
   /** Resolves to one record. */

@@ -112,6 +112,11 @@ type AnyList = readonly unknown[]
 
 type Item<R> = R extends Page<infer T> | readonly (infer T)[] ? T : R
 
+/** The method `each` of a service, which takes what its `find` takes. */
+export type EachRecord<S> = S extends { find(...values: infer Values): Promise<infer R> }
+  ? (...params: Values) => AsyncGenerator<Item<R>, void, undefined>
+  : never
+
 /** A result with the selected fields: of a record, or of each one of a page or a list. */
 type SelectedOf<R, Name extends string> =
   R extends Page<infer T>

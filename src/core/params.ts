@@ -96,6 +96,20 @@ export interface Page<T> {
   skip: number
   /** The records of this page. */
   data: T[]
+  /**
+   * What `$after` takes for the records behind this page, `null` where `hasNext` is `false`. Pages that
+   * `$after`, `$before` or `$total` asks for have cursors; they have no `skip`, and a `total` where `$total`
+   * asks for one.
+   */
+  nextCursor?: string | null
+  /** What `$before` takes for the records in front of this page, `null` where `hasPrevious` is `false`. */
+  previousCursor?: string | null
+  /** Whether there are records behind this page; pages that `$before` asks for do not know it. */
+  hasNext?: boolean
+  /** Whether there are records in front of this page; only pages that `$before` asks for know it. */
+  hasPrevious?: boolean
+  /** Whether more records match than `total` says, where `$total` has a `cap`. */
+  isTotalCapped?: boolean
 }
 
 /** The name of {@link Page} in Feathers. */

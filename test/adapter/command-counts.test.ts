@@ -30,6 +30,12 @@ const CALLS: readonly [string, (notes: AnyPaging<Note>) => Promise<unknown>, str
   ['a page', (notes) => notes.find(PAGED), ['find', 'aggregate']],
   ['a page from outside', (notes) => notes.find({ ...OUTSIDE, ...PAGED }), ['find', 'aggregate']],
   ['only a total', (notes) => notes.find({ ...PAGED, query: { $limit: 0 } }), ['aggregate']],
+  ['a page by a cursor', (notes) => notes.find({ ...PAGED, query: { $after: '' } }), ['find']],
+  [
+    'a page by a cursor with an estimate',
+    (notes) => notes.find({ ...PAGED, query: { $after: '', $total: 'estimate' } }),
+    ['find', 'count'],
+  ],
   ['update', (notes) => notes.update(1, { n: 5 }), ['findAndModify']],
   ['patch', (notes) => notes.patch(1, { n: 5 }), ['findAndModify']],
   ['patch with a condition', (notes) => notes.patch(1, { n: 5 }, ALL), ['findAndModify']],

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccountNotice } from 'remex/auth'
 import t from 'tap'
@@ -6,6 +7,7 @@ import t from 'tap'
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createPages as createAudited } from '../../examples/audit.ts'
+import { createFeed, Feed, listTexts } from '../../examples/pages.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
@@ -123,6 +125,23 @@ t.test('roles decide what members may do, and nobody chooses his own', async (t)
   })
   t.match(await send('PATCH', url, { text: 'Ha' }, ben), { status: 200 })
   t.match(await send('DELETE', url, undefined, ben), { status: 200 })
+})
+
+t.test('a feed goes on behind its last post, whatever is written meanwhile', async (t) => {
+  await db.dropDatabase()
+  const app = createFeed(db)
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${(app.fastify.server.address() as AddressInfo).port}`
+  const add = (minute: number) =>
+    app.service('posts').create({ text: `post ${minute}`, at: new Date(minute * 60_000) })
+  for (const minute of [1, 2, 3, 4, 5]) await add(minute)
+  const feed = new Feed(url)
+  await feed.loadMore()
+  await add(6)
+  while (feed.hasMore) await feed.loadMore()
+  t.strictSame(feed.shown, ['post 5', 'post 4', 'post 3', 'post 2', 'post 1'])
+  t.strictSame(await listTexts(url), ['post 6', ...feed.shown])
 })
 
 t.test('articles are found by slugs, which differ and stay', async (t) => {

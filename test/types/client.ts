@@ -93,6 +93,14 @@ expectType<{ at: string | Date; n?: number }>()(
 // Pages where the service has them, and selected fields
 expectType<Promise<Page<SentPost>>>()(client.service('paged').find())
 expectType<Promise<SentPost[]>>()(client.service('listed').find({ query: { title: 'a' } }))
+expectType<AsyncGenerator<SentPost, void, undefined>>()(client.service('paged').each())
+expectType<AsyncGenerator<SentPost, void, undefined>>()(
+  client.service('paged').each({ query: { likes: { $gt: 1 }, $sort: { likes: -1 }, $limit: 50 } }),
+)
+// @ts-expect-error: the query is typed as that of find
+client.service('paged').each({ query: { likes: 'many' } })
+// @ts-expect-error: the query stands in the params
+client.service('paged').each({ likes: 1 })
 expectType<Promise<Page<SentPost>>>()(client.service('posts').find())
 expectType<Promise<Page<Pick<SentPost, 'title' | '_id'>>>>()(
   client.service('paged').find({ query: { likes: { $gt: 1 }, $select: ['title'] } }),
@@ -179,6 +187,9 @@ client.service('paged').find({ route: { postId: '1' } })
 
 // Placeholders
 const comments = client.service('posts/:postId/comments/:commentId')
+comments.each({ route: { postId: '1', commentId: '2' } })
+// @ts-expect-error: the path has placeholders
+comments.each()
 expectType<Promise<Page<SentPost>>>()(comments.find({ route: { postId: '1', commentId: '2' } }))
 comments.get('1', { route: { postId: '1', commentId: '2' }, query: { $select: ['title'] } })
 comments.patch(null, {}, { route: { postId: '1', commentId: '2' } })

@@ -30,6 +30,16 @@ declare const id: ObjectId
 declare const Model: Collection<Post>
 declare function takeQuery(query: RecordQuery<Post>): void
 
+// What asks for pages with cursors
+const cursors: readonly PostQuery[] = [
+  { $after: '', $total: { cap: 5 } },
+  { $before: 'x', $total: 'estimate' },
+]
+cursors.forEach(takeQuery)
+takeQuery({ $after: '', $total: 'false' })
+// @ts-expect-error: no total of this kind
+takeQuery({ $total: 'some' })
+
 // What a query may have
 const query: PostQuery = {
   _id: { $in: [id] },

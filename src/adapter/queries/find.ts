@@ -66,11 +66,19 @@ export async function findPage(
 ): Promise<Page<Document> | Document[]> {
   const { limit, skip, paged } = call.query
   if (!paged || limit === undefined) return find(call)
-  const [data, total] =
-    call.driver.session === undefined
-      ? await Promise.all([find(call), count(call)])
-      : [await find(call), await count(call)]
+  const [data, total] = await findCounted(call, find, count)
   return { total, limit, skip, data }
+}
+
+/** Resolves to records and their count, which are found side by side where no session is shared. */
+export async function findCounted<Count>(
+  call: AdapterCall,
+  find: (call: AdapterCall) => Promise<Document[]>,
+  count: (call: AdapterCall) => Promise<Count>,
+): Promise<[Document[], Count]> {
+  return call.driver.session === undefined
+    ? Promise.all([find(call), count(call)])
+    : [await find(call), await count(call)]
 }
 
 /** Resolves to the number of records that match, over all pages. */

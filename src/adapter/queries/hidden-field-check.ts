@@ -4,7 +4,13 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
-import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
+import {
+  findSearchLeak,
+  isTextSearch,
+  KEYSET_NAMES,
+  readSelect,
+  readSort,
+} from './query-filters.ts'
 import { LOGICAL, REFUSED } from './query-operators.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
@@ -18,7 +24,7 @@ const READS_ANY_FIELD: ReadonlySet<string> = new Set([...REFUSED, '$text'])
 
 /** What stands at the top of a query without being a condition. */
 const NO_CONDITION: ReadonlySet<string> = new Set([
-  ...['$select', '$sort', '$limit', '$skip', '$comment', '$sampleRate'],
+  ...['$select', '$sort', '$limit', '$skip', '$comment', '$sampleRate', ...KEYSET_NAMES],
 ])
 
 /**

@@ -10,7 +10,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */
-const MAX_SORT_FIELDS = 32
+export const MAX_SORT_FIELDS = 32
 
 const DIGITS = /^[0-9]+$/
 const DIRECTIONS = [1, -1] as const
@@ -59,6 +59,34 @@ export function readSort(value: unknown): SortOrder | undefined {
     return [name, direction]
   })
   return Object.fromEntries(entries)
+}
+
+/** The names that ask for a page with cursors, at the top of a query of `find`. */
+export const KEYSET_NAMES = ['$after', '$before', '$total'] as const
+
+/** Which total a page with cursors has. */
+export type TotalKind = boolean | 'estimate' | { readonly cap: number }
+
+/**
+ * Returns the cursor of `$after` or `$before`, `''` for an end of all records.
+ * @throws {BadRequest} not a string
+ */
+export function readCursor(name: string, value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  throw new BadRequest(`${name} must be a cursor, or an empty string`)
+}
+
+/**
+ * Returns which total `$total` asks for.
+ * @throws {BadRequest} neither `true`, `false`, `'estimate'` nor `{ cap }`, with a number from 1 on
+ */
+export function readTotal(value: unknown): TotalKind | undefined {
+  if (value === undefined || typeof value === 'boolean' || value === 'estimate') return value
+  if (value === 'true' || value === 'false') return value === 'true'
+  const [name, ...others] = isPlainObject(value) ? Object.keys(value) : []
+  const cap = name === 'cap' && readCount('$total[cap]', (value as Query)['cap'])
+  if (cap && others.length === 0) return { cap }
+  throw new BadRequest("$total must be true, false, 'estimate' or { cap: 1000 }")
 }
 
 const MAX_SEARCH_LENGTH = 256

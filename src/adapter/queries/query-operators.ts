@@ -7,7 +7,15 @@ import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts
 import { isReservedName } from '../field-path.ts'
 import type { MongoDBSettings, QueryFilter } from '../mongodb-options.ts'
 import { checkPattern } from './pattern-check.ts'
-import { isTextSearch, readCount, readSearch, readSelect, readSort } from './query-filters.ts'
+import {
+  isTextSearch,
+  readCount,
+  readCursor,
+  readSearch,
+  readSelect,
+  readSort,
+  readTotal,
+} from './query-filters.ts'
 
 /** Operators that join conditions, each with a list of them. */
 export const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
@@ -57,6 +65,9 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
   $skip: readSkip,
   $sort: readSort,
   $select: readSelect,
+  $after: (value) => readCursor('$after', value),
+  $before: (value) => readCursor('$before', value),
+  $total: readTotal,
 }
 
 /**

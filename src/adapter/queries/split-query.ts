@@ -5,7 +5,13 @@ import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings, Paginate } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'
-import { isTextSearch, readCount, readSelect, withTextCondition } from './query-filters.ts'
+import {
+  isTextSearch,
+  KEYSET_NAMES,
+  readCount,
+  readSelect,
+  withTextCondition,
+} from './query-filters.ts'
 import { COMPARING, checkConditionList, checkDefined, LOGICAL } from './query-operators.ts'
 
 /** A query in the parts that the driver takes. */
@@ -28,11 +34,13 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 /**
  * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all
  * that the server knows.
- * @throws {BadRequest} a malformed `$limit`, `$skip`, `$select` or `$search`, or `undefined` as a
- *   condition
+ * @throws {BadRequest} a malformed `$limit`, `$skip`, `$select` or `$search`, `undefined` as a condition, or
+ *   a name that asks for a page with cursors, which `find` alone has
  */
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
+  const keyset = KEYSET_NAMES.find((name) => conditions[name] !== undefined)
+  if (keyset !== undefined) throw new BadRequest(`${keyset} is possible in find alone`)
   return {
     filter: createTopFilter(conditions, settings),
     ...resolvePageSize(readCount('$limit', $limit), settings.paginate),

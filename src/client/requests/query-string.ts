@@ -5,7 +5,9 @@ import { describeValue } from './request-body.ts'
 import { encodeString, toSentForm } from './service-url.ts'
 
 /** What shapes the result beside the conditions: without it, the query matches the same records. */
-const SHAPING: readonly string[] = ['$limit', '$skip', '$sort', '$select']
+const SHAPING: readonly string[] = [
+  ...['$limit', '$skip', '$sort', '$select', '$after', '$before', '$total'],
+]
 
 /** Names whose value is always a list, so that the server reads one of any length. */
 const LIST_NAMES: readonly string[] = ['$in', '$nin', '$all', '$or', '$and', '$nor', '$select']

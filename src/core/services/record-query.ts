@@ -68,11 +68,14 @@ interface Filters<T> {
   $select: readonly (FieldName<T> | UntypedField)[]
   $limit: number | string
   $skip: number | string
+  $after: string
+  $before: string
+  $total: boolean | 'true' | 'false' | 'estimate' | { readonly cap: number | string }
 }
 
 /**
- * A query for records of a type: fields with their values or operators, `$sort`, `$select`, `$limit`
- * and `$skip`. It takes anything where nothing is known of the record.
+ * A query for records of a type: fields with their values or operators, `$sort`, `$select`, `$limit`,
+ * `$skip`, and what asks for pages with cursors. It takes anything where nothing is known of the record.
  */
 export type RecordQuery<T> = {
   [Name in

@@ -188,12 +188,14 @@ export class ServiceOperations {
     const isOne = method.spec.withId && answer === 'record' && !this.#isLogin && !singleton
     const url = toUrl(this.#scope.prefix, this.#path, isOne)
     const isNew = name === 'create' || this.#isLogin
-    const query = this.#toQuery(method, isNew ? 'new' : answer === 'found' ? 'list' : 'record')
+    const found = this.#hasPages === false ? 'list' : 'page'
+    const query = this.#toQuery(method, isNew ? 'new' : answer === 'found' ? found : 'record')
     const isWhole = method.schemas?.isWhole === true
     const recordName = isWhole ? `${capitalize(id)}${this.#typeName}Result` : this.#typeName
     const canSelect = query.some((parameter) => parameter.name === '$select')
     const record = this.#toRecord(method, recordName, canSelect)
-    const result = isWhole ? record : this.#toResult(method, answer, record)
+    const hasCursors = query.some((parameter) => parameter.name === '$after')
+    const result = isWhole ? record : this.#toResult(method, answer, record, hasCursors)
     return { path: url.path, parameters: [...url.parameters, ...this.#refer(query)], result }
   }
 
@@ -214,7 +216,7 @@ export class ServiceOperations {
       ...{ name: 'X-Service-Method', in: 'header', required: true },
       schema: { type: 'string', enum: [name] },
     }
-    const parameters = hasPath ? this.#refer(this.#toQuery(method, 'list')) : [header]
+    const parameters = hasPath ? this.#refer(this.#toQuery(method, 'page')) : [header]
     const path = hasPath ? ownPath : `${url.path}#${name}`
     return { path, parameters: [...url.parameters, ...parameters], result }
   }
@@ -254,32 +256,53 @@ export class ServiceOperations {
     return { requestBody: { required, content: { 'application/json': { schema } } } }
   }
 
-  #toResult({ name }: Method, answer: OperationAnswer, record: DocumentSchema): DocumentSchema {
+  #toResult(
+    { name }: Method,
+    answer: OperationAnswer,
+    record: DocumentSchema,
+    hasCursors: boolean,
+  ): DocumentSchema {
     const list: DocumentSchema = { type: 'array', items: record }
     if (answer === 'written') return list
     if (answer === 'record') return this.#takesMany(name) ? { anyOf: [record, list] } : record
-    // By the option `paginate`: with a default size there are pages, without the option nobody knows.
-    const paginate = this.#options?.paginate
-    const size = (paginate || {}) as { readonly default?: unknown }
-    if (paginate !== undefined && size.default === undefined) return list
-    const page = toPageSchema(record)
+    if (this.#hasPages === false) return list
+    const page = toPageSchema(record, hasCursors)
     const named =
       '$ref' in record ? this.#scope.components.refer(`${toComponentName(record)}Page`, page) : page
-    return paginate === undefined ? { oneOf: [named, list] } : named
+    return this.#hasPages === undefined ? { oneOf: [named, list] } : named
+  }
+
+  /** By the option `paginate`: with a default size there are pages, without the option nobody knows. */
+  get #hasPages(): boolean | undefined {
+    const paginate = this.#options?.paginate
+    const size = (paginate || {}) as { readonly default?: unknown }
+    return paginate === undefined ? undefined : size.default !== undefined
   }
 }
 
-/** Returns the schema of a page of records. */
-function toPageSchema(record: DocumentSchema): DocumentSchema {
+/** Returns the schema of a page of records. One with cursors has a total where it is asked for. */
+function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSchema {
   const count = { type: 'integer', minimum: 0 }
+  const cursor = { type: ['string', 'null'] }
+  const flag = { type: 'boolean' }
   return {
     type: 'object',
-    required: ['total', 'limit', 'skip', 'data'],
+    required: hasCursors ? ['limit', 'data'] : ['total', 'limit', 'skip', 'data'],
     properties: {
       total: { ...count, description: 'How many records there are on all pages.' },
       limit: { ...count, description: 'How many records a page holds.' },
       skip: { ...count, description: 'How many records are before this page.' },
       data: { type: 'array', items: record },
+      ...(hasCursors && {
+        nextCursor: { ...cursor, description: 'For `$after`: what is behind this page.' },
+        previousCursor: { ...cursor, description: 'For `$before`: what is in front of this page.' },
+        hasNext: { ...flag, description: 'Whether there are records behind this page.' },
+        hasPrevious: {
+          ...flag,
+          description: 'Whether there are records in front of this page.',
+        },
+        isTotalCapped: { ...flag, description: 'Whether there are more than `total` says.' },
+      }),
     },
   }
 }

@@ -7,12 +7,18 @@ import type { Components, Parameter } from './components.ts'
 import { capitalize } from './components.ts'
 
 /** What a query may hold, by which kind of call. */
-export type QueryUse = 'list' | 'record' | 'new'
+export type QueryUse = 'page' | 'list' | 'record' | 'new'
 
 /** What `$names` mean, in words. */
 const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   ['$limit', 'How many records at most.'],
   ['$skip', 'How many records to leave out at the start.'],
+  ['$after', 'The `nextCursor` of a page, for the records behind it; empty for the first page.'],
+  [
+    '$before',
+    'The `previousCursor` of a page, for the records in front of it; empty for the last page.',
+  ],
+  ['$total', 'Which total a page with cursors has: none (`false`), `estimate`, or up to a `cap`.'],
   ['$sort', 'Fields to sort by, the first one first: 1 upwards, -1 downwards.'],
   ['$select', 'The fields to return; the id always is, and all others are left out.'],
   ['$or', 'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.'],
@@ -30,8 +36,17 @@ const USUAL_QUERY: Keywords = {
   },
 }
 
-/** Names that say something of lists only. */
+/** Names that say something of lists only, and those of pages only. */
 const FOR_LISTS: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
+const FOR_PAGES: ReadonlySet<string> = new Set(['$after', '$before', '$total'])
+
+/** Whether a name says something in a kind of call. */
+const IS_USED: Readonly<Record<QueryUse, (name: string) => boolean>> = {
+  page: () => true,
+  list: (name) => !FOR_PAGES.has(name),
+  record: (name) => !FOR_PAGES.has(name) && !FOR_LISTS.has(name),
+  new: (name) => name === '$select',
+}
 
 /** The kinds of a value that is an object, where it is there at all. */
 const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
@@ -50,7 +65,7 @@ export function toQueryParameters(
     own.properties.size === 0 && !isClosed ? toProperties([USUAL_QUERY]) : own
   const model = new SchemaModel(root, ['$ref', ...ALTERNATIVES, 'allOf'])
   return [...properties]
-    .filter(([key]) => (use === 'new' ? key === '$select' : use === 'list' || !FOR_LISTS.has(key)))
+    .filter(([key]) => IS_USED[use](key))
     .map(([key, property]) => {
       const kinds = toKinds(model.place([property]).parts)
       const description = DESCRIPTIONS.get(key)

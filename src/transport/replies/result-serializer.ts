@@ -23,7 +23,10 @@ interface PageBody extends Record<string, unknown> {
   readonly data: readonly unknown[]
 }
 
-const PAGE_FIELDS: ReadonlySet<string> = new Set(['total', 'limit', 'skip', 'data'])
+const PAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...['total', 'limit', 'skip', 'data', 'nextCursor', 'previousCursor'],
+  ...['hasNext', 'hasPrevious', 'isTotalCapped'],
+])
 
 const OTHER_TYPES = 'A result has other types than its schema; what is no object is sent as it is'
 
@@ -120,6 +123,6 @@ function pickPage(body: PageBody, result: MethodResult, options: PickOptions): o
 
 function isPage(body: object, { method, isWhole }: MethodResult): body is PageBody {
   if (isWhole) return false
-  const { data, total } = body as { data?: unknown; total?: unknown }
-  return method.name === 'find' && Array.isArray(data) && typeof total === 'number'
+  if (method.name !== 'find' || !Array.isArray((body as { data?: unknown }).data)) return false
+  return typeof (body as { total?: unknown }).total === 'number' || 'nextCursor' in body
 }

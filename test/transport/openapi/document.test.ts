@@ -48,6 +48,29 @@ for (const [title, options, schema] of PAGINGS) {
   })
 }
 
+t.test('pages have cursors where the query may ask for them', async (t) => {
+  const query = { type: 'object', properties: { $after: { type: 'string' } } }
+  const schemas = { entity: { type: 'object', properties: { id: {} } }, query } as const
+  const readFind = async (paginate: object | false, given: object) => {
+    const service = { find: async () => ({}), options: { paginate } }
+    const app = createApp().use('notes', service, { schemas: given } as never)
+    const document = await openapiDocument(app, { info: INFO })
+    const { parameters, schemas: named } = document.components as Record<string, object>
+    return { parameters, page: (named as Record<string, object>)['NotesPage'] }
+  }
+  const { page, parameters } = await readFind({ default: 5 }, schemas)
+  t.match(page, {
+    required: ['limit', 'data'],
+    properties: { nextCursor: Object, hasNext: Object },
+  })
+  t.match(parameters, { 'Notes.after': Object })
+  const closed = { ...schemas, query: { type: 'object', properties: { $limit: {} } } }
+  const plain = (await readFind({ default: 5 }, closed)).page
+  t.match(plain, { required: ['total', 'limit', 'skip', 'data'] })
+  t.notMatch(plain, { properties: { nextCursor: Object } })
+  t.strictSame((await readFind(false, schemas)).parameters, {}, 'a service without pages')
+})
+
 t.test('many records are written where the service allows it', async (t) => {
   const app = createApp()
   app.use('one', createService({ multi: false })).use('all', createService({ multi: true }))

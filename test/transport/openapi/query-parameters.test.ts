@@ -1,6 +1,7 @@
 import t from 'tap'
 import { linkReferences } from '../../../src/core/schema/model/references.ts'
 import { Components } from '../../../src/transport/openapi/components.ts'
+import type { QueryUse } from '../../../src/transport/openapi/query-parameters.ts'
 import { toQueryParameters } from '../../../src/transport/openapi/query-parameters.ts'
 
 const STYLES: readonly [title: string, schema: object, style: object][] = [
@@ -30,7 +31,7 @@ for (const [title, schema, style] of STYLES) {
   })
 }
 
-function listNames(schema: object | boolean | undefined, use: 'list' | 'record' | 'new'): string[] {
+function listNames(schema: object | boolean | undefined, use: QueryUse): string[] {
   return toQueryParameters(
     new Components(),
     'Countries',
@@ -50,7 +51,9 @@ t.test('has the parameters of all parts of a schema', async (t) => {
 
 t.test('one record is neither sorted nor counted, a new one is only selected from', async (t) => {
   const names = ['$limit', '$skip', '$sort', '$select', 'name']
-  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const all = [...names, '$after', '$before', '$total']
+  const properties = Object.fromEntries(all.map((name) => [name, { type: 'string' }]))
+  t.strictSame(listNames({ properties }, 'page'), all)
   t.strictSame(listNames({ properties }, 'list'), names)
   t.strictSame(listNames({ properties }, 'record'), ['$select', 'name'])
   t.strictSame(listNames({ properties }, 'new'), ['$select'])

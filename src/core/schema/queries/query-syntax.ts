@@ -32,13 +32,22 @@ export interface QuerySyntaxOptions {
   readonly [keyword: string]: unknown
 }
 
+/** Which total a page with cursors has. The string comes first, of which no boolean is to be made. */
+const TOTAL = {
+  anyOf: [
+    { const: 'estimate' },
+    { type: 'boolean' },
+    toObject({ cap: { type: 'integer', minimum: 1 } }, ['cap']),
+  ],
+}
+
 /** Keywords that say what the syntax says. */
 const OWN_KEYWORDS = ['type', 'properties']
 
 /**
  * Returns the schema of the queries for records of a schema: conditions on the properties, as
- * `queryProperties` makes them, `$limit` and `$skip` from 0 on, `$sort` with 1 and -1, `$select` with
- * names of properties, and `$or` and `$and`, with one another inside. For a map of properties it
+ * `queryProperties` makes them, `$limit` and `$skip` from 0 on, `$after`, `$before` and `$total` of pages
+ * with cursors, `$sort` with 1 and -1, `$select` with names of properties, and `$or` and `$and`, with one another inside. For a map of properties it
  * returns a map, to be spread into the `properties` of a schema.
  * @param entity the schema of an object, or a map of properties: `readEntity` tells which
  * @param extensions further operators, by the property, and further names at the top:
@@ -96,6 +105,9 @@ function toQueries(
   return {
     $limit: { type: 'integer', minimum: 0 },
     $skip: { type: 'integer', minimum: 0 },
+    $after: { type: 'string' },
+    $before: { type: 'string' },
+    $total: TOTAL,
     $sort: toObject(Object.fromEntries(names.map((one) => [one, direction]))),
     $select: { ...toListOf(name), maxItems: names.length },
     $or: toListOf(toObject({ ...queries, $and: plain })),
@@ -120,8 +132,9 @@ function toWritten(
   return Type.Unsafe(isLinked ? (writeReferences(whole) as object) : whole)
 }
 
-function toObject(properties: Record<string, unknown>): object {
-  return { type: 'object', properties, additionalProperties: false }
+function toObject(properties: Record<string, unknown>, required?: readonly string[]): object {
+  const whole = { type: 'object', properties, additionalProperties: false }
+  return required === undefined ? whole : { ...whole, required }
 }
 
 function toListOf(items: unknown): object {

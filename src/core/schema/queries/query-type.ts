@@ -49,6 +49,9 @@ type Joined<T, X, Inner extends string> = {
 interface Filters<T, X> {
   $limit: number
   $skip: number
+  $after: string
+  $before: string
+  $total: boolean | 'estimate' | { cap: number }
   $sort: { [Name in PathOf<T>]?: 1 | -1 }
   $select: PathOf<T>[]
   $or: Joined<T, X, '$and'>[]

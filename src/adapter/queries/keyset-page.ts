@@ -1,0 +1,255 @@
+import type { CountDocumentsOptions, Document } from 'mongodb'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { Page, Query } from '../../core/params.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { selectOutermost } from '../field-path.ts'
+import { bsonTagOf } from '../matching/bson-type.ts'
+import { countMatching, findAll, findCounted } from './find.ts'
+import { checkRawQuery } from './hidden-field-check.ts'
+import type { PageCursors } from './page-cursor.ts'
+import type { TotalKind } from './query-filters.ts'
+import { MAX_SORT_FIELDS, readCursor, readSort, readTotal } from './query-filters.ts'
+import { pickSelected } from './select.ts'
+
+/** What a query asks of a keyset page. */
+export interface KeysetRequest {
+  /** The name that asks for it: `$total` alone asks for the first page. */
+  readonly name: '$after' | '$before' | '$total'
+  /** The record that the page begins behind or ends in front of, `''` for an end of all records. */
+  readonly cursor: string
+  readonly total: TotalKind | undefined
+  /** The other parts of the query. */
+  readonly query: Query
+}
+
+/**
+ * Returns what a query asks of a keyset page, `undefined` where it asks for none.
+ * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
+ */
+export function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
+  const { $after, $before, $total, ...query } = given
+  const after = readCursor('$after', $after)
+  const before = readCursor('$before', $before)
+  const total = readTotal($total)
+  const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
+  const cursor = after ?? before
+  if (cursor === undefined && total === undefined) return undefined
+  const other = after !== undefined && before !== undefined ? '$before' : '$skip'
+  if (given[other] === undefined) return { name, cursor: cursor ?? '', total, query }
+  throw new BadRequest(`${name} and ${other} can not stand in one query`)
+}
+
+/** One key of an order. */
+interface SortKey {
+  readonly path: string
+  readonly isAscending: boolean
+}
+
+/**
+ * Resolves to a page with cursors, by one command unless a total is asked for. What is sorted by may be of
+ * any type that has a place in cursors, `null` or missing.
+ * @param createCursors returns the cursors of a scope
+ * @throws {BadRequest} the call, or the value of a record that it sorts by, allows no keyset page
+ */
+export async function findKeysetPage(
+  call: AdapterCall,
+  { name, cursor, total }: KeysetRequest,
+  createCursors: (scope: readonly unknown[]) => PageCursors,
+): Promise<Page<Document>> {
+  const limit = checkCall(call, name)
+  const { collection, query, settings, driver } = call
+  const keys = createOrder(query.sort)
+  const cursors = createCursors([collection.namespace, keys, driver.collation])
+  const isBackward = name === '$before'
+  const order = isBackward ? keys.map((key) => ({ ...key, isAscending: !key.isAscending })) : keys
+  const beyond = cursor === '' ? undefined : createBeyond(order, cursors.open(name, cursor))
+  const { select } = query
+  const paths = keys.map(({ path }) => path)
+  const fetched: AdapterCall = {
+    ...call,
+    query: {
+      ...query,
+      filter: beyond === undefined ? query.filter : { $and: [query.filter, beyond] },
+      sort: Object.fromEntries(order.map(({ path, isAscending }) => [path, isAscending ? 1 : -1])),
+      limit: limit + 1,
+      select: select && selectOutermost([...select, ...paths]),
+    },
+  }
+  const find = (): Promise<Document[]> => findAll(fetched)
+  const [found, counted] = total
+    ? await findCounted(call, find, () => countTotal(call, total))
+    : [await find(), {}]
+  const values = found.map((record) => readSortValues(record, paths, driver.collation))
+  const hasMore = found.length > limit
+  if (hasMore) found.pop()
+  if (hasMore) values.pop()
+  if (isBackward) {
+    found.reverse()
+    values.reverse()
+  }
+  const [first, last] = [values[0], values.at(-1)].map((one) => (one ? cursors.seal(one) : null))
+  const ends = isBackward
+    ? { hasPrevious: hasMore, previousCursor: hasMore ? first : null, nextCursor: last }
+    : { hasNext: hasMore, nextCursor: hasMore ? last : null, previousCursor: first }
+  const data = select ? found.map((one) => pickSelected(one, select, settings.id)) : found
+  // `Page` is that of calls without cursors: it has a total and a skip.
+  return { ...counted, limit, data, ...ends } as unknown as Page<Document>
+}
+
+/** Options of the driver by which the order or the records are others than the query says. */
+const REFUSED_OPTIONS: readonly string[] = [
+  ...['sort', 'projection', 'min', 'max', 'returnKey', 'singleBatch', 'allowPartialResults'],
+]
+
+/** Operators that sort by distance. */
+const DISTANCE: ReadonlySet<string> = new Set(['$near', '$nearSphere'])
+
+/**
+ * Returns the size of the page.
+ * @throws {BadRequest} the call allows no keyset page; names what does not go with it
+ */
+function checkCall(
+  { query, hidden, settings, pipeline, driver }: AdapterCall,
+  name: string,
+): number {
+  const { limit, paged, filter, sort } = query
+  const refuse = (reason: string): never => {
+    throw new BadRequest(`${name} is not possible ${reason}`)
+  }
+  if (!paged || limit === undefined) return refuse('in a service without pages')
+  if (limit === 0) refuse('with a $limit of 0')
+  if (pipeline !== null) refuse('with params.pipeline')
+  const options = driver as Readonly<Record<string, unknown>>
+  const option = REFUSED_OPTIONS.find((one) => options[one] !== undefined)
+  if (option !== undefined) refuse(`with params.docdb.${option}`)
+  const operator = findDistance(filter)
+  if (operator !== undefined) refuse(`with ${operator}`)
+  if (hidden.length > 0) checkRawQuery({ $sort: sort }, settings)
+  return limit
+}
+
+function findDistance(value: unknown): string | undefined {
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const found = DISTANCE.has(name) ? name : findDistance(inner)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Returns the keys of a total order: what comes behind the `_id`, which is unique, decides nothing. */
+function createOrder(sort: unknown): readonly SortKey[] {
+  const given = Object.entries(readSort(sort) ?? {})
+  const place = given.findIndex(([path]) => path === '_id')
+  const direction = given.at(-1)?.[1] ?? 1
+  const entries = place === -1 ? [...given, ['_id', direction] as const] : given.slice(0, place + 1)
+  if (entries.length > MAX_SORT_FIELDS) {
+    throw new BadRequest(`$sort of pages with cursors takes at most ${MAX_SORT_FIELDS - 1} fields`)
+  }
+  return entries.map(([path, value]) => ({ path, isAscending: value === 1 }))
+}
+
+/** The types of BSON in MongoDB's order, but for deprecated ones. Lists are found by their items. */
+const TYPES: readonly string[] = [
+  ...['minKey', 'null', 'number', 'string', 'object', 'binData', 'objectId', 'bool', 'date'],
+  ...['timestamp', 'regex', 'javascript', 'maxKey'],
+]
+
+/** The types of values that cursors take, by the class of BSON or of JavaScript. */
+const CURSOR_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ...['number', 'bigint', 'Int32', 'Long', 'Double', 'Decimal128'].map(toNumberType),
+  ['string', 'string'],
+  ['boolean', 'bool'],
+  ['Date', 'date'],
+  ['ObjectId', 'objectId'],
+  ['Binary', 'binData'],
+])
+
+function toNumberType(name: string): [string, string] {
+  return [name, 'number']
+}
+
+function typeOf(value: unknown): string | undefined {
+  if (value === null || value === undefined) return 'null'
+  if (!isObject(value)) return CURSOR_TYPES.get(typeof value)
+  return CURSOR_TYPES.get(value instanceof Date ? 'Date' : bsonTagOf(value))
+}
+
+/**
+ * Returns the sort values of a record.
+ * @throws {BadRequest} one of them has no place in cursors; names its field
+ */
+function readSortValues(
+  record: Document,
+  paths: readonly string[],
+  collation: unknown,
+): readonly unknown[] {
+  return paths.map((path) => {
+    let value: unknown = record
+    for (const name of path.split('.')) {
+      if (Array.isArray(value)) break
+      value = isObject(value) && Object.hasOwn(value, name) ? value[name] : null
+    }
+    // Two strings that a collation takes for the same would be in no order.
+    const isUnordered = path === '_id' && collation !== undefined && typeof value === 'string'
+    if (typeOf(value) !== undefined && !isUnordered) return value
+    const other = Array.isArray(value) ? 'a list' : 'a value of its type'
+    const kind = isUnordered ? 'a string, with a collation,' : other
+    throw new BadRequest(`Pages with cursors can not be sorted by ${kind} in '${path}'`)
+  })
+}
+
+/**
+ * Returns the condition on the records that come behind the one with these values. Each alternative bounds the
+ * first key, so that an index answers all of them.
+ */
+function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Document {
+  const equal = keys.map(({ path }, index) => ({ [path]: values[index] }))
+  const $or = keys.flatMap((key, index) =>
+    listBeyond(key, values[index]).map((beyond) =>
+      Object.assign({}, ...equal.slice(0, index), beyond),
+    ),
+  )
+  return { $or }
+}
+
+/** Returns conditions of which those records meet one whose value comes behind another, of any type. */
+function listBeyond({ path, isAscending }: SortKey, value: unknown): readonly Document[] {
+  const place = TYPES.indexOf(typeOf(value) ?? '')
+  const types = isAscending ? TYPES.slice(place + 1) : TYPES.slice(0, place)
+  const $type = types.filter((type) => type !== 'null')
+  const tests = [
+    ...listBeyondOfType(value, isAscending),
+    // Of a missing field there is no type.
+    ...(types.includes('null') ? [null] : []),
+    // Comes before `null`, where it is refused.
+    ...(isAscending ? [] : [[]]),
+    { $type },
+  ]
+  return tests.map((test) => ({ [path]: test }))
+}
+
+/** NaN is in front of all numbers, and neither above nor below one. */
+function listBeyondOfType(value: unknown, isAscending: boolean): readonly unknown[] {
+  const type = typeOf(value)
+  if (type === 'null') return []
+  const isNaNumber = type === 'number' && String(value) === 'NaN'
+  if (isNaNumber) return isAscending ? [{ $gte: Number.NEGATIVE_INFINITY }] : []
+  if (isAscending) return [{ $gt: value }]
+  return [{ $lt: value }, ...(type === 'number' ? [Number.NaN] : [])]
+}
+
+/** Resolves to the part of a page that tells how many records there are. */
+async function countTotal(call: AdapterCall, total: true | 'estimate' | { readonly cap: number }) {
+  if (total === true) return { total: await countMatching(call) }
+  if (total === 'estimate') {
+    // By the metadata where there is no condition at all, not even one of a hook.
+    const settings = { ...call.settings, useEstimatedDocumentCount: true }
+    return { total: await countMatching({ ...call, settings }) }
+  }
+  const { cap } = total
+  const options = { ...call.driver, limit: cap + 1 } as CountDocumentsOptions
+  const count = await call.collection.countDocuments(call.query.filter, options)
+  return { total: Math.min(count, cap), isTotalCapped: count > cap }
+}
