@@ -82,6 +82,11 @@ export interface ConnectionOptions {
    * none.
    */
   readonly version?: string | undefined
+  /**
+   * The longest URL of a `find`, in characters. A longer query is sent as a body, if the server takes it: by
+   * `rest({ queryBodies: true })`. Default: any length.
+   */
+  readonly maxURLLength?: number | undefined
   /** Options of the HTTP library for every request: `{ credentials: 'include' }`. Default: `{}`. */
   readonly connection?: Readonly<Record<string, unknown>> | undefined
 }
@@ -128,6 +133,10 @@ export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRu
   ...SHARED_RULES,
   arrayLimit: LIMIT_OPTION,
   version: STRING_OPTION,
+  maxURLLength: {
+    expected: 'a whole number from 1 on',
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  },
   connection: OBJECT_OPTION,
 }
 
@@ -171,10 +180,11 @@ export function resolveConnectionOptions(options: ConnectionOptions): ResolvedCo
     retries = 0,
     arrayLimit = 20,
     version,
+    maxURLLength,
     connection = {},
   } = options
   checkLibraryOptions('The connection: connection', connection)
-  return { headers, timeoutMs, retries, arrayLimit, version, connection }
+  return { headers, timeoutMs, retries, arrayLimit, version, maxURLLength, connection }
 }
 
 /**

@@ -206,11 +206,16 @@ export abstract class RemoteService {
     // `null` stands for many records, in the methods that change them.
     const isOfOne = withId && (id !== null || verb === 'GET')
     const idPath = isOfOne ? `/${encodeSegment(id, `id for .${method}`)}` : ''
-    const body = toBody(data)
     // Headers are read once: an iterator of them can not be read again.
     const headers = mergeHeaders(params['headers'] as RequestHeaders | undefined, options.headers)
     // An empty URL would be the page that a browser shows.
-    const url = (servicePath + idPath || '/') + this.getQuery(toQuery(params))
+    const path = servicePath + idPath || '/'
+    const query = toQuery(params)
+    const inURL = this.getQuery(query)
+    const { maxURLLength = Number.POSITIVE_INFINITY } = this.options
+    const isLong = method === 'find' && path.length + inURL.length > maxURLLength
+    const url = isLong ? path : path + inURL
+    const body = toBody(isLong ? query : data)
     const label = { method: verb, path: this.serviceURL.pattern }
     const requestHeaders: SentHeaders = {
       accept: responseType === 'json' ? 'application/json' : '*/*',
@@ -218,16 +223,16 @@ export abstract class RemoteService {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(expected !== undefined && { 'if-match': toIfMatch(expected) }),
       ...headers,
-      ...(!isStandardMethod(method) && { [SERVICE_METHOD]: method }),
+      ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
     const sendOnce = async (ended?: AbortSignal, more: SentHeaders = {}): Promise<Answer> => {
       // Libraries leave the header `Authorization` out on the way to another origin, and no other
       // header with a token.
       const isBound = Object.keys(more).some((name) => name !== 'authorization')
-      const redirect = verb === 'GET' && !isBound ? 'follow' : 'manual'
+      const redirect = verb === 'GET' && !isLong && !isBound ? 'follow' : 'manual'
       try {
         const answer = await this.sendRequest({
-          method: verb,
+          method: isLong ? 'POST' : verb,
           url,
           headers: { ...requestHeaders, ...more },
           body,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
+import { asksByBody } from './parsing/query-body.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
@@ -84,7 +85,7 @@ function sendAllow(
   keepPrivate(transport.loginPaths, request, reply)
   reply
     .code(204)
-    .header('allow', toAllow(match.entry, match.id !== null))
+    .header('allow', toAllow(match.entry, match.id !== null, transport.queryVerbs))
     .header('x-content-type-options', 'nosniff')
     .send()
 }
@@ -100,7 +101,10 @@ function callMatch(
     // By opt-in the name of a custom method stands behind the path of its service.
     const named = transport.options.methodPaths === true ? (id ?? undefined) : undefined
     const serviceMethod = request.headers['x-service-method'] || named
-    const method = findMethod(entry, request.method, id !== null, serviceMethod)
+    const isQuery = transport.options.queryBodies === true && id === null && asksByBody(request)
+    const method = isQuery
+      ? findMethod(entry, 'GET', false, undefined)
+      : findMethod(entry, request.method, id !== null, serviceMethod)
     if (match.lacksId && MULTI_VERBS.has(request.method)) {
       // A client built '/users/' + id with an empty id: it means one record, not all of them.
       throw new BadRequest('An id is missing at the end of the path')

@@ -63,6 +63,11 @@ export interface RestOptions {
    * `X-Service-Method`. Any other name there is answered with 405 then. Default: false.
    */
   readonly methodPaths?: boolean
+  /**
+   * Whether `find` takes its query as a body, too, for queries that are too long for a URL: by `POST` with
+   * `X-Service-Method: find`, and by the verb `QUERY` from Node 22 on. Default: false.
+   */
+  readonly queryBodies?: boolean
 }
 
 /** The rules of every option of `rest()`. */
@@ -94,4 +99,5 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   slowMs: OPTION.limit,
   health: OPTION.boolean,
   methodPaths: OPTION.boolean,
+  queryBodies: OPTION.boolean,
 }

@@ -7,6 +7,7 @@ import { ErrorAnswers } from './errors/error-handler.ts'
 import { createPlainLogger } from './logging/logger.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
+import { addQueryVerbs } from './parsing/query-body.ts'
 import type { QueryParser } from './parsing/query-string.ts'
 import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
 import { getReadQuery, serveQueries } from './parsing/server-queries.ts'
@@ -42,6 +43,8 @@ export class RestTransport {
   readonly errors: ErrorAnswers
   /** The logger of the server, or that of the application where the server logs nothing. */
   readonly logger: Logger
+  /** The verbs by which `find` takes its query as a body. */
+  readonly queryVerbs: readonly string[]
   /** The time limit of calls, `null` for none. */
   readonly timeLimit: TimeLimit | null
   /** Whether services came or went after the start: Fastify's routes no longer match them. */
@@ -68,6 +71,7 @@ export class RestTransport {
     this.authentication = toSources(options.authentication)
     this.#namesLogin = this.authentication.some(({ service }) => service !== undefined)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
+    this.queryVerbs = options.queryBodies === true ? addQueryVerbs(scope) : []
     const { handlerTimeoutMs = 0, methodPaths = false } = options
     const isLimited = handlerTimeoutMs > 0 && Number.isFinite(handlerTimeoutMs)
     this.timeLimit = isLimited ? new TimeLimit(handlerTimeoutMs) : null

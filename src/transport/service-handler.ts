@@ -17,6 +17,7 @@ import type { Middleware, ServiceMiddleware } from './middleware.ts'
 import { getMiddleware, runMiddleware } from './middleware.ts'
 import { toQueryShape } from './observing/query-shape.ts'
 import { parseCaller, takeQueryToken } from './parse-authentication.ts'
+import { hasQueryBody, readQueryBody } from './parsing/query-body.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
 import { setHeaders } from './replies/headers.ts'
@@ -173,8 +174,9 @@ class RestCall extends TimedCall {
     const reply = this.#reply
     // What a read answers is looked at when it is there; a write whose answer can't be sent is none.
     if (!this.#isRead) this.#checkAccept()
-    const query = transport.readQuery(request)
-    setCaller(request, takeQueryToken(query, transport.acceptsQueryToken, reply))
+    const inURL = transport.readQuery(request)
+    setCaller(request, takeQueryToken(inURL, transport.acceptsQueryToken, reply))
+    const query = hasQueryBody(this.#method, request) ? readQueryBody(request, inURL) : inURL
     this.#facts = new RequestFacts(request, reply)
     const feathers = getFeathersParams(request)
     const params = new RestParams(this.#facts, query, this.#target.route, feathers)
@@ -267,7 +269,9 @@ class RestCall extends TimedCall {
 
   /** Whether the caller of a read has the answer already. */
   get #isKnown(): boolean {
-    return this.#isRead && isNotModified(this.#request, this.#reply)
+    // Of a POST there is no 304.
+    const isCached = this.#isRead && this.#request.method !== 'POST'
+    return isCached && isNotModified(this.#request, this.#reply)
   }
 
   get #isRead(): boolean {

@@ -40,7 +40,8 @@ export function answerError(
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)
   if (error.code === 405 && match !== undefined && !reply.hasHeader('allow')) {
-    reply.header('allow', toAllow(match.entry, match.id !== null, request.method))
+    const { queryVerbs } = transport
+    reply.header('allow', toAllow(match.entry, match.id !== null, queryVerbs, request.method))
   }
   setCurrentTag(reply, error)
   transport.errors.send(error, thrown, request, reply)

@@ -112,18 +112,25 @@ function createNotOffered(
 
 /**
  * Returns the verbs that a URL answers to, as the `Allow` header lists them.
+ * @param queryVerbs the verbs by which `find` takes its query as a body
  * @param refused the verb of a request that the service itself has refused. `POST` stays, which calls
  *   several methods, and one of them with one record or many
  */
-export function toAllow(entry: CalledEntry, hasId: boolean, refused = ''): string {
+export function toAllow(
+  entry: CalledEntry,
+  hasId: boolean,
+  queryVerbs: readonly string[],
+  refused = '',
+): string {
   const refusedMethods = refused === 'POST' ? undefined : METHOD_BY_VERB.get(refused)
   const verbs = [...METHOD_BY_VERB].flatMap(([verb, methods]) => {
     const method = findByVerb(entry, verb, hasId)
     const isListed = method !== null && (hasId || takesNoId(method)) && methods !== refusedMethods
     return isListed ? [verb] : []
   })
-  const all = hasCustomMethod(entry) ? [...verbs, 'POST', 'OPTIONS'] : [...verbs, 'OPTIONS']
-  return [...new Set(all)].join(', ')
+  const ofQueries = !hasId && verbs.includes('GET') ? queryVerbs : []
+  const custom = hasCustomMethod(entry) ? ['POST'] : []
+  return [...new Set([...verbs, ...ofQueries, ...custom, 'OPTIONS'])].join(', ')
 }
 
 /**

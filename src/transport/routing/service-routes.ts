@@ -43,7 +43,7 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
   )
   const claimed = new Set<string>()
   /** Whether a shape is free: of two services with the same one the first counts. */
-  const claim = (verb: Verb, shape: string): boolean => {
+  const claim = (verb: string, shape: string): boolean => {
     const isFree = !claimed.has(`${verb} ${shape}`)
     claimed.add(`${verb} ${shape}`)
     return isFree
@@ -72,7 +72,7 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
     }
   }
 
-  const addOther = (url: string, shape: string, path: string, verbs: readonly Verb[]): void => {
+  const addOther = (url: string, shape: string, path: string, verbs: readonly string[]): void => {
     const methods = verbs
       .filter((verb) => claim(verb, shape))
       .flatMap(withHead)
@@ -84,6 +84,9 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
   for (const { url, shape, path, entry, hasId } of urls) {
     const verbs = [...VERBS].filter((verb) => isOffered(entry, verb, hasId))
     if (verbs.includes('POST')) addOther(url, shape, path, ['POST'])
+    if (!hasId && findByVerb(entry, 'GET', false) !== null) {
+      addOther(url, shape, path, transport.queryVerbs)
+    }
     if (url === '/' || ignoreTrailingSlash) continue
     // With an empty id '/notes/' has the route of '/notes/:id', where there is one.
     const others = hasId ? verbs : verbs.filter((verb) => !isOffered(entry, verb, true))
@@ -102,7 +105,7 @@ function toServiceUrls(
   })
 }
 
-function withHead(verb: Verb): HTTPMethods[] {
+function withHead(verb: string): HTTPMethods[] {
   return verb === 'GET' ? ['GET', 'HEAD'] : [verb]
 }
 

@@ -74,11 +74,11 @@ t.test('other verbs are not allowed', async (t) => {
 })
 
 t.test('Allow lists the verbs that the URL answers to', async (t) => {
-  t.equal(toAllow(createEntry(), true), ALL_VERBS)
-  t.equal(toAllow(createEntry(['find']), false), 'GET, HEAD, OPTIONS')
-  t.equal(toAllow(createEntry(['find']), true), 'OPTIONS')
-  t.equal(toAllow(createEntry(['get', 'customMethod']), false), 'POST, OPTIONS')
-  t.equal(toAllow(createEntry([]), false), 'OPTIONS')
+  t.equal(toAllow(createEntry(), true, []), ALL_VERBS)
+  t.equal(toAllow(createEntry(['find']), false, []), 'GET, HEAD, OPTIONS')
+  t.equal(toAllow(createEntry(['find']), true, []), 'OPTIONS')
+  t.equal(toAllow(createEntry(['get', 'customMethod']), false, []), 'POST, OPTIONS')
+  t.equal(toAllow(createEntry([]), false, []), 'OPTIONS')
 })
 
 /** Names of functions and properties that no caller may reach. */

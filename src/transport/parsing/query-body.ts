@@ -1,0 +1,42 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { MethodEntry, Query } from '../../core/index.ts'
+import { BadRequest } from '../../core/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+
+/** The verb of a read whose query is its body. @see draft-ietf-httpbis-safe-method-w-body */
+const QUERY = 'QUERY'
+
+/**
+ * Has a server take queries as bodies. Returns the verbs: `POST`, and `QUERY` where Node knows it, from
+ * version 22 on.
+ */
+export function addQueryVerbs(scope: FastifyInstance): readonly string[] {
+  if (!METHODS.includes(QUERY)) return ['POST']
+  if (!scope.supportedMethods.includes(QUERY)) scope.addHttpMethod(QUERY, { hasBody: true })
+  return ['POST', QUERY]
+}
+
+/** Whether a request asks for `find` by a body: by its verb, or by a POST that names the method. */
+export function asksByBody({ method, headers }: FastifyRequest): boolean {
+  return method === QUERY || (method === 'POST' && headers['x-service-method'] === 'find')
+}
+
+/** Whether a call reads its query from the body: no other request for `find` has one. */
+export function hasQueryBody({ name }: MethodEntry, { method }: FastifyRequest): boolean {
+  return name === 'find' && method !== 'GET' && method !== 'HEAD'
+}
+
+/**
+ * Returns the query that a body is.
+ * @param inURL what the URL says, which has to be nothing
+ * @throws {BadRequest} the body is no object, or there are two queries
+ */
+export function readQueryBody({ body }: FastifyRequest, inURL: Query): Query {
+  if (Object.keys(inURL).length > 0) {
+    throw new BadRequest('The query is either in the URL or in the body, not in both')
+  }
+  if (body === undefined) return {}
+  if (isPlainObject(body)) return body
+  throw new BadRequest('The body must be an object, the query')
+}
