@@ -76,6 +76,8 @@ export interface ServiceDocumentOptions extends OpenApiDocumentOptions {
   readonly prefix?: string
   /** Whether `rest()` has the option `methodPaths`. Default: false. */
   readonly methodPaths?: boolean
+  /** Whether `rest()` has the option `queryBodies`. Default: false. */
+  readonly queryBodies?: boolean
 }
 
 /** The rules of the options of every document. */
@@ -93,7 +95,12 @@ export const DOCUMENT_RULES: OptionRules = {
   transform: OPTION.function,
 }
 
-const RULES = { ...DOCUMENT_RULES, prefix: { ...OPTION.string }, methodPaths: OPTION.boolean }
+const RULES = {
+  ...DOCUMENT_RULES,
+  prefix: { ...OPTION.string },
+  methodPaths: OPTION.boolean,
+  queryBodies: OPTION.boolean,
+}
 
 /** The version of OpenAPI that documents are written in. */
 export const OPENAPI_VERSION = '3.1.0'
@@ -150,7 +157,7 @@ export function transformDocument(
 export async function addServices(
   document: OpenApiDocument,
   app: Application,
-  { prefix = '', methodPaths = false, exclude = [] }: ServiceDocumentOptions,
+  { prefix = '', methodPaths = false, queryBodies = false, exclude = [] }: ServiceDocumentOptions,
   tellFailure: (error: unknown, path: string) => void,
 ): Promise<OpenApiDocument> {
   const excluded = exclude.map(toServicePath)
@@ -170,7 +177,7 @@ export async function addServices(
   components.refer('Error', ERROR_SCHEMA)
   const taken = new Set(entries.map(([path]) => toShape(toUrl(prefix, path, false).path)))
   const hasMethodPath = (path: string): boolean => methodPaths && !taken.has(toShape(path))
-  const scope = { app, components, prefix, hasMethodPath }
+  const scope = { app, components, prefix, hasMethodPath, takesQueryBodies: queryBodies }
   const operations = entries.flatMap(([path, entry]) =>
     new ServiceOperations(scope, path, entry).create(),
   )

@@ -121,8 +121,8 @@ class Docs {
     if (taken !== undefined) {
       throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
-    const { methodPaths = false } = transport.options
-    const options = { ...this.#options, prefix: scope.prefix, methodPaths }
+    const { methodPaths = false, queryBodies = false } = transport.options
+    const options = { ...this.#options, prefix: scope.prefix, methodPaths, queryBodies }
     const read = keepDocument(scope, app, async () => {
       const document = await addServices(this.#readRoutes(scope), app, options, (error, path) => {
         // The start fails by itself then; one that is added later answers each call with an error.

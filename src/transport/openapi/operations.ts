@@ -1,24 +1,19 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
-import {
-  ALTERNATIVES,
-  createCopier,
-  hasKeywords,
-  listSchemas,
-  mapSchema,
-} from '../../core/schema/model/keywords.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
-import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
+import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 import { splitPath } from '../routing/request-path.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
 import { toConditions } from './conditions.ts'
+import { toQueryBodyOperation } from './query-body.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
+import { toSelectedRecord } from './selected-record.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
@@ -39,6 +34,8 @@ interface OperationScope {
   readonly prefix: string
   /** Whether a custom method can be called by a path of its own. */
   readonly hasMethodPath: (path: string) => boolean
+  /** Whether `find` takes its query as a body. */
+  readonly takesQueryBodies: boolean
 }
 
 /** What an operation answers with: a record, all it has written or found of them, or what it likes. */
@@ -126,8 +123,24 @@ export class ServiceOperations {
       if (!isStandardMethod(name)) own.push([name, name, `Call '${name}'`, 'custom', []])
       if (own.length === 0) return []
       const method = this.#describe(entry)
-      return own.map((kind) => this.#toOperation(method, kind))
+      const operations = own.map((kind) => this.#toOperation(method, kind))
+      return name === 'find'
+        ? [...operations, ...this.#toQueryBody(method, operations)]
+        : operations
     })
+  }
+
+  #toQueryBody(
+    { schemas }: Method,
+    [find]: readonly PlacedOperation[],
+  ): readonly PlacedOperation[] {
+    const { components, takesQueryBodies } = this.#scope
+    if (!takesQueryBodies || find === undefined) return []
+    const id = components.createOperationId('findByBody', this.#typeName)
+    const query = schemas?.query
+    const schema =
+      query === undefined ? ANY_RECORD : components.refer(`${this.#typeName}Query`, query)
+    return [toQueryBodyOperation(find, id, schema)]
   }
 
   #describe({ name, spec }: MethodEntry): Method {
@@ -337,42 +350,4 @@ function toTypeName(path: string): string {
     return segment.startsWith(':') ? ['by', ...words] : words
   })
   return words.map(capitalize).join('') || 'Root'
-}
-
-/** Keywords that may not hold for a record of which fields are left out. */
-const OF_WHOLE_RECORDS: ReadonlySet<string> = new Set([
-  ...['required', 'minProperties', 'dependentRequired', 'dependentSchemas'],
-  ...['not', 'if', 'then', 'else', 'unevaluatedProperties'],
-  // Items may be alike in what is left of them.
-  ...['contains', 'minContains', 'maxContains', 'uniqueItems'],
-])
-
-/**
- * Returns the schema of what arrives of a record where callers choose the fields by `$select`: any of
- * them, at every depth, and always its id.
- * @param idNames the names that the id may have
- */
-function toSelectedRecord(record: JSONSchema, idNames: readonly string[]): JSONSchema {
-  const toPart = createCopier((schema) => {
-    const kept = Object.entries(schema).filter(([keyword]) => !OF_WHOLE_RECORDS.has(keyword))
-    const { oneOf, ...part } = mapSchema(Object.fromEntries(kept), toPart)
-    // A part of a record may fit several of the kinds that the whole is one of.
-    return oneOf === undefined ? part : { anyOf: oneOf, ...part }
-  })
-  const selected = toPart(record) as JSONSchema
-  const required = idNames.filter((name) => isRequired(record, name))
-  // In the copy itself, which parts of it may refer to.
-  return required.length === 0 ? selected : Object.assign(selected, { required })
-}
-
-/** Whether all records have a property. */
-function isRequired(schema: unknown, name: string, above: readonly unknown[] = []): boolean {
-  if (!hasKeywords(schema) || above.includes(schema)) return false
-  const isIn = (one: unknown): boolean => isRequired(one, name, [...above, schema])
-  const { required } = schema
-  return (
-    (Array.isArray(required) && required.includes(name)) ||
-    ['$ref', 'allOf'].some((keyword) => listSchemas(schema, keyword).some(isIn)) ||
-    ALTERNATIVES.some((keyword) => keyword in schema && listSchemas(schema, keyword).every(isIn))
-  )
 }

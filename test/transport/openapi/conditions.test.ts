@@ -59,3 +59,19 @@ t.test('versions may be required, and lists have tags', async (t) => {
     'delete /notes/{id}': 'If-Match 412 428',
   })
 })
+
+t.test('queries as bodies have an operation of their own', async (t) => {
+  const app = createApp().use('notes', new MongoDBService({ Model: idleCollection, version: 'v' }))
+  const info = { title: 'Notes', version: '1' }
+  const { paths } = await openapiDocument(app, { info, queryBodies: true })
+  const found = (paths['/notes'] as Record<string, Operation>)['get']
+  const operation = (paths['/notes#find'] as Record<string, Operation>)['post']
+  t.match(operation, {
+    operationId: 'findByBodyNotes',
+    parameters: [{ name: 'X-Service-Method', required: true, schema: { enum: ['find'] } }],
+    requestBody: { content: { 'application/json': { schema: { type: 'object' } } } },
+  })
+  t.equal(operation?.parameters.length, 1)
+  t.strictSame(operation?.responses, found?.responses)
+  t.notOk((await openapiDocument(app, { info })).paths['/notes#find'])
+})
