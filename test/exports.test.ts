@@ -82,15 +82,15 @@ const AUTH = toNames({
     AccountService ApiKeyStrategy AuthenticationBaseStrategy AuthenticationService CollectionRevocationList
     CollectionThrottleStore JWTStrategy JwtStrategy LocalStrategy LoginThrottle MemoryRevocationList
     MemoryThrottleStore OAuthStrategy Passwords authenticate authenticateParams findAuthentication
-    hashPassword oauth passwordHash protect requireScope
+    hashPassword oauth passwordHash protect rateLimit requireScope
   `,
   types: `
     AccessTokenPayload AccountChange AccountLink AccountNotice AccountOptions AccountTokenCollection Algorithm ApiKeyConfiguration AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationPayload AuthenticationRequest AuthenticationResult AuthenticationStrategy
-    ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
+    CallbackStore ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
     JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions
     OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
-    ProtectHook ProviderSection RevocationCollection RevocationList SessionOptions ThrottleCollection
+    ProtectHook ProviderSection RateLimitHook RateLimitOptions RevocationCollection RevocationList SessionOptions ThrottleCollection
     ThrottleStore TokenOptions WithAuthentication
   `,
 })

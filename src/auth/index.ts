@@ -52,7 +52,14 @@ export type { LocalConfiguration } from './strategies/local-strategy.ts'
 export { LocalStrategy } from './strategies/local-strategy.ts'
 export type { LoginAttempt, LoginThrottleOptions } from './throttle/login-throttle.ts'
 export { LoginThrottle } from './throttle/login-throttle.ts'
-export type { Counter, ThrottleCollection, ThrottleStore } from './throttle/throttle-store.ts'
+export type { RateLimitHook, RateLimitOptions } from './throttle/rate-limit.ts'
+export { rateLimit } from './throttle/rate-limit.ts'
+export type {
+  CallbackStore,
+  Counter,
+  ThrottleCollection,
+  ThrottleStore,
+} from './throttle/throttle-store.ts'
 export { CollectionThrottleStore, MemoryThrottleStore } from './throttle/throttle-store.ts'
 export type { AccessTokenPayload } from './tokens/access-token.ts'
 export type { Algorithm } from './tokens/token-key.ts'

@@ -1,5 +1,8 @@
+import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { orUnavailable } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
+
+const STORED = 'The counters of limits'
 
 /** A counter after one was added to it. */
 export interface Counter {
@@ -11,7 +14,7 @@ export interface Counter {
   undo(): unknown
 }
 
-/** Where counters of logins are kept. */
+/** Where counters of logins, and of limits of calls, are kept. */
 export interface ThrottleStore {
   /**
    * Adds one to the counter of a key and returns it, as one atomic step. A counter begins at zero,
@@ -23,6 +26,37 @@ export interface ThrottleStore {
   remember(key: string, forMs: number): unknown
   /** Whether a key is being kept. */
   isRemembered(key: string): boolean | Promise<boolean>
+}
+
+/** A store of `@fastify/rate-limit`: one that others have made for it counts calls here, too. */
+export interface CallbackStore {
+  /** Adds one to the counter of a key, and calls back with it and the milliseconds until it ends. */
+  incr(
+    key: string,
+    callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
+    timeWindow: number,
+    max: number,
+  ): void
+}
+
+/** Whether a value is a store of counters. */
+export function isThrottleStore(value: unknown): value is ThrottleStore {
+  return isObject(value) && hasMethod(value, 'add')
+}
+
+/** Returns what counts by a store of `@fastify/rate-limit`, `null` for any other value. */
+export function toThrottleStore(value: unknown): Pick<ThrottleStore, 'add'> | null {
+  if (!isObject(value) || !hasMethod(value, 'incr')) return null
+  const store = value as unknown as CallbackStore
+  const count = (key: string, windowMs: number): Promise<Counter> =>
+    new Promise((resolve, reject) => {
+      const settle: Parameters<CallbackStore['incr']>[1] = (error, result) => {
+        if (error || result === undefined) reject(error)
+        else resolve({ count: result.current, remainingMs: result.ttl, undo: () => undefined })
+      }
+      store.incr(key, settle, windowMs, Number.POSITIVE_INFINITY)
+    })
+  return { add: (key, windowMs) => orUnavailable(STORED, () => count(key, windowMs)) }
 }
 
 /** For 10,000 accounts: each is counted by its name, and by the user who is found by it. */
@@ -81,8 +115,6 @@ export class MemoryThrottleStore implements ThrottleStore {
     return (this.#kept.get(key) ?? 0) > performance.now()
   }
 }
-
-const STORED = 'The counters of failing logins'
 
 /** The part of a MongoDB collection that counters need. */
 export interface ThrottleCollection {

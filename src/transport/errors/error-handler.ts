@@ -151,11 +151,19 @@ function toResponder<T>(
     : (responders[status] ?? responders['default'])
 }
 
-/** Sets `Retry-After`: from the data of the error, or one second for a 503. */
+/**
+ * Sets `Retry-After`: from the data of the error, or one second for a 503. Data with a `limit` tells of a limit
+ * of calls that is used up.
+ */
 function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
-  const { retryAfter } = (error.data ?? {}) as { retryAfter?: unknown }
-  if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
-  else if (error.code === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  const { retryAfter, limit } = (error.data ?? {}) as { retryAfter?: unknown; limit?: unknown }
+  if (typeof retryAfter === 'number') {
+    const seconds = Math.ceil(retryAfter)
+    reply.header('retry-after', seconds)
+    if (typeof limit !== 'number' || error.code !== 429) return
+    reply.header('ratelimit-limit', limit)
+    reply.header('ratelimit-remaining', 0).header('ratelimit-reset', seconds)
+  } else if (error.code === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
 }
 
 /**

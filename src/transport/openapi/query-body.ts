@@ -1,5 +1,10 @@
 import type { DocumentSchema, Parameter } from './components.ts'
-import type { PlacedOperation } from './operations.ts'
+
+/** An operation, and where it stands. */
+interface FindOperation {
+  readonly path: string
+  readonly operation: Readonly<Record<string, unknown>>
+}
 
 /** The header by which a POST finds records. */
 const HEADER: Parameter = {
@@ -12,11 +17,11 @@ const HEADER: Parameter = {
  * its URL with `create`, so that its key has a fragment, which no client sends.
  * @param query the schema of queries
  */
-export function toQueryBodyOperation(
-  find: PlacedOperation,
+export function toQueryBodyOperation<Operation extends FindOperation>(
+  find: Operation,
   operationId: string,
   query: DocumentSchema,
-): PlacedOperation {
+): Operation & { readonly verb: string } {
   const { parameters, ...others } = find.operation
   const inPath = (parameters as readonly Parameter[]).filter((one) => one.in === 'path')
   const operation = {

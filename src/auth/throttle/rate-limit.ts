@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import type { HttpAnswer, Params } from '../../core/index.ts'
+import { TooManyRequests } from '../../core/index.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import type { HookCall } from '../hooks/hook-call.ts'
+import { AUTH_OPTION } from '../settings-values.ts'
+import { getNetwork } from './login-throttle.ts'
+import type { CallbackStore, ThrottleStore } from './throttle-store.ts'
+import { isThrottleStore, MemoryThrottleStore, toThrottleStore } from './throttle-store.ts'
+
+/** Options of {@link rateLimit}. */
+export interface RateLimitOptions {
+  /** How many calls a caller has in one window. */
+  readonly max: number
+  /** Default: 60. */
+  readonly windowSeconds?: number
+  /**
+   * Returns who a call is counted for; `undefined` for no limit. Default: the id of the user behind
+   * `authenticate`, else the network address.
+   */
+  readonly by?: (params: Params) => string | undefined
+  /** Methods with limits of one name have one count. Default: each method of each service has its own. */
+  readonly name?: string
+  /** Default: the memory of this process. One for all limits is enough. */
+  readonly store?: ThrottleStore | CallbackStore
+}
+
+/** A call as the hook sees it. */
+interface LimitedCall extends HookCall {
+  readonly path: string
+  http?: HttpAnswer
+}
+
+/** A before or around hook that limits calls. */
+export type RateLimitHook = (context: LimitedCall, next?: () => Promise<void>) => Promise<void>
+
+const RULES: OptionRules = {
+  max: AUTH_OPTION.positiveInteger,
+  windowSeconds: AUTH_OPTION.positiveNumber,
+  by: OPTION.function,
+  name: OPTION.string,
+  store: {
+    expected: 'a store with the method add, or incr as those of @fastify/rate-limit',
+    isValid: (value) => isThrottleStore(value) || toThrottleStore(value) !== null,
+  },
+}
+
+const LIMIT = 'RateLimit-Limit'
+const REMAINING = 'RateLimit-Remaining'
+const RESET = 'RateLimit-Reset'
+
+/**
+ * Returns a before or around hook that limits how often a caller outside calls a method:
+ * `rateLimit({ max: 100, windowSeconds: 60 })`. Behind `authenticate` it counts for users, else for
+ * addresses. Answers have the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in
+ * seconds; of several limits, those of the closest one. Internal calls are not counted.
+ *
+ * In calls it throws `TooManyRequests` with the seconds to wait as `data.retryAfter`, and `Unavailable`
+ * where the store fails.
+ * @throws {TypeError} an option is missing, unknown or invalid
+ */
+export function rateLimit(options: RateLimitOptions): RateLimitHook {
+  checkOptions('rateLimit()', options, RULES)
+  const { max, windowSeconds = 60, by = findCaller, name, store } = options
+  if (max === undefined) throw new TypeError("rateLimit() needs the option 'max'")
+  const counters = store === undefined ? new MemoryThrottleStore() : toStore(store)
+  const hook: RateLimitHook = async (context, next) => {
+    const { method, params, path, type } = context
+    const caller = params.provider === undefined ? undefined : by(params)
+    if (caller !== undefined) {
+      const limited = name ?? `${path} ${method}`
+      const key = createKey(`${limited} ${windowSeconds} ${max} ${caller}`)
+      const { count, remainingMs } = await counters.add(key, windowSeconds * 1000)
+      const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
+      if (count > max) {
+        throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
+      }
+      context.http = withLimit(context.http, { max, remaining: max - count, seconds })
+    }
+    if (type === 'around') await next?.()
+  }
+  return describeFunction(nameFunction('rateLimit', hook), {
+    refusesNobody: true,
+    checkPlace: ({ group, label }) => {
+      if (group !== 'after' && group !== 'error') return
+      throw new TypeError(`rateLimit() in ${label} runs too late: register it in 'before'`)
+    },
+  })
+}
+
+describeFunction(rateLimit, { hookFactory: 'rateLimit({ max: 100 })' })
+
+function toStore(store: ThrottleStore | CallbackStore): Pick<ThrottleStore, 'add'> {
+  return toThrottleStore(store) ?? (store as ThrottleStore)
+}
+
+/** Callers of one network are told apart by nothing before they have logged in. */
+function findCaller({ address = '', user }: Params): string {
+  const { _id, id = _id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
+  const userId = _id ?? id
+  return userId === undefined ? `address ${getNetwork(address)}` : `user ${String(userId)}`
+}
+
+/** Addresses and users share the room of a store: neither tells which account is attacked. */
+function createKey(text: string): string {
+  return `address-rate ${createHash('sha256').update(text).digest('base64url')}`
+}
+
+function withLimit(
+  http: HttpAnswer = {},
+  { max, remaining, seconds }: Readonly<Record<'max' | 'remaining' | 'seconds', number>>,
+): HttpAnswer {
+  const { headers = {} } = http
+  if (Number(headers[REMAINING] ?? Number.POSITIVE_INFINITY) <= remaining) return http
+  const own = { [LIMIT]: `${max}`, [REMAINING]: `${remaining}`, [RESET]: `${seconds}` }
+  return { ...http, headers: { ...headers, ...own } }
+}

@@ -1,0 +1,232 @@
+import t from 'tap'
+import type { RateLimitOptions } from '../../src/auth/index.ts'
+import {
+  AuthenticationService,
+  authenticate,
+  CollectionThrottleStore,
+  JwtStrategy,
+  MemoryThrottleStore,
+  rateLimit,
+} from '../../src/auth/index.ts'
+import type { Application } from '../../src/transport/index.ts'
+import { createApp } from '../../src/transport/index.ts'
+import { openDatabase } from '../support/database.ts'
+import type { Answer, ListeningServer, RequestOptions, TestScope } from '../support/http.ts'
+import { MODES, startServer } from '../support/http.ts'
+import { SECRET } from '../support/users.ts'
+
+const { empty } = await openDatabase(t)
+
+/** So long that no window ends while the tests run. */
+const AGE = 3_600 * 24 * 365 * 1_000
+
+const SERVICE = {
+  find: async () => [],
+  create: async (data: object) => data,
+}
+
+interface Setup {
+  readonly mode?: (typeof MODES)[number]
+  readonly configure?: (app: Application) => unknown
+}
+
+function startNotes(
+  t: TestScope,
+  options: RateLimitOptions,
+  { mode = 'standalone', configure }: Setup = {},
+): Promise<ListeningServer> {
+  return startServer(t, mode, {
+    services(app) {
+      app.use('notes', SERVICE)
+      app
+        .service('notes')
+        .hooks({ before: { all: [rateLimit({ windowSeconds: AGE, ...options })] } })
+      configure?.(app)
+    },
+    fastify: { trustProxy: true },
+  })
+}
+
+const from = (address: string): RequestOptions => ({ headers: { 'x-forwarded-for': address } })
+
+/** The limit that an answer tells of. */
+function readLimit({ status, headers }: Answer): unknown[] {
+  const { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining } = headers
+  return [status, limit, remaining]
+}
+
+for (const mode of MODES) {
+  t.test(`${mode}: an address has so many calls of each method`, async (t) => {
+    const { request } = await startNotes(t, { max: 2 }, { mode })
+    t.strictSame(readLimit(await request('/notes')), [200, '2', '1'])
+    const last = await request('/notes')
+    t.strictSame(readLimit(last), [200, '2', '0'])
+    t.match(last.headers['ratelimit-reset'], /^[1-9]\d*$/)
+    const refused = await request('/notes')
+    t.match(refused, {
+      status: 429,
+      headers: { 'ratelimit-limit': '2', 'ratelimit-remaining': '0', 'retry-after': /^[1-9]\d*$/ },
+      body: { name: 'TooManyRequests', className: 'too-many-requests', data: { limit: 2 } },
+    })
+    t.equal(refused.headers['retry-after'], refused.headers['ratelimit-reset'])
+    t.strictSame(readLimit(await request('/notes', { data: {} })), [201, '2', '1'])
+  })
+}
+
+t.test('addresses are counted apart, those of one network of IPv6 together', async (t) => {
+  const { request } = await startNotes(t, { max: 1 })
+  const ask = async (address: string): Promise<number> =>
+    (await request('/notes', from(address))).status
+  t.equal(await ask('192.0.2.1'), 200)
+  t.equal(await ask('192.0.2.1'), 429)
+  t.equal(await ask('::ffff:192.0.2.1'), 429)
+  t.equal(await ask('192.0.2.2'), 200)
+  t.equal(await ask('2001:db8::1'), 200)
+  t.equal(await ask('2001:db8::2'), 429)
+  t.equal(await ask('2001:db9::2'), 200)
+})
+
+t.test('of 50 calls at once as many pass as may', async (t) => {
+  const collection = await empty('limits')
+  const store = new CollectionThrottleStore(collection)
+  const { request } = await startNotes(t, { max: 7, store })
+  const answers = await Promise.all(Array.from({ length: 50 }, () => request('/notes')))
+  t.equal(answers.filter(({ status }) => status === 200).length, 7)
+  t.equal(answers.filter(({ status }) => status === 429).length, 43)
+  const [stored] = await collection.find().toArray()
+  t.notMatch(JSON.stringify(stored), '127.0.0.1')
+})
+
+t.test('processes with one collection have one count', async (t) => {
+  const collection = await empty('limits')
+  const start = (): Promise<ListeningServer> =>
+    startNotes(t, { max: 3, store: new CollectionThrottleStore(collection) })
+  const [one, other] = [await start(), await start()]
+  const statuses = []
+  for (const { request } of [one, other, one, other]) {
+    statuses.push((await request('/notes')).status)
+  }
+  t.strictSame(statuses, [200, 200, 200, 429])
+})
+
+t.test('behind authenticate users are counted, wherever they come from', async (t) => {
+  const users = new Map(['ann', 'bob'].map((id) => [id, { id }]))
+  const { app, request } = await startServer(t, 'standalone', {
+    fastify: { trustProxy: true },
+    services(app) {
+      const settings = { entity: 'user', service: 'users', authStrategies: ['jwt'], secret: SECRET }
+      app.set('authentication', settings)
+      app.use('users', { id: 'id', get: async (id: string) => users.get(id) }, { methods: [] })
+      const authentication = new AuthenticationService(app)
+      app.use('authentication', authentication.register('jwt', new JwtStrategy()))
+      app.use('notes', SERVICE)
+      const limit = rateLimit({ max: 1, windowSeconds: AGE })
+      app.service('notes').hooks({ before: { all: [authenticate('jwt'), limit] } })
+    },
+  })
+  const authentication = app.service('authentication') as unknown as AuthenticationService
+  const ask = async (user: string, address: string): Promise<number> => {
+    const token = await authentication.createAccessToken({}, { subject: user })
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address }
+    return (await request('/notes', { headers })).status
+  }
+  t.equal(await ask('ann', '192.0.2.1'), 200)
+  t.equal(await ask('ann', '192.0.2.2'), 429)
+  t.equal(await ask('bob', '192.0.2.1'), 200)
+})
+
+t.test('limits of one name have one count, and several limits hold together', async (t) => {
+  const store = new MemoryThrottleStore()
+  const shared = rateLimit({ max: 3, windowSeconds: AGE, name: 'all', store })
+  const { request } = await startNotes(
+    t,
+    { max: 2, store },
+    {
+      configure(app) {
+        app.use('tags', SERVICE)
+        for (const path of ['notes', 'tags']) {
+          app.service(path).hooks({ around: { all: [shared] } })
+        }
+      },
+    },
+  )
+  t.strictSame(readLimit(await request('/notes')), [200, '2', '1'], 'the closest one is told')
+  t.strictSame(readLimit(await request('/tags')), [200, '3', '1'])
+  t.strictSame(readLimit(await request('/tags')), [200, '3', '0'])
+  t.strictSame(readLimit(await request('/notes')), [429, '3', '0'])
+})
+
+t.test('a function says who is counted, and who is not', async (t) => {
+  const { app, request } = await startNotes(t, {
+    max: 1,
+    by: ({ headers }) => headers?.['x-tenant'] as string | undefined,
+  })
+  const ask = async (headers: Record<string, string>): Promise<number> =>
+    (await request('/notes', { headers })).status
+  t.equal(await ask({ 'x-tenant': 'a' }), 200)
+  t.equal(await ask({ 'x-tenant': 'a' }), 429)
+  t.equal(await ask({ 'x-tenant': 'b' }), 200)
+  t.equal(await ask({}), 200)
+  t.equal(await ask({}), 200)
+  const params = { headers: { 'x-tenant': 'a' } }
+  t.strictSame(await app.service('notes').find(params), [], 'internal calls are not counted')
+})
+
+t.test('a store of @fastify/rate-limit counts', async (t) => {
+  const counts = new Map<string, number>()
+  const { request } = await startNotes(t, {
+    max: 1,
+    store: {
+      incr(key, callback) {
+        const current = (counts.get(key) ?? 0) + 1
+        counts.set(key, current)
+        callback(null, { current, ttl: 1_500 })
+      },
+    },
+  })
+  t.match(await request('/notes'), { status: 200, headers: { 'ratelimit-reset': '2' } })
+  t.match(await request('/notes'), { status: 429, headers: { 'retry-after': '2' } })
+  t.equal(counts.size, 1)
+})
+
+t.test('a store that fails is 503, and nothing is called', async (t) => {
+  const failing: readonly RateLimitOptions['store'][] = [
+    { incr: (_key, callback) => callback(new Error('secret detail')) },
+    {
+      incr() {
+        throw new Error('secret detail')
+      },
+    },
+  ]
+  for (const store of failing) {
+    if (store === undefined) continue
+    const { request } = await startNotes(t, { max: 1, store })
+    const answer = await request('/notes')
+    t.match(answer, { status: 503, body: { name: 'Unavailable' } })
+    t.notMatch(answer.text, 'secret')
+  }
+})
+
+const WRONG: readonly [object, RegExp][] = [
+  [{}, /max/],
+  [{ max: 0 }, /max/],
+  [{ max: 1.5 }, /max/],
+  [{ max: '1' }, /max/],
+  [{ max: 1, windowSeconds: 0 }, /windowSeconds/],
+  [{ max: 1, by: 'address' }, /by/],
+  [{ max: 1, name: '' }, /name/],
+  [{ max: 1, store: {} }, /store/],
+  [{ max: 1, window: 60 }, /window/],
+]
+
+for (const [options, message] of WRONG) {
+  t.test(`the options ${JSON.stringify(options)} are refused`, async (t) => {
+    t.throws(() => rateLimit(options as RateLimitOptions), { name: 'TypeError', message })
+  })
+}
+
+t.test('a limit behind the method is refused at the start', async (t) => {
+  const app = createApp().use('notes', SERVICE)
+  app.service('notes').hooks({ after: { all: [rateLimit({ max: 1 })] } } as never)
+  await t.rejects(app.setup(), /rateLimit\(\) in .* runs too late/)
+})
