@@ -40,13 +40,19 @@ interface Waiting {
 const HEAD_END = '\r\n\r\n'
 
 /** Returns the bytes of a request, as they are sent again and again. */
-export function toRequest(method: string, url: string, body?: object): Buffer {
+export function toRequest(
+  method: string,
+  url: string,
+  body?: object,
+  headers: readonly string[] = [],
+): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body)
   const head = [
     `${method} ${url} HTTP/1.1`,
     'host: 127.0.0.1',
     'accept: application/json',
     'user-agent: bench',
+    ...headers,
     ...(body === undefined
       ? []
       : ['content-type: application/json', `content-length: ${Buffer.byteLength(text)}`]),

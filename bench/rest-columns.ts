@@ -18,8 +18,8 @@ export interface Column {
   /** The port that answers. Default: `records`. */
   readonly port?: PortName
   readonly status: number
-  /** The whole answer; where it differs between answers, a check for a parsed body. */
-  readonly body: object | ((body: unknown) => boolean)
+  /** The whole answer, `null` for none; where it differs between answers, a check for a parsed body. */
+  readonly body: object | null | ((body: unknown) => boolean)
 }
 
 const ID = 'record-0042'
@@ -72,6 +72,16 @@ export const COLUMNS: readonly Column[] = [
     body: isCreated,
   },
   {
+    name: 'get with its tag, 304',
+    target: 0.95,
+    least: 0.8,
+    request: toRequest('GET', `/tagged/${ID}`, undefined, [
+      `if-none-match: "v-${getRecord(ID)?.age}"`,
+    ]),
+    status: 304,
+    body: null,
+  },
+  {
     // The service throws, and so does the handler of plain Fastify, for its error handler to answer.
     name: 'unknown id 404',
     target: 1.5,
@@ -109,7 +119,7 @@ export const COLUMNS: readonly Column[] = [
 
 /** @throws {Error} the answer is not the one that the column asks for */
 export function checkAnswer(column: Column, server: string, { status, body }: Answer): void {
-  const parsed: unknown = JSON.parse(body.toString())
+  const parsed: unknown = body.length === 0 ? null : JSON.parse(body.toString())
   const isExpected =
     typeof column.body === 'function' ? column.body(parsed) : isDeepStrictEqual(parsed, column.body)
   if (status === column.status && isExpected) return

@@ -75,6 +75,18 @@ export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promi
     },
   )
   server.get<{ Params: { id: string } }>(
+    '/tagged/:id',
+    answers({ 200: RECORD, 404: ERROR }),
+    async (request, reply) => {
+      const record = getRecord(request.params.id)
+      if (record === undefined) throw new HttpError(404, 'NotFound', 'No record found')
+      const tag = `"v-${record.age}"`
+      reply.header('etag', tag)
+      if (request.headers['if-none-match'] === tag) return reply.code(304).send()
+      return record
+    },
+  )
+  server.get<{ Params: { id: string } }>(
     '/thrown/:id',
     answers({ 200: RECORD, 404: ERROR }),
     async (request) => {

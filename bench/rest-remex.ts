@@ -23,6 +23,11 @@ export class RecordService {
   }
 }
 
+/** Records with a version, as those of a database may have. */
+class TaggedService extends RecordService {
+  readonly recordVersions = { field: 'age', isRequired: false }
+}
+
 /** Waits, as a call to a database does; the signal ends the wait. */
 class SlowService {
   get(id: string, params: Params): Promise<{ id: string }> {
@@ -51,6 +56,7 @@ export async function startRemex(options: ServiceOptions = {}): Promise<number> 
   app.use('records', new RecordService(), options)
   app.use('hooked', new RecordService())
   app.use('slow', new SlowService())
+  app.use('tagged', new TaggedService())
   app.service('hooked').hooks({ around: { all: [passOn, passOn, passOn, passOn, passOn] } })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port

@@ -26,11 +26,18 @@ export function setValidators(
 ): void {
   const tag = findTag(method, context)
   if (tag !== undefined) reply.header('etag', tag)
-  if (reply.statusCode !== 201 || method.name !== 'create') return
+  if (method.name !== 'create' || reply.statusCode !== 201) return
   const id = findId(method, body)
   if (id === undefined || reply.hasHeader('location')) return
-  const [path = ''] = request.originalUrl.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)
-  reply.header('location', `${path.replace(/\/$/, '')}/${encodeURIComponent(id)}`)
+  reply.header('location', `${toPath(request.originalUrl)}/${encodeURIComponent(id)}`)
+}
+
+/** Returns the path of a URL without a slash at its end; the target of a request may be a whole URL. */
+function toPath(url: string): string {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  return path.endsWith('/') ? path.slice(0, -1) : path
 }
 
 function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
@@ -52,7 +59,7 @@ function checkTag(tag: string): string {
 function findId({ entry }: MethodEntry, body: unknown): string | undefined {
   if (!isObject(body) || entry.options.singleton) return undefined
   if (entry.methods.get('get')?.external !== true) return undefined
-  const [name] = findIdNames(entry.service).filter((one) => body[one] != null)
+  const name = findIdNames(entry.service).find((one) => body[one] != null)
   const id = name === undefined ? undefined : String(body[name])
   return id?.isWellFormed() ? id : undefined
 }
