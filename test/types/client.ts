@@ -4,7 +4,7 @@ import superagent from 'superagent'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { Received, ReceivedResult, Sendable } from '../../src/client/index.ts'
 import { createClient, FetchClient, rest } from '../../src/client/index.ts'
-import type { Hook, Id, NullableId, Page, Params } from '../../src/core/index.ts'
+import type { Hook, Id, IdObject, NullableId, Page, Params } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
 import { expectType } from './expect-type.ts'
 
@@ -261,3 +261,22 @@ rest('/').axios(fetch)
 createClient().setup()
 // @ts-expect-error a client tears nothing down
 createClient().teardown()
+
+// A record in the place of its id
+declare const sentPost: SentPost
+createClient({ version: 'v' })
+client
+  .service('listed')
+  .patch(sentPost, { title: 'a' }, { version: 3 })
+  .then(expectType<SentPost>())
+client.service('listed').remove({ id: '1' }, { version: [3, 4] })
+client.service('listed').get(sentPost)
+client.service('listed').hooks({
+  before: { patch: [({ id }) => expectType<NullableId | IdObject>()(id)] },
+})
+// @ts-expect-error it has no id
+client.service('listed').patch({ title: 'a' }, { title: 'b' })
+// @ts-expect-error no version
+client.service('listed').patch('1', { title: 'b' }, { version: '3' })
+// @ts-expect-error no name of a field
+createClient({ version: 3 })
