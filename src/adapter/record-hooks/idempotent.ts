@@ -74,7 +74,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     await checkClient(service, client, path)
     const outer = findTransaction(client)
     if (outer?.isHookOf(context)) {
-      throw new TypeError('idempotent() must stand before transaction() and audit(): it runs them')
+      throw new TypeError('idempotent() must stand once, and before transaction() and audit()')
     }
     const key = outer === undefined ? readKey(params, required) : null
     if (key === null) return next()

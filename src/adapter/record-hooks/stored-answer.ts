@@ -130,7 +130,7 @@ function serialize({ dispatch, http, method, result, service }: HookContext): Ui
     throw new TypeError('idempotent(): a result of bytes or a stream can not be kept')
   }
   const secrets = listSecrets(service)
-  const { headers = {}, ...others } = http
+  const { headers = {}, ...others } = http ?? {}
   const answer = {
     result: omitSecrets(toStored(toExternalForm(shown)), secrets),
     http: {
