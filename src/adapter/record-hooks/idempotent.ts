@@ -25,8 +25,8 @@ export interface IdempotentOptions {
   /** Whether callers outside have to send a key. Default: `false`. */
   readonly required?: boolean
   /**
-   * Returns who calls: a key answers nobody else. Default: the `_id` or `id` of `params.user`, else the claim
-   * `sub`, and the API key. Where it is `null` or `undefined`, keys are refused.
+   * Returns who calls, or a promise of it: a value whose JSON is that of no other caller. Default: the `_id` or
+   * `id` of `params.user`, else the claim `sub`, and the API key. `null` or `undefined`: keys are refused.
    */
   readonly by?: (params: Params) => unknown
 }
@@ -78,7 +78,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     }
     const key = outer === undefined ? readKey(params, required) : null
     if (key === null) return next()
-    const caller = by(params) ?? null
+    const caller = (await by(params)) ?? null
     if (caller === null) {
       throw new NotAuthenticated('An Idempotency-Key needs a caller who is known')
     }

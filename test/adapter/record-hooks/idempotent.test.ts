@@ -305,7 +305,7 @@ t.test(
     const { send } = await start(t)
     t.match(await send('POST', '/notes', {}, { user: null }), { status: 401 })
     t.equal((await send('POST', '/notes', {}, { user: null, key: null })).status, 201)
-    const by = ({ headers }: HookContext['params']) => headers?.['x-device']
+    const by = async ({ headers }: HookContext['params']) => headers?.['x-device']
     const other = await start(t, { around: { all: [idempotent({ service: 'repeats', by })] } })
     const sendBy = (device: string) =>
       other.send('POST', '/notes', { text: 'a' }, { user: null, headers: { 'x-device': device } })
