@@ -97,13 +97,13 @@ const AUTH = toNames({
 
 const MONGODB = toNames({
   values: `
-    MongoDBListService MongoDBService ObjectIdSchema audit connectMongoDB createdBy keywordObjectId limitTo mongoEvents
+    MongoDBListService MongoDBService ObjectIdSchema audit connectMongoDB createdBy idempotent keywordObjectId limitTo mongoEvents
     resolveMongoDBOptions resolveObjectId resolveQueryObjectId softDelete timestamps transaction updatedBy watchCollection
   `,
   types: `
-    AdapterId AnyCollection AuditEntry AuditOptions ConnectOptions DriverOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
+    AdapterId AnyCollection AuditEntry AuditOptions ConnectOptions DriverOptions IdempotentOptions InferredMongoDBService MongoDBAdapterOptions MongoDBAdapterParams MongoDBOptions MongoDBParams MongoDBSettings MultiMethod NewRecord NullableAdapterId
     ObjectIdQuery PageSize Paginate PaginationOptions PatchData UnreadParams WriteCount PipelineStage QueryFilter QueryLimits TransactionFunction
-    MongoEventsOptions SoftDeleteOptions TimestampsOptions TransactionOptions WatchOptions WrittenByOptions
+    MongoEventsOptions SoftDeleteOptions StoredAnswer TimestampsOptions TransactionOptions WatchOptions WrittenByOptions
   `,
 })
 

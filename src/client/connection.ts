@@ -4,6 +4,7 @@ import {
   checkRules,
   LIMIT_OPTION,
   OBJECT_OPTION,
+  STRING_LIST_OPTION,
   STRING_OPTION,
 } from '../core/options/option-rules.ts'
 import { hasMethod, isObject } from '../core/value-kind.ts'
@@ -67,9 +68,15 @@ export interface ConnectionOptions {
   /**
    * How many times a `find` or `get` is sent again, while there is no connection or the server answers
    * 429, 502, 503 or 504: when its `Retry-After` says, or after a quarter of a second, a half, and so
-   * on. The time limit holds for all of it. Writes are never sent again. Default: 0.
+   * on. The time limit holds for all of it. A write is sent again only with an `Idempotency-Key`. Default: 0.
    */
   readonly retries?: number | undefined
+  /**
+   * The services whose writes get a new `Idempotency-Key`: a list of paths, or `true` for all. With `retries`,
+   * these writes are sent again as well, each time with the same key. The server has to heed it, by
+   * `idempotent()`, or it does the write twice. Default: none.
+   */
+  readonly idempotencyKeys?: boolean | readonly string[] | undefined
   /**
    * The longest list in a query that the server reads as a list wherever it stands, as its
    * `rest({ query: { arrayLimit } })`. A longer one is refused where the server would not know that a
@@ -109,6 +116,7 @@ export interface ConnectionParams
 export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
   readonly timeoutMs: number
   readonly retries: number
+  readonly idempotencyKeys: boolean | readonly string[]
   readonly arrayLimit: number
   readonly connection: Readonly<Record<string, unknown>>
 }
@@ -131,6 +139,10 @@ const SHARED_RULES = {
 
 export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRule>> = {
   ...SHARED_RULES,
+  idempotencyKeys: {
+    expected: 'true, false or a list of paths',
+    isValid: (value) => typeof value === 'boolean' || STRING_LIST_OPTION.isValid(value),
+  },
   arrayLimit: LIMIT_OPTION,
   version: STRING_OPTION,
   maxURLLength: {
@@ -178,13 +190,17 @@ export function resolveConnectionOptions(options: ConnectionOptions): ResolvedCo
     headers,
     timeoutMs = 60_000,
     retries = 0,
+    idempotencyKeys = false,
     arrayLimit = 20,
     version,
     maxURLLength,
     connection = {},
   } = options
   checkLibraryOptions('The connection: connection', connection)
-  return { headers, timeoutMs, retries, arrayLimit, version, maxURLLength, connection }
+  return {
+    ...{ headers, timeoutMs, retries, idempotencyKeys },
+    ...{ arrayLimit, version, maxURLLength, connection },
+  }
 }
 
 /**

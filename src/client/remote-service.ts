@@ -2,15 +2,16 @@ import { BadRequest, NotImplemented } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
+import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import { toNetworkError } from './answers/network-error.ts'
-import { sendWithRetries } from './answers/read-retries.ts'
 import {
   createResponseError,
   isSuccess,
   readErrorBody,
   readResult,
 } from './answers/response-error.ts'
+import { sendWithRetries } from './answers/retries.ts'
 import { limitCall } from './answers/time-limit.ts'
 import type {
   Answer,
@@ -23,7 +24,12 @@ import { toQueryString } from './requests/query-string.ts'
 import { toIfMatch } from './requests/record-target.ts'
 import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
-import { mergeHeaders, SERVICE_METHOD } from './requests/request-headers.ts'
+import {
+  createKey,
+  IDEMPOTENCY_KEY,
+  mergeHeaders,
+  SERVICE_METHOD,
+} from './requests/request-headers.ts'
 import type { ServiceURL } from './requests/service-url.ts'
 import { createServiceURL, encodeSegment, toBaseURL } from './requests/service-url.ts'
 
@@ -100,6 +106,7 @@ export abstract class RemoteService {
   // The fields are not `#private`: an object derived from a service has no such fields, as the
   // services of an application of Feathers are, nor has a proxy, as those of reactive state are.
   private readonly serviceURL: ServiceURL
+  private readonly addsKeys: boolean
   private readonly ownHeaders: SentHeaders
   private readonly customMethods = new Set<string>()
 
@@ -111,6 +118,10 @@ export abstract class RemoteService {
     this.options = resolveConnectionOptions(options)
     this.serviceURL = createServiceURL(this.base, name)
     this.ownHeaders = mergeHeaders(this.options.headers)
+    const { idempotencyKeys } = this.options
+    this.addsKeys = Array.isArray(idempotencyKeys)
+      ? idempotencyKeys.some((path) => toServicePath(path) === toServicePath(name))
+      : idempotencyKeys === true
   }
 
   /** Sends a request. Resolves to the answer, whatever its status is. */
@@ -219,6 +230,7 @@ export abstract class RemoteService {
     const label = { method: verb, path: this.serviceURL.pattern }
     const requestHeaders: SentHeaders = {
       accept: responseType === 'json' ? 'application/json' : '*/*',
+      ...(verb !== 'GET' && this.addsKeys && { [IDEMPOTENCY_KEY]: createKey() }),
       ...this.ownHeaders,
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(expected !== undefined && { 'if-match': toIfMatch(expected) }),
@@ -261,8 +273,9 @@ export abstract class RemoteService {
           signal: ended,
           send,
         }) ?? send()
-      // Writes are never sent again.
-      const limits = { retries: verb === 'GET' ? retries : 0, signal: ended }
+      // Without a key, the server might do a write twice.
+      const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
+      const limits = { retries: isRepeatable ? retries : 0, signal: ended }
       return readResult(await sendWithRetries(authorize, limits), responseType)
     }
     return limitCall({ signal, timeoutMs, isStream: responseType === 'stream', label }, start)

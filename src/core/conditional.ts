@@ -2,8 +2,11 @@ import { isVersion, toVersionTag } from './entity-tag.ts'
 import { describeFunction } from './function-metadata.ts'
 import type { HookContext, Next } from './hooks/hook-context.ts'
 import type { Params } from './params.ts'
-import { createRequiredError, createVersionError } from './services/record-version.ts'
-import { isObject } from './value-kind.ts'
+import {
+  answersRecord,
+  createRequiredError,
+  createVersionError,
+} from './services/record-version.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {
@@ -17,7 +20,6 @@ interface ReadableService {
 }
 
 const WRITES: ReadonlySet<string> = new Set(['update', 'patch', 'remove'])
-const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
 
 /**
  * Returns an around hook that gives the records of a service of one's own entity tags, and writes on one
@@ -43,7 +45,7 @@ export function conditional<T extends object = object>(
     if (WRITES.has(method) && id !== null) await checkVersion(context, toVersion, required)
     await next()
     const { result } = context
-    if (!ANSWERING.has(method) || !isObject(result) || Array.isArray(result)) return
+    if (!answersRecord(method, result)) return
     context.http = { etag: toVersionTag(toVersion(result)), ...context.http }
   }
 }

@@ -8,6 +8,7 @@ import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createPages as createAudited } from '../../examples/audit.ts'
 import { createFeed, Feed, listTexts } from '../../examples/pages.ts'
+import { createPayments, pay } from '../../examples/repeats.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
@@ -190,6 +191,40 @@ t.test('pages tell who has written them, and each change is in the log', async (
   app.service('changes').hooks({ before: { create: [fail] } })
   t.match(await send('POST', '/pages', { text: 'c' }, token), { status: 500 })
   t.equal(await db.collection('pages').countDocuments(), 0)
+})
+
+t.test('a payment is made once, however often it is sent', async (t) => {
+  const { app, send } = await start(() => createPayments(db, SECRET))
+  t.teardown(() => app.close())
+  const { body: user } = await send('POST', '/users', { name: 'Ann', password: PASSWORD })
+  const login = { strategy: 'local', name: 'Ann', password: PASSWORD }
+  const token = (await send('POST', '/authentication', login)).body.accessToken
+  const payload = { to: 'Ben', cents: 250 }
+  t.match(await send('POST', '/payments', payload, token), { status: 400 })
+  let losses = 2
+  app.server.prependListener('request', (request, response) => {
+    if (request.url !== '/payments' || losses === 0) return
+    losses -= 1
+    response.writeHead = () => {
+      request.socket.destroy()
+      return response
+    }
+  })
+  const server = await app.listen(0)
+  const { port } = server.address() as AddressInfo
+  t.match(await pay(`http://127.0.0.1:${port}`, token), { ...payload, createdBy: user._id })
+  t.equal(losses, 0)
+  t.equal((await send('GET', '/payments', undefined, token)).body.length, 1)
+  const { body } = await send('GET', `/users/${user._id}`, undefined, token)
+  t.equal(body.balance, 750)
+  const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'b' }
+  const large = {
+    method: 'POST',
+    url: '/payments',
+    headers,
+    payload: { to: 'Ben', cents: 751 },
+  } as const
+  t.equal((await app.fastify.inject(large)).statusCode, 402)
 })
 
 t.test('what is removed is not found, and can be restored', async (t) => {

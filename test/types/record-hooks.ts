@@ -1,8 +1,9 @@
 import type { Collection, ObjectId } from 'mongodb'
-import type { AuditEntry } from '../../src/adapter/index.ts'
+import type { AuditEntry, StoredAnswer } from '../../src/adapter/index.ts'
 import {
   audit,
   createdBy,
+  idempotent,
   limitTo,
   MongoDBService,
   softDelete,
@@ -25,10 +26,17 @@ interface Post {
 
 declare const Model: Collection<Post>
 declare const Log: Collection<AuditEntry & { _id: ObjectId }>
+declare const Answers: Collection<StoredAnswer>
 declare const ownerId: ObjectId
 const posts = new MongoDBService({ Model, paginate: { default: 10 } })
 const log = new MongoDBService({ Model: Log })
-const app = createApp<{ users: UserService; posts: typeof posts; log: typeof log }>()
+const repeats = new MongoDBService({ Model: Answers })
+const app = createApp<{
+  users: UserService
+  posts: typeof posts
+  log: typeof log
+  repeats: typeof repeats
+}>()
 
 app.service('posts').hooks({
   around: { all: [authenticate('jwt')], remove: audit({ service: 'log', omit: ['text'] }) },
@@ -46,6 +54,14 @@ app.service('posts').hooks({
   },
 })
 app.service('posts').hooks([audit({ service: 'log' })])
+app.service('posts').hooks({
+  around: {
+    all: [idempotent({ service: 'repeats' })],
+    create: idempotent({ service: 'repeats', required: true, expireAfterSeconds: 60, by: () => 1 }),
+  },
+})
+// @ts-expect-error the service of the answers is required
+idempotent({ required: true })
 
 // @ts-expect-error a field has values of its type
 limitTo<Post>(() => ({ text: 5 }))

@@ -2,8 +2,7 @@ import type { Document } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
 import { findNotes } from '../../core/external-form.ts'
-import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
-import { findServiceEntry } from '../../core/index.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { toServicePath } from '../../core/services/service-input.ts'
@@ -17,7 +16,7 @@ import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
 import { listWrittenPaths } from '../writes/write-data.ts'
 import type { RecordParams, RecordService } from './record-hook.ts'
-import { readUserId, requireService } from './record-hook.ts'
+import { listSecrets, readUserId, requireService } from './record-hook.ts'
 
 /** Options of {@link audit}. */
 export interface AuditOptions {
@@ -109,16 +108,6 @@ function findTarget({ entries }: AnyApplication, path: string, service: RecordSe
   if (target === undefined) throw new TypeError(`audit(): there is no service '${path}'`)
   if (target !== service) return target as AnyService
   throw new TypeError(`audit(): '${path}' can not store the entries of its own writes`)
-}
-
-/** Returns the fields that hooks hash, or keep from callers. */
-function listSecrets(service: RecordService): readonly string[] {
-  const { app, hooks } = findServiceEntry(service) ?? {}
-  return [app?.hookRegistry, hooks].flatMap((registry) =>
-    [...(registry?.stored.values() ?? [])]
-      .flat()
-      .flatMap((one) => metadataOf(one).secretFields ?? []),
-  )
 }
 
 /** Resolves to what is stored of each record that a call of the adapter has written. */

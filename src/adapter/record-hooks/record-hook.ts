@@ -1,6 +1,7 @@
 import type { Hook, HookContext } from '../../core/application-defaults.ts'
 import { BadRequest } from '../../core/errors/index.ts'
-import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
+import { findServiceEntry } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -51,6 +52,16 @@ export function requireService(owner: string, service: unknown): RecordService {
 export function readUserId({ user }: Params): unknown {
   const { _id, id = _id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
   return _id ?? id
+}
+
+/** Returns the fields of a service that hooks hash, or keep from callers. */
+export function listSecrets(service: object): readonly string[] {
+  const { app, hooks } = findServiceEntry(service) ?? {}
+  return [app?.hookRegistry, hooks].flatMap((registry) =>
+    [...(registry?.stored.values() ?? [])]
+      .flat()
+      .flatMap((one) => metadataOf(one).secretFields ?? []),
+  )
 }
 
 /**

@@ -112,6 +112,11 @@ export class TransactionAttempt {
     this.#call = call
   }
 
+  /** Whether the transaction is a hook of a call. */
+  isHookOf(call: object): boolean {
+    return this.#call === call
+  }
+
   /** Writes the events that are to come into the outbox of the client, as a part of the transaction. */
   async #store(): Promise<void> {
     const { outboxes } = getClientFacts(this.client)

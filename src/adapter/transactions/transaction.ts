@@ -116,9 +116,9 @@ function createHook(options: TransactionOptions = {}): AroundHook {
     await runTransaction({ client, driver, getSignal }, async () => {
       if (isRepeated) restore()
       isRepeated = true
+      if (isOwn) findTransaction(client)?.include(context as HookContext)
       // What failed may have been the commit, after a run that has succeeded.
       await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
-      if (isOwn) findTransaction(client)?.include(context as HookContext)
     })
   }
 }

@@ -1,8 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import { Forbidden, GeneralError, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { toWaitMs } from '../answers/read-retries.ts'
 import type { ErrorResponse } from '../answers/response-error.ts'
+import { toWaitMs } from '../answers/retries.ts'
 import type { LiveStatus, ReceivedEvent } from './live-event.ts'
 import type { StreamCall } from './stream-call.ts'
 

@@ -20,6 +20,15 @@ const OF_ONE_CONNECTION =
 /** The header that says which custom method is called. */
 export const SERVICE_METHOD = 'x-service-method'
 
+/** The header of a write that the server does once, however often it is sent. */
+export const IDEMPOTENCY_KEY = 'idempotency-key'
+
+/** Returns a new key. Pages without TLS have no `crypto.randomUUID()`. */
+export function createKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
 /**
  * Returns headers with lower-case names; those of later sources win. A value that is `undefined` is
  * not given.

@@ -1,4 +1,6 @@
+import { isVersion, toVersionTag } from '../entity-tag.ts'
 import { PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
+import { isObject } from '../value-kind.ts'
 
 /** How the records of a service are versioned. */
 export interface RecordVersions {
@@ -16,6 +18,24 @@ export interface VersionedService {
 /** Returns how the records of a service are versioned; `null` where they are not. */
 export function findRecordVersions(service: VersionedService): RecordVersions | null {
   return service.recordVersions ?? null
+}
+
+/** Methods that answer with a record as it is now. */
+const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
+
+/** Whether a method has answered with one record, as it is now. */
+export function answersRecord(method: string, result: unknown): result is Record<string, unknown> {
+  return ANSWERING.has(method) && isObject(result) && !Array.isArray(result)
+}
+
+/** Returns the entity tag of a record of a service; one from before there were versions has version 0. */
+export function findVersionTag(
+  service: object,
+  record: Record<string, unknown>,
+): string | undefined {
+  const versions = findRecordVersions(service)
+  const version = versions === null ? undefined : (record[versions.field] ?? 0)
+  return isVersion(version) ? toVersionTag(version) : undefined
 }
 
 /** Returns the error for a write that expects another version than the record has. */

@@ -3,13 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isKnownTag, isVersion, toVersionTag } from '../../core/entity-tag.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
-import { findRecordVersions } from '../../core/services/record-version.ts'
+import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isSentAsJson } from './body.ts'
 import type { BodySerializer } from './result-serializer.ts'
-
-/** Methods that answer with a record as it is now. */
-const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
 
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
 
@@ -43,11 +40,9 @@ function toPath(url: string): string {
 function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
   const { etag } = http
   if (etag !== undefined) return checkTag(etag)
-  const versions = findRecordVersions(entry.service)
-  if (versions === null || !isObject(result) || Array.isArray(result)) return undefined
-  if (!ANSWERING.has(name) && !(name === 'find' && entry.options.singleton)) return undefined
-  const version = result[versions.field] ?? 0
-  return isVersion(version) ? toVersionTag(version) : undefined
+  // The one record of a service is found, and not got.
+  const method = name === 'find' && entry.options.singleton ? 'get' : name
+  return answersRecord(method, result) ? findVersionTag(entry.service, result) : undefined
 }
 
 function checkTag(tag: string): string {

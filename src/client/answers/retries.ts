@@ -4,6 +4,9 @@ import type { Answer } from '../connection.ts'
 /** Statuses of servers that may have an answer a little later. */
 const PASSING: readonly number[] = [429, 502, 503, 504]
 
+/** Stands for a write of the same key, or of the same record, that is in the way: only with `Retry-After`. */
+const CONFLICT = 409
+
 /** How long to wait where the server does not say, doubled each time. */
 const FIRST_WAIT_MS = 250
 
@@ -14,8 +17,8 @@ const MAX_WAIT_MS = 30_000
 const JITTER = 0.25
 
 /**
- * Resolves to the answer to a read, which is sent again while the server can not answer, at the time
- * that its `Retry-After` names.
+ * Resolves to the answer to a read, or to a write with a key, which is sent again while the server can not
+ * answer, at the time that its `Retry-After` names.
  * @param limits how many times it is sent again at most, and what ends that
  */
 export async function sendWithRetries(
@@ -35,8 +38,10 @@ export async function sendWithRetries(
 async function findWait(sent: Promise<Answer>, ownWaitMs: number): Promise<number> {
   try {
     const answer = await sent
-    if (!PASSING.includes(answer.status)) return Number.POSITIVE_INFINITY
-    return toWaitMs(answer.readHeaders()['retry-after']) ?? ownWaitMs
+    const isPassing = PASSING.includes(answer.status)
+    if (!isPassing && answer.status !== CONFLICT) return Number.POSITIVE_INFINITY
+    const waitMs = toWaitMs(answer.readHeaders()['retry-after'])
+    return waitMs ?? (isPassing ? ownWaitMs : Number.POSITIVE_INFINITY)
   } catch (error) {
     const isPassing = error instanceof ServiceError && PASSING.includes(error.code)
     return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY

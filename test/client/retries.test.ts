@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { sendWithRetries } from '../../src/client/answers/read-retries.ts'
+import { sendWithRetries } from '../../src/client/answers/retries.ts'
 import type { Answer, ConnectionOptions } from '../../src/client/index.ts'
 import { rest } from '../../src/client/index.ts'
 import type { AnyService } from '../../src/core/index.ts'
@@ -42,6 +42,7 @@ const CASES: readonly [
   const gone = new Unavailable('No answer')
   const missing = new NotFound('No record')
   const late = toAnswer(503, '31')
+  const taken = toAnswer(409)
   return [
     ['an answer is an answer', [good], [], good],
     ['an error of the server stays', [bad], [], bad],
@@ -55,6 +56,8 @@ const CASES: readonly [
     ['the last answer, when all attempts fail', [gone, gone, away], [250, 500], away],
     ['the last error, when all attempts fail', [away, away, gone], [250, 500], gone],
     ['a server that is away for long', [late], [], late],
+    ['a conflict that passes', [toAnswer(409, '1'), good], [1_000], good],
+    ['a conflict that stays', [taken], [], taken],
   ]
 })()
 
@@ -134,7 +137,7 @@ for (const [library, { connect }] of Object.entries(CONNECTORS)) {
       t.throws(() => connect(url, { connection: { retry: 1 } }), /it is called retries/)
     })
 
-    t.test('CLI-2: writes are never sent again', async (t) => {
+    t.test('CLI-2: writes without a key are never sent again', async (t) => {
       const { url, requests } = await startOddServer(t, (_request, response) =>
         response.writeHead(503, { 'retry-after': '0' }).end(),
       )
@@ -151,6 +154,55 @@ for (const [library, { connect }] of Object.entries(CONNECTORS)) {
       ]
       for (const call of calls) await t.rejects(call() as Promise<unknown>, { name: 'Unavailable' })
       t.equal(requests.length, calls.length)
+    })
+
+    t.test('CLI-2: writes with a key are sent again, with the same key', async (t) => {
+      const { url, requests } = await start()
+      const options = { retries: 2, headers: { 'x-a': '1' }, idempotencyKeys: ['/things/'] }
+      const connection = connect(url, options)
+      const methods = ['create', 'update', 'patch', 'remove', 'find', 'deliver']
+      const app = createApp().configure(connection)
+      const things = app.use('things', connection.service('things'), { methods }).service('things')
+      const calls = [
+        () => things.create({}),
+        () => things.update(1, {}),
+        () => things.patch(1, {}),
+        () => things.remove(1),
+        () => things['deliver']?.({}),
+      ]
+      for (const call of calls) t.strictSame(await call(), { a: 1 })
+      const keys = requests.map(({ headers }) => String(headers['idempotency-key']))
+      t.equal(keys.length, calls.length * 3)
+      t.strictSame(
+        keys,
+        calls.flatMap((_call, index) => Array(3).fill(keys[index * 3])),
+      )
+      t.equal(new Set(keys).size, calls.length, 'a new key for each call')
+      for (const key of keys) t.match(key, /^[0-9a-f]{32}$/)
+      await things.find()
+      t.equal(requests.at(-1)?.headers['idempotency-key'], undefined)
+    })
+
+    t.test('CLI-2: keys are for the services that are named, or all', async (t) => {
+      const { url, requests } = await startOddServer(t, (_request, response) =>
+        response.writeHead(503, { 'retry-after': '0' }).end(),
+      )
+      const countOf = async (options: ConnectionOptions, params: object = {}): Promise<number> => {
+        const before = requests.length
+        await t.rejects(getService(url, { retries: 2, ...options }).create({}, params), {
+          code: 503,
+        })
+        return requests.length - before
+      }
+      t.equal(await countOf({ idempotencyKeys: true }), 3)
+      t.equal(await countOf({ idempotencyKeys: ['others'] }), 1)
+      t.equal(await countOf({ idempotencyKeys: false }), 1)
+      t.equal(await countOf({ idempotencyKeys: true, retries: 0 }), 1)
+      const headers = { 'Idempotency-Key': 'mine' }
+      t.equal(await countOf({}, { headers }), 3, 'a key of the caller')
+      t.equal(await countOf({ idempotencyKeys: true }, { headers }), 3)
+      t.equal(requests.at(-1)?.headers['idempotency-key'], 'mine')
+      t.throws(() => connect(url, { idempotencyKeys: 'things' as never }), /true, false or a list/)
     })
 
     t.test('a wait ends with its call', async (t) => {

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import type { AnyApplication } from '../../core/app.ts'
+import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
+import { BadRequest, Conflict, NotAuthenticated, Unprocessable } from '../../core/errors/index.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { toMethodSpec } from '../../core/method-table.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import type { Params } from '../../core/params.ts'
+import { toServicePath } from '../../core/services/service-input.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
+import { HooklessService } from '../hookless-service.ts'
+import { transaction } from '../transactions/transaction.ts'
+import { findTransaction } from '../transactions/transaction-attempt.ts'
+import { readUserId, requireService } from './record-hook.ts'
+import type { AnswerStore } from './stored-answer.ts'
+import { insertKey, readAnswer, removeExpired, setAnswer, writeAnswer } from './stored-answer.ts'
+
+/** Options of {@link idempotent}. */
+export interface IdempotentOptions {
+  /** The path of the service with the answers. */
+  readonly service: string
+  /** How long an answer can be repeated, in seconds, up to a year. Default: 86,400, a day. */
+  readonly expireAfterSeconds?: number
+  /** Whether callers outside have to send a key. Default: `false`. */
+  readonly required?: boolean
+  /**
+   * Returns who calls, or a promise of it: a value whose JSON is that of no other caller. Default: the `_id` or
+   * `id` of `params.user`, else the claim `sub`, and the API key. `null` or `undefined`: keys are refused.
+   */
+  readonly by?: (params: Params) => unknown
+}
+
+const MAX_SECONDS = 366 * 86_400
+
+const RULES: OptionRules = {
+  service: OPTION.string,
+  expireAfterSeconds: {
+    expected: `a whole number of seconds from 1 to ${MAX_SECONDS}`,
+    isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= MAX_SECONDS,
+  },
+  required: OPTION.boolean,
+  by: OPTION.function,
+}
+
+/** One structured string of visible characters, with its quotes or without. @see RFC 8941 §3.3.3 */
+const KEY = /^("?)([!#-+\--[\]-~]{1,255})\1$/
+
+/** The index by which the database removes answers that have expired. */
+const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
+
+/**
+ * Returns an around hook that has writes of callers outside run once for each `Idempotency-Key`: the answer is
+ * stored in the transaction of the write, and a repeated request gets it without running again.
+ *
+ * The hook throws `BadRequest` for a key that is malformed, or required and missing, `NotAuthenticated` for a key
+ * of a caller whom nobody knows, `Conflict` with `data.retryAfter` while the first request runs, and
+ * `Unprocessable` where that had other data or another query.
+ * @throws {TypeError} in calls: there is no such service, callers outside reach it, it has no TTL index, or the
+ *   hook stands inside of a transaction of the same call
+ */
+export function idempotent(options: IdempotentOptions): AroundHook {
+  checkOptions('idempotent()', options, RULES)
+  if (!isNonEmptyString(options.service)) {
+    throw new TypeError("idempotent() needs the option 'service'")
+  }
+  const { service: path, required = false, expireAfterSeconds = 86_400, by = readCaller } = options
+  const hook: AroundHook = async (context, next) => {
+    const { app, method, params, service } = context
+    // Calls of the process itself are parts of what it does, and repeated with that.
+    if (params.provider === undefined || toMethodSpec(method).verb === 'GET') return next()
+    const collection: AnswerStore = await findStore(app, path, service).getModel()
+    const { client } = collection.db
+    await checkClient(service, client, path)
+    const outer = findTransaction(client)
+    if (outer?.isHookOf(context)) {
+      throw new TypeError('idempotent() must stand once, and before transaction() and audit()')
+    }
+    const key = outer === undefined ? readKey(params, required) : null
+    if (key === null) return next()
+    const caller = (await by(params)) ?? null
+    if (caller === null) {
+      throw new NotAuthenticated('An Idempotency-Key needs a caller who is known')
+    }
+    const request = {
+      _id: hashOf([
+        key,
+        caller,
+        context.path,
+        Object.entries(params.route ?? {}),
+        method,
+        context.id,
+      ]),
+      fingerprint: hashOf([context.data, params.query, params.version]),
+    }
+    const run = transaction({ client })
+    const runFirst = async (): Promise<boolean> => {
+      const taken = createTakenError()
+      try {
+        await run(context, async (...reasons) => {
+          await insertKey(collection, request, expireAfterSeconds, taken)
+          await (next as (...given: unknown[]) => Promise<void>)(...reasons)
+          await writeAnswer(collection, request, context as HookContext)
+        })
+        return true
+      } catch (error) {
+        if (error !== taken) throw error
+        return false
+      }
+    }
+    if (await runFirst()) return
+    let stored = await readAnswer(collection, request)
+    if (stored !== null && (await removeExpired(collection, stored))) {
+      if (await runFirst()) return
+      stored = await readAnswer(collection, request)
+    }
+    if (stored === null) throw createTakenError()
+    if (stored.fingerprint !== request.fingerprint) {
+      throw new Unprocessable('The Idempotency-Key was used for another request')
+    }
+    setAnswer(context as HookContext, stored)
+  }
+  return describeFunction(nameFunction('idempotent', hook), {
+    checkPlace: ({ app, service, label }) => {
+      if (service === undefined) throw new TypeError(`idempotent() in ${label} needs a service`)
+      findStore(app as AnyApplication, path, service)
+    },
+  })
+}
+
+describeFunction(idempotent, { hookFactory: "idempotent({ service: 'repeats' })" })
+
+/**
+ * Returns the service that keeps the answers.
+ * @throws {TypeError} there is none, it is the one that is called, callers outside reach it, or its answers stay
+ */
+function findStore({ entries }: AnyApplication, path: string, service: object) {
+  const entry = entries.get(toServicePath(path))
+  if (entry === undefined) throw new TypeError(`idempotent(): there is no service '${path}'`)
+  if (entry.service === service) {
+    throw new TypeError(`idempotent(): '${path}' can not keep the answers of its own calls`)
+  }
+  const store = requireService(`idempotent(): '${path}'`, entry.service)
+  if ([...entry.methods.values()].some(({ external }) => external)) {
+    throw new TypeError(
+      `idempotent(): '${path}' has answers of all callers, and must offer no method: app.use('${path}', service, { methods: [] })`,
+    )
+  }
+  const isRemoved = store.options.indexes.some(({ key, expireAfterSeconds }) => {
+    const [[field] = []] = key instanceof Map ? key : Object.entries(key)
+    return expireAfterSeconds === 0 && field === 'expiresAt'
+  })
+  if (isRemoved) return store
+  throw new TypeError(
+    `idempotent(): '${path}' needs the index ${TTL_INDEX} in its option 'indexes'`,
+  )
+}
+
+/** @throws {TypeError} the writes of the service would be no part of the transaction */
+async function checkClient(service: object, client: object, path: string): Promise<void> {
+  if (!(service instanceof HooklessService)) return
+  if ((await service.getModel()).db.client === client) return
+  throw new TypeError(`idempotent(): '${path}' must be of the same client as the service`)
+}
+
+/**
+ * Returns the key of a request, `null` where it has none.
+ * @throws {BadRequest} it is malformed, or required and missing
+ */
+function readKey({ headers }: Params, required: boolean): string | null {
+  const header = headers?.['idempotency-key']
+  if (header === undefined && !required) return null
+  if (header === undefined) throw new BadRequest('The header Idempotency-Key is required')
+  const [, , key] = KEY.exec(String(header)) ?? []
+  if (key !== undefined) return key
+  throw new BadRequest(
+    'Idempotency-Key must be one string of 1 to 255 visible characters, without commas, quotation marks and backslashes',
+  )
+}
+
+/** Returns the user and the API key of a caller, `undefined` for somebody whom nobody knows. */
+function readCaller(params: Params): unknown {
+  const { payload } = params.authentication ?? {}
+  const known = [readUserId(params) ?? payload?.sub, payload?.['keyId']]
+  return known.some((one) => one != null) ? known : undefined
+}
+
+function createTakenError(): Conflict {
+  const message = 'The first request with this Idempotency-Key is still running'
+  return new Conflict(message, { retryAfter: 1 })
+}
+
+/** Returns the hash of the JSON of a value; hooks may have put a `bigint` into data. */
+function hashOf(value: unknown): string {
+  const json = JSON.stringify(value, (_name, one) => (typeof one === 'bigint' ? String(one) : one))
+  return createHash('sha256').update(json).digest('base64url')
+}
