@@ -1,5 +1,5 @@
 import type { Collection, FindCursor } from 'mongodb'
-import { isVersion } from '../core/entity-tag.ts'
+import { EXPECTED_VERSION, isVersion } from '../core/entity-tag.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
@@ -81,6 +81,8 @@ export async function callAdapter<R>(
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
+  // Whoever expects a record, in whatever version, has none added.
+  if (params.version !== undefined && driver.upsert === true) driver.upsert = false
   if (driver.returning === false) checkUnread(query, pipeline)
   const hidden = getHiddenFields(settings, params)
   checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
@@ -128,7 +130,7 @@ function readExpectedVersions(
   }
   const versions = [expected].flat()
   if (versions.every(isVersion)) return versions
-  throw new TypeError("params.version must be a whole number from 0 on, a list of them, or '*'")
+  throw new TypeError(EXPECTED_VERSION)
 }
 
 /** The version is in each answer, as the id is: callers need it for their next write. */

@@ -7,6 +7,8 @@ import {
   createRequiredError,
   createVersionError,
 } from './services/record-version.ts'
+import { findServiceEntry } from './services/service-entry.ts'
+import { isPlainObject } from './value-kind.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {
@@ -16,6 +18,7 @@ export interface ConditionalOptions {
 
 /** A service whose records can be read before they are written. */
 interface ReadableService {
+  find(params: Params): Promise<unknown>
   get(id: unknown, params: Params): Promise<unknown>
 }
 
@@ -35,33 +38,61 @@ export function conditional<T extends object = object>(
   readVersion: (record: T) => number,
   { required = false }: ConditionalOptions = {},
 ): (context: HookContext, next: Next) => Promise<void> {
-  const toVersion = (record: unknown): number => {
-    const version = readVersion(record as T)
-    if (isVersion(version)) return version
-    throw new TypeError('conditional(): the version of a record must be a whole number from 0 on')
-  }
-  return async (context, next) => {
+  const hook = async (context: HookContext, next: Next): Promise<void> => {
     const { id, method } = context
-    if (WRITES.has(method) && id !== null) await checkVersion(context, toVersion, required)
+    const isSingleton = findServiceEntry(context.service)?.options.singleton === true
+    if (WRITES.has(method) && (isSingleton || id !== null)) {
+      const expected = readExpected(context, required)
+      if (expected !== null)
+        checkVersion(expected, readVersion(await readCurrent(context, isSingleton)))
+    }
     await next()
-    const { result } = context
-    if (!answersRecord(method, result)) return
-    context.http = { etag: toVersionTag(toVersion(result)), ...context.http }
+    const { params, result } = context
+    const answered = isSingleton && method === 'find' ? 'get' : method
+    if (!answersRecord(answered, result)) return
+    const version = readVersion(result as T)
+    if (isVersion(version)) context.http = { etag: toVersionTag(version), ...context.http }
+    // Where the caller has chosen fields, the version may not be among them.
+    else if (answered === 'get' && params.query?.['$select'] === undefined) refuseVersion()
+  }
+  return describeFunction(hook, { heedsVersion: true })
+
+  /** Resolves to the record as the server sees it: callers outside may not get the field of the version. */
+  async function readCurrent(
+    { id, params, service }: HookContext,
+    isSingleton: boolean,
+  ): Promise<T> {
+    const { $select, ...query } = params.query ?? {}
+    const inside = { ...params, query, provider: undefined, version: undefined }
+    const readable = service as ReadableService
+    return (await (isSingleton ? readable.find(inside) : readable.get(id, inside))) as T
   }
 }
 
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })
 
-/** Reads the record as the server itself: what callers outside may not see may be its version. */
-async function checkVersion(
-  { id, params, service }: HookContext,
-  toVersion: (record: unknown) => number,
-  required: boolean,
-): Promise<void> {
+/**
+ * Returns the versions that a write expects, `null` for any, and takes them out of its params: what the service
+ * calls with these would compare again.
+ * @throws {PreconditionRequired} a version is required, and none is named
+ */
+function readExpected(context: HookContext, required: boolean): readonly unknown[] | null {
+  const { params } = context
   const { provider, version: expected } = params
   if (expected === undefined && required && provider !== undefined) throw createRequiredError()
-  if (expected === undefined || expected === '*') return
-  const inside = { ...params, provider: undefined, version: undefined }
-  const current = toVersion(await (service as ReadableService).get(id, inside))
-  if (![expected].flat().includes(current)) throw createVersionError(current)
+  if (expected === undefined) return null
+  // The params of a caller in this process are not ours to change.
+  if (isPlainObject(params)) context.params = { ...params, version: undefined }
+  else params.version = undefined
+  return expected === '*' ? null : [expected].flat()
+}
+
+/** @throws {PreconditionFailed} the record has another version */
+function checkVersion(expected: readonly unknown[], current: unknown): void {
+  if (!isVersion(current)) refuseVersion()
+  if (!expected.includes(current)) throw createVersionError(current)
+}
+
+function refuseVersion(): never {
+  throw new TypeError('conditional(): the version of a record must be a whole number from 0 on')
 }

@@ -7,14 +7,22 @@ export type ExpectedVersion = number | readonly number[] | '*'
 const LISTED_TAG = /[ \t]*(?:W\/)?"([\x21\x23-\x7E\x80-\xFF]*)"[ \t]*(?:,|$)/y
 
 /** What proxies add to the tag of an answer that they compress. */
-const COMPRESSION = /[-;]+(?:gzip|br|deflate|zstd)$/
+const COMPRESSION = /(?:--?|;)(?:gzip|br|deflate|zstd)$/
 
-const VERSION = /^v-(0|[1-9]\d{0,14})$/
+/** The tag of a version, perhaps with a hash of the answer. */
+const VERSION = /^v-(0|[1-9]\d{0,14})(?:-[0-9a-f]{16})?$/
+
+/** A hash of the whole answer. */
+const HASH = /^[\w-]{43}$/
 
 /** Returns the entity tag of a version: `"v-7"`. */
 export function toVersionTag(version: number): string {
   return `"v-${version}"`
 }
+
+/** What `params.version` may be, for errors. */
+export const EXPECTED_VERSION =
+  "params.version must be a whole number from 0 on, a list of them, or '*'"
 
 /** Whether a value can be the version of a record: a whole number from 0 on. */
 export function isVersion(value: unknown): value is number {
@@ -31,7 +39,7 @@ export function readExpectedVersion(header: string): ExpectedVersion {
   if (tags === null) throw new BadRequest('If-Match must be * or a list of entity tags')
   if (tags === '*') return tags
   return tags.flatMap((tag) => {
-    const [, version] = VERSION.exec(tag) ?? []
+    const [, version] = VERSION.exec(withoutCompression(tag)) ?? []
     return version === undefined ? [] : [Number(version)]
   })
 }
@@ -40,7 +48,14 @@ export function readExpectedVersion(header: string): ExpectedVersion {
 export function isKnownTag(header: string | undefined, tag: string): boolean {
   const tags = header === undefined ? null : readTags(header)
   if (tags === null || tags === '*') return tags === '*'
-  return tags.some((one) => `"${one}"` === tag.replace(/^W\//, ''))
+  const own = tag.replace(/^W\//, '').slice(1, -1)
+  // Tags that applications have made may end as those of proxies do.
+  const isOurs = VERSION.test(own) || HASH.test(own)
+  return tags.some((one) => one === own || (isOurs && withoutCompression(one) === own))
+}
+
+function withoutCompression(tag: string): string {
+  return tag.replace(COMPRESSION, '')
 }
 
 /** Returns what stands in the quotes of the tags of a header; `null` where it is malformed. */
@@ -51,7 +66,7 @@ function readTags(header: string): readonly string[] | '*' | null {
   while (LISTED_TAG.lastIndex < header.length) {
     const [, tag] = LISTED_TAG.exec(header) ?? []
     if (tag === undefined) return null
-    tags.push(tag.replace(COMPRESSION, ''))
+    tags.push(tag)
   }
   return tags.length === 0 ? null : tags
 }

@@ -26,6 +26,8 @@ interface FunctionMetadata {
   readonly changesNothing?: boolean
   /** The fields that a hook hashes, or keeps from callers: their values are for no log. */
   readonly secretFields?: readonly string[]
+  /** Set for a hook that compares `params.version` with the record that is written. */
+  readonly heedsVersion?: boolean
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */

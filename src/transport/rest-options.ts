@@ -65,7 +65,7 @@ export interface RestOptions {
   readonly methodPaths?: boolean
   /**
    * Whether `find` takes its query as a body, too, for queries that are too long for a URL: by `POST` with
-   * `X-Service-Method: find`, and by the verb `QUERY` from Node 22 on. Default: false.
+   * `X-Service-Method: find`, and by the verb `QUERY`. Default: false.
    */
   readonly queryBodies?: boolean
 }

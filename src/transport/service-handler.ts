@@ -24,7 +24,14 @@ import { setHeaders } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
-import { isNotModified, setRevalidated, setValidators, writeTagged } from './replies/validators.ts'
+import {
+  heedsVersion,
+  isNotModified,
+  setLocation,
+  setRevalidated,
+  setTag,
+  writeTagged,
+} from './replies/validators.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RequestStreams } from './request-streams.ts'
 import { findStreams, wantsStream } from './request-streams.ts'
@@ -204,7 +211,10 @@ class RestCall extends TimedCall {
       setHeaders(reply, context.http)
       reply.hook = context
       reply.code(toStatus(context, body))
-      setValidators(this.#method, context, body, this.#request, reply)
+      setTag(this.#method, context, reply)
+      if (this.#method.name === 'create' && this.#target.id === null) {
+        setLocation(this.#method, body, this.#request, reply)
+      }
       const after = this.#middleware?.after ?? NONE
       if (after.length === 0 && this.#transport.options.formatter == null) {
         this.#send(body, toResultSerializer(this.#method, body))
@@ -262,7 +272,7 @@ class RestCall extends TimedCall {
     const context = this.#context
     const isTagged = this.#isRead && this.#method.entry.options.etag === true
     if (!isTagged || context === null || this.#reply.statusCode !== 200) return serialize
-    const write = writeTagged(this.#reply, body, serialize)
+    const write = writeTagged(this.#reply, context, body, serialize)
     if (this.#reply.hasHeader('etag')) setRevalidated(this.#reply, context)
     return write ?? serialize
   }
@@ -326,11 +336,13 @@ class RestCall extends TimedCall {
 
 /**
  * Returns the versions that the `If-Match` header of a write names.
- * @throws {PreconditionFailed} the call creates a record, which has none yet
+ * @throws {PreconditionFailed} the call creates a record, which has none yet, or the service has no versions
  */
-function toExpectedVersion({ name }: MethodEntry, condition: string): ExpectedVersion {
-  if (name === 'create') throw new PreconditionFailed('If-Match is not for new records')
-  return readExpectedVersion(condition)
+function toExpectedVersion(method: MethodEntry, condition: string): ExpectedVersion {
+  if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
+  const expected = readExpectedVersion(condition)
+  if (expected === '*' || heedsVersion(method)) return expected
+  throw new PreconditionFailed('The records of this service have no versions')
 }
 
 /** Sets who calls, unless a hook of Fastify has set it already. */

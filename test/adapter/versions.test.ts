@@ -168,9 +168,11 @@ t.test('a record from before the option has the version 0', async (t) => {
   const Model = await empty('tasks')
   await Model.insertMany([
     { _id: 1, text: 'a' },
-    { _id: 2, text: 'a', v: null },
+    { _id: 2, text: 'a' },
   ] as never)
   const tasks = createAnyPaging<Task>({ Model, version: 'v' })
+  t.strictSame(await tasks.get(1), { _id: 1, text: 'a', v: 0 })
+  t.match(await tasks.find(), [{ v: 0 }, { v: 0 }])
   for (const id of [1, 2]) {
     await t.rejects(tasks.patch(id, { text: 'b' }, { version: 1 }), {
       code: 412,
@@ -233,6 +235,9 @@ t.test('nobody sets a version', async (t) => {
     message,
   })
   t.strictSame(await tasks.get(1), { _id: 1, text: 'a', v: 1 })
+  for (const v of ['7', -1, null]) {
+    await t.rejects(tasks.create({ text: 'c', v } as never), { code: 400, message: /'v'/ })
+  }
   // Copies of records, by the server itself.
   t.match(await tasks.create(data as Task), { v: 7 })
 })

@@ -20,12 +20,16 @@ const EXPECTED: readonly [header: string, ReturnType<typeof readExpectedVersion>
   ['"v-7-gzip"', [7]],
   ['"v-7;br"', [7]],
   ['"v-7--zstd"', [7]],
+  // With a hash of the answer.
+  ['"v-7-0123456789abcdef"', [7]],
+  ['W/"v-7-0123456789abcdef-gzip"', [7]],
   // Tags of another kind stand for no version.
   ['"abc"', []],
   ['"v-"', []],
   ['"v--1"', []],
   ['"v-1.5"', []],
   ['"v-07"', []],
+  ['"v-7-abc"', []],
   ['"v-9007199254740993"', []],
   ['""', []],
 ]
@@ -46,6 +50,10 @@ t.test('a long header is read in one pass', async (t) => {
   const header = Array.from({ length: 10_000 }, (_, version) => toVersionTag(version)).join()
   t.equal((readExpectedVersion(header) as number[]).length, 10_000)
   t.throws(() => readExpectedVersion(`${' '.repeat(100_000)}x`), { code: 400 })
+  // A pattern that tries each place again would need hours.
+  const dashes = `"${'-'.repeat(2_000_000)}x"`
+  t.strictSame(readExpectedVersion(dashes), [])
+  t.notOk(isKnownTag(dashes, '"v-7"'))
 })
 
 const KNOWN: readonly [header: string | undefined, tag: string, boolean][] = [
@@ -55,6 +63,10 @@ const KNOWN: readonly [header: string | undefined, tag: string, boolean][] = [
   ['"x", W/"abc"', 'W/"abc"', true],
   ['*', 'W/"abc"', true],
   ['"v-8"', '"v-7"', false],
+  ['"v-7"', '"v-7-0123456789abcdef"', false],
+  // Tags of applications that end as proxies end theirs.
+  ['"pt-br"', '"pt-br"', true],
+  ['"pt-br"', '"pt"', false],
   ['"V-7"', '"v-7"', false],
   ['v-7', '"v-7"', false],
   [undefined, '"v-7"', false],

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { MongoDBOptions } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { createClient } from '../../src/client/index.ts'
-import type { Application, ServiceOptions } from '../../src/transport/index.ts'
+import type { Application, Params, ServiceOptions } from '../../src/transport/index.ts'
 import { conditional, createApp } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer, ListeningServer, RequestOptions, ServerOptions } from '../support/http.ts'
@@ -177,7 +177,12 @@ t.test('a hash of the body is the tag of lists, where the service says so', asyn
   const headers = { 'if-none-match': String(etag) }
   t.match(await request('/tasks', { headers }), { status: 304, text: '', headers: { etag } })
   t.match(await request('/tasks', { headers, method: 'HEAD' }), { status: 304 })
-  t.match(await request(path), { headers: { etag: '"v-1"' } }, 'the version is the better tag')
+  const one = await request(path)
+  t.match(one.headers.etag, /^"v-1-[0-9a-f]{16}"$/)
+  const known = { 'if-none-match': String(one.headers.etag) }
+  t.match(await request(path, { headers: known }), { status: 304 })
+  const match = { 'if-match': String(one.headers.etag) }
+  t.match(await request(path, { method: 'PATCH', headers: match, data: {} }), { status: 200 })
   t.not((await request('/tasks?text=b')).headers.etag, etag)
   await request(path, { method: 'PATCH', data: { text: 'b' } })
   t.match(await request('/tasks', { headers }), { status: 200 })
@@ -299,6 +304,132 @@ t.test('a new record tells where it is', async (t) => {
   t.strictSame(await locationOf('/tasks', { goes: true }), [303, '/elsewhere'])
   t.strictSame(await locationOf('/logs', {}), [201, undefined], 'nothing is there to get')
   t.strictSame(await locationOf('/me', {}), [201, undefined])
+  t.strictSame(await locationOf('/tasks/7', {}), [201, undefined], 'an id has no meaning there')
+})
+
+t.test('what one caller sees is no answer for another one', async (t) => {
+  const { request, path } = await startTasks(t, {
+    served: { etag: true },
+    configure(app) {
+      app.service('tasks').hooks({
+        after: {
+          get(context) {
+            const { text } = context.result as Document
+            const isAdmin = context.params.headers?.['x-admin'] !== undefined
+            context.dispatch = isAdmin ? { text, secret: 1 } : { text }
+          },
+        },
+      })
+    },
+  })
+  const { headers } = await request(path, { headers: { 'x-admin': '1' } })
+  const known = { 'if-none-match': String(headers.etag) }
+  t.match(await request(path, { headers: known }), { status: 200, body: { text: 'a' } })
+  t.match(await request(path, { headers: { ...known, 'x-admin': '1' } }), { status: 304 })
+})
+
+t.test('a result without its version has no tag', async (t) => {
+  const { request, path } = await startTasks(t, {
+    configure(app) {
+      app.service('tasks').hooks({
+        after: { get: [({ result }) => void delete (result as Document)['v']] },
+      })
+    },
+  })
+  t.match(await request(path), { status: 200, headers: { etag: undefined } })
+  t.match(await request(path, { headers: { 'if-none-match': '"v-0"' } }), { status: 200 })
+})
+
+t.test('If-Match: * adds no record', async (t) => {
+  const { request } = await startTasks(t, {
+    allowClientId: true,
+    configure(app) {
+      app.service('tasks').hooks({
+        before: {
+          update: [({ params }) => void Object.assign(params, { docdb: { upsert: true } })],
+        },
+      })
+    },
+  })
+  const put = (headers: RequestOptions['headers'] = {}): Promise<Answer> =>
+    request('/tasks/new', { method: 'PUT', headers, data: { text: 'b' } })
+  t.match(await put({ 'if-match': '*' }), { status: 404 })
+  t.match(await put(), { status: 200, body: { _id: 'new', v: 1 } })
+})
+
+t.test("a service of one's own that heeds no condition refuses it", async (t) => {
+  const written: unknown[] = []
+  const bare = {
+    update: async (id: string, data: object) => ({ id, ...data }),
+    patch: async (id: string, data: object) => void written.push([id, data]),
+    remove: async (id: string) => void written.push(id),
+  }
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      app.use('bare', { ...bare })
+      const heeding = { ...bare, recordVersions: { field: 'revision', isRequired: false } }
+      app.use('heeding', heeding as typeof bare)
+    },
+  })
+  const write = (path: string, tag: string): Promise<Answer> =>
+    request(path, { method: 'PATCH', headers: { 'if-match': tag }, data: {} })
+  t.match(await write('/bare/1', '"v-1"'), { status: 412, body: { message: /no versions/ } })
+  t.equal(written.length, 0)
+  t.match(await write('/bare/1', '*'), { status: 204 })
+  t.match(await write('/heeding/1', '"v-1"'), { status: 204 })
+  const put = await request('/heeding/1', { method: 'PUT', data: { revision: 7 } })
+  t.match(put.headers, { etag: '"v-7"' })
+})
+
+t.test('a service that is one record has conditions by the hook', async (t) => {
+  let settings = { theme: 'light', revision: 1 }
+  const service = {
+    find: async ({ query }: Params) =>
+      query?.['$select'] === undefined ? settings : { theme: settings.theme },
+    patch: async (_id: unknown, data: object) => {
+      settings = { ...settings, ...data, revision: settings.revision + 1 }
+      return settings
+    },
+  }
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      const hook = conditional<{ revision: number }>(({ revision }) => revision, { required: true })
+      app
+        .use('me', service, { singleton: true })
+        .service('me')
+        .hooks({ around: { all: [hook] } })
+    },
+  })
+  t.match(await request('/me'), { headers: { etag: '"v-1"' } })
+  t.match(await request('/me?$select[]=theme'), { status: 200, headers: { etag: undefined } })
+  const patch = (headers: RequestOptions['headers'] = {}): Promise<Answer> =>
+    request('/me?$select[]=theme', { method: 'PATCH', headers, data: { theme: 'dark' } })
+  t.match(await patch(), { status: 428 })
+  t.match(await patch({ 'if-match': '"v-7"' }), { status: 412, body: { data: { current: 1 } } })
+  t.match(await patch({ 'if-match': '"v-1"' }), { status: 200, headers: { etag: '"v-2"' } })
+})
+
+t.test('the hook and a service on a collection without versions go together', async (t) => {
+  const Model = await empty('revised')
+  const revised = new MongoDBService<Document>({ Model })
+  const { _id } = await revised.create({ revision: 1 })
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      const hook = conditional<Document>(({ revision }) => revision)
+      app
+        .use('revised', revised)
+        .service('revised')
+        .hooks({ around: { all: [hook] } })
+    },
+  })
+  const write = (tag: string): Promise<Answer> =>
+    request(`/revised/${_id}`, {
+      method: 'PATCH',
+      headers: { 'if-match': tag },
+      data: { revision: 2 },
+    })
+  t.match(await write('"v-1"'), { status: 200, headers: { etag: '"v-2"' } })
+  t.match(await write('"v-1"'), { status: 412 })
 })
 
 t.test("a service of one's own has tags and conditions by a hook", async (t) => {

@@ -1,4 +1,6 @@
+import type { Document } from 'mongodb'
 import t from 'tap'
+import { MongoDBService, transaction } from '../../src/adapter/index.ts'
 import type { RateLimitOptions } from '../../src/auth/index.ts'
 import {
   AuthenticationService,
@@ -8,7 +10,7 @@ import {
   MemoryThrottleStore,
   rateLimit,
 } from '../../src/auth/index.ts'
-import type { Application } from '../../src/transport/index.ts'
+import type { Application, Params } from '../../src/transport/index.ts'
 import { createApp } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer, ListeningServer, RequestOptions, TestScope } from '../support/http.ts'
@@ -205,6 +207,45 @@ t.test('a store that fails is 503, and nothing is called', async (t) => {
     t.match(answer, { status: 503, body: { name: 'Unavailable' } })
     t.notMatch(answer.text, 'secret')
   }
+})
+
+t.test('a transaction that runs again is one call', async (t) => {
+  const Model = await empty('counters')
+  const counters = new MongoDBService<Document>({ Model, allowClientId: true })
+  await counters.create({ _id: 'one', n: 0 })
+  const CALLS = 12
+  let runs = 0
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      app.use('counters', counters)
+      app.service('counters').hooks({
+        around: { patch: [transaction()] },
+        before: {
+          patch: [
+            () => {
+              runs += 1
+            },
+            rateLimit({ max: CALLS, windowSeconds: AGE }),
+          ],
+        },
+      })
+    },
+  })
+  const patch = (): Promise<Answer> => request('/counters/one', { method: 'PATCH', data: { n: 1 } })
+  const answers = await Promise.all(Array.from({ length: CALLS }, patch))
+  t.ok(runs > CALLS, `${runs} runs`)
+  t.notOk(answers.some(({ status }) => status === 429))
+  t.equal((await patch()).status, 429)
+})
+
+t.test('a function may resolve to who is counted', async (t) => {
+  const by = async ({ headers }: Params): Promise<string> => String(headers?.['x-tenant'])
+  const { request } = await startNotes(t, { max: 1, by })
+  const ask = async (tenant: string): Promise<number> =>
+    (await request('/notes', { headers: { 'x-tenant': tenant } })).status
+  t.strictSame([await ask('a'), await ask('b'), await ask('a')], [200, 200, 429])
+  const { request: send } = await startNotes(t, { max: 1, by: () => 7 as never })
+  t.match(await send('/notes'), { status: 500 })
 })
 
 const WRONG: readonly [object, RegExp][] = [

@@ -28,8 +28,8 @@ export function openCursor(call: AdapterCall): FindCursor {
     ...(limit === undefined ? {} : { limit }),
   }
   const cursor = call.collection.find(filter, options)
-  if (fields.omitted.length === 0) return cursor
-  return cursor.map((record) => omitFields(record, fields.omitted))
+  if (fields.omitted.length === 0 && fields.version === undefined) return cursor
+  return cursor.map((record) => showFound(record, fields))
 }
 
 /** Resolves to all records of a query, by one command unless they are more than 16 MiB. */
@@ -115,20 +115,29 @@ interface FieldChoice {
   readonly options: { readonly projection?: Document }
   /** What the server can not leave out, as it returns what is around it. */
   readonly omitted: readonly string[]
+  /** The field of the version, which records from before the option `version` do not have. */
+  readonly version?: string | undefined
+}
+
+/** Returns a record as a call shows it. */
+export function showFound(record: Document, { omitted, version }: FieldChoice): Document {
+  const shown = omitFields(record, omitted)
+  return version === undefined || shown[version] !== undefined ? shown : { ...shown, [version]: 0 }
 }
 
 /** Returns which fields the records of a call have. A projection for the driver wins over `$select`. */
 export function chooseFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
   const { select } = query
+  const { version } = settings
   if (driver.projection !== undefined) return { options: {}, omitted: hidden }
   if (select !== undefined) {
     // A projection either names what is returned or what is not: what is below a name stays.
     const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
-    return { options: { projection: createProjection(select, settings.id) }, omitted }
+    return { options: { projection: createProjection(select, settings.id) }, omitted, version }
   }
-  if (hidden.length === 0) return { options: {}, omitted: hidden }
+  if (hidden.length === 0) return { options: {}, omitted: hidden, version }
   const excluded = selectOutermost(hidden).map((path) => [path, 0])
-  return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
+  return { options: { projection: Object.fromEntries(excluded) }, omitted: [], version }
 }
 
 /** Returns a call for whole records, of which {@link showRemoved} makes what is asked for. */
@@ -159,11 +168,7 @@ interface ShownFields extends Pick<AdapterCall, 'hidden'>, Pick<AdapterCall['que
  * Returns a record with the fields of a call.
  * @throws {NotFound} there is no record
  */
-export function checkFound(
-  record: Document | null,
-  id: AdapterId,
-  { omitted }: FieldChoice,
-): Document {
+export function checkFound(record: Document | null, id: AdapterId, fields: FieldChoice): Document {
   if (record === null) throw new NotFound(`No record found for id '${id}'`)
-  return omitFields(record, omitted)
+  return showFound(record, fields)
 }

@@ -7,6 +7,7 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { toServicePath } from '../../core/services/service-input.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
+import { readUserId } from '../../core/user-id.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { setRule } from '../call-rules.ts'
 import { withoutPositions } from '../field-path.ts'
@@ -16,7 +17,7 @@ import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
 import { listWrittenPaths } from '../writes/write-data.ts'
 import type { RecordParams, RecordService } from './record-hook.ts'
-import { listSecrets, readUserId, requireService } from './record-hook.ts'
+import { listSecrets, requireService } from './record-hook.ts'
 
 /** Options of {@link audit}. */
 export interface AuditOptions {

@@ -64,19 +64,30 @@ function toFilter(conditions: Data, settings: MongoDBSettings): Document {
 /** Returns data that leads to records which match; a custom method gets its data as it is. */
 function limitData(context: HookContext, settings: MongoDBSettings, filter: Document): unknown {
   const { data, method, id } = context
-  // The id of a record is checked by the adapter, and found by the filter.
+  const all = listConditions(filter)
   const isOfId = ([name]: Condition): boolean => name === '_id' || name === settings.id
-  const conditions = listConditions(filter).filter((one) => !isOfId(one))
-  if (method === 'create' && Array.isArray(data)) {
-    return data.map((item) => limitRecord(item, conditions))
+  // The id of a record that is there is found by the filter. That of a new one no condition gives.
+  const conditions = all.filter((one) => !isOfId(one))
+  const limitNew = (item: unknown): unknown => {
+    const limited = limitRecord(item, conditions)
+    if (isObject(limited)) for (const one of all.filter(isOfId)) checkId(one, limited, settings)
+    return limited
   }
+  if (method === 'create') return Array.isArray(data) ? data.map(limitNew) : limitNew(data)
   if (!isObject(data)) return data
-  if (method === 'create') return limitRecord(data, conditions)
   if (method === 'patch' || (method === 'update' && hasOperators(data))) {
     return limitChange(data, conditions)
   }
   if (method !== 'update') return data
   return limitRecord(data, conditions, { [settings.id]: toStoredId(id as string, settings) })
+}
+
+/** @throws {Forbidden} a new record does not have an id that matches */
+function checkId(condition: Condition, record: Data, settings: MongoDBSettings): void {
+  const [name] = condition
+  const id = record[name]
+  if (id === undefined || id === null) refuse()
+  checkMatch(condition, { [name]: toStoredId(id as string, { ...settings, id: name }) })
 }
 
 /** Returns the conditions that hold together, those inside of `$and` one by one. */

@@ -48,12 +48,6 @@ export function requireService(owner: string, service: unknown): RecordService {
   throw new TypeError(`${owner} needs a service of remex/mongodb`)
 }
 
-/** Returns the id of the user behind a call, `undefined` where there is none. */
-export function readUserId({ user }: Params): unknown {
-  const { _id, id = _id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
-  return _id ?? id
-}
-
 /** Returns the fields of a service that hooks hash, or keep from callers. */
 export function listSecrets(service: object): readonly string[] {
   const { app, hooks } = findServiceEntry(service) ?? {}

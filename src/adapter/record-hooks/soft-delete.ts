@@ -11,6 +11,8 @@ export interface SoftDeleteOptions {
   readonly field?: string
 }
 
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
+
 /**
  * Returns a before hook, for all methods, by which `remove` marks records with the time, and no method
  * finds marked ones. Calls inside with `params.withDeleted: true` find them, and `remove` them for good.
@@ -24,7 +26,8 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
   const hook = createRecordHook('softDelete', true, (context) => {
     const { withDeleted, provider } = context.params as RecordParams
     setRule(context, hook, withDeleted === true ? undefined : rule)
-    if (provider !== undefined) context.data = withoutField(context.data, field)
+    if (provider === undefined || !WRITES.has(context.method)) return
+    context.data = withoutField(context.data, field)
   })
   return hook
 }

@@ -3,12 +3,13 @@ import { NotAuthenticated } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
+import { readUserId } from '../../core/user-id.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { CallRule } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import { hasOperators } from '../writes/write-data.ts'
 import type { RecordParams } from './record-hook.ts'
-import { createRecordHook, FIELD, namesField, readUserId, withoutField } from './record-hook.ts'
+import { createRecordHook, FIELD, namesField, withoutField } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
 export interface TimestampsOptions {

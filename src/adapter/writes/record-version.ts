@@ -80,7 +80,7 @@ export function createTargetFilter(call: AdapterCall, id: AdapterId): Document {
   const { expected, settings } = call
   const filter = createIdFilter(call, id)
   if (expected === undefined) return filter
-  // Of a service without versions no record has one.
+  // Without versions, no record has one of these: the filter matches nothing, and the error tells why.
   const versions = settings.version === undefined ? [] : expected
   const alternatives = versions.includes(0) ? [...versions, null] : versions
   return createRecordFilter(filter, settings.version ?? '_id', { $in: alternatives })

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
+import { isVersion } from '../../core/entity-tag.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import { isObject, isPlainObject, isPromise } from '../../core/value-kind.ts'
 import { isReservedName, relate } from '../field-path.ts'
@@ -252,12 +253,16 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
 export function createDocument(data: WriteData, settings: MongoDBSettings): Document {
   const { id, disableObjectify, version } = settings
   const { _id, ...fields } = data
+  const { [version ?? '']: given = FIRST_VERSION } = data
+  if (version !== undefined && !isVersion(given)) {
+    throw new BadRequest(`The field '${version}' must be a whole number from 0 on`)
+  }
   const isGenerated = id !== '_id' && data[id] === undefined
   return {
     ...(_id === undefined ? {} : { _id: disableObjectify ? _id : toObjectId(_id) }),
     ...fields,
     ...(isGenerated ? { [id]: new ObjectId().toHexString() } : {}),
-    ...(version === undefined ? {} : { [version]: data[version] ?? FIRST_VERSION }),
+    ...(version === undefined ? {} : { [version]: given }),
   }
 }
 

@@ -4,6 +4,7 @@ import type { HttpAnswer, Params } from '../../core/index.ts'
 import { TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { readUserId } from '../../core/user-id.ts'
 import type { HookCall } from '../hooks/hook-call.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
 import { getNetwork } from './login-throttle.ts'
@@ -20,7 +21,7 @@ export interface RateLimitOptions {
    * Returns who a call is counted for; `undefined` for no limit. Default: the id of the user behind
    * `authenticate`, else the network address.
    */
-  readonly by?: (params: Params) => string | undefined
+  readonly by?: (params: Params) => string | undefined | Promise<string | undefined>
   /** Methods with limits of one name have one count. Default: each method of each service has its own. */
   readonly name?: string
   /** Default: the memory of this process. One for all limits is enough. */
@@ -47,6 +48,9 @@ const RULES: OptionRules = {
   },
 }
 
+/** What is left of a limit, after a call was counted. */
+type Counted = Readonly<Record<'max' | 'remaining' | 'seconds', number>>
+
 const LIMIT = 'RateLimit-Limit'
 const REMAINING = 'RateLimit-Remaining'
 const RESET = 'RateLimit-Reset'
@@ -66,18 +70,25 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   const { max, windowSeconds = 60, by = findCaller, name, store } = options
   if (max === undefined) throw new TypeError("rateLimit() needs the option 'max'")
   const counters = store === undefined ? new MemoryThrottleStore() : toStore(store)
+  // A transaction that is repeated runs its hooks again, for the same call.
+  const counted = new WeakMap<object, Counted>()
+  const count = async ({ method, path }: LimitedCall, caller: string): Promise<Counted> => {
+    const key = createKey(`${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`)
+    const counter = await counters.add(key, windowSeconds * 1000)
+    const seconds = Math.max(1, Math.ceil(counter.remainingMs / 1000))
+    if (counter.count <= max) return { max, remaining: max - counter.count, seconds }
+    throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
+  }
   const hook: RateLimitHook = async (context, next) => {
-    const { method, params, path, type } = context
-    const caller = params.provider === undefined ? undefined : by(params)
+    const { params, type } = context
+    const caller = params.provider === undefined ? undefined : await by(params)
+    if (caller !== undefined && typeof caller !== 'string') {
+      throw new TypeError("rateLimit(): the function 'by' must return a string")
+    }
     if (caller !== undefined) {
-      const limited = name ?? `${path} ${method}`
-      const key = createKey(`${limited} ${windowSeconds} ${max} ${caller}`)
-      const { count, remainingMs } = await counters.add(key, windowSeconds * 1000)
-      const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
-      if (count > max) {
-        throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
-      }
-      context.http = withLimit(context.http, { max, remaining: max - count, seconds })
+      const limit = counted.get(context) ?? (await count(context, caller))
+      counted.set(context, limit)
+      context.http = withLimit(context.http, limit)
     }
     if (type === 'around') await next?.()
   }
@@ -96,22 +107,18 @@ function toStore(store: ThrottleStore | CallbackStore): Pick<ThrottleStore, 'add
   return toThrottleStore(store) ?? (store as ThrottleStore)
 }
 
-/** Callers of one network are told apart by nothing before they have logged in. */
-function findCaller({ address = '', user }: Params): string {
-  const { _id, id = _id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
-  const userId = _id ?? id
-  return userId === undefined ? `address ${getNetwork(address)}` : `user ${String(userId)}`
+/** Returns the user behind a call, else the network that it comes from. */
+function findCaller(params: Params): string {
+  const userId = readUserId(params)
+  return userId == null ? `address ${getNetwork(params.address ?? '')}` : `user ${String(userId)}`
 }
 
-/** Addresses and users share the room of a store: neither tells which account is attacked. */
+/** Returns a key that tells nothing. The memory of a process keeps those of addresses apart from those of logins. */
 function createKey(text: string): string {
   return `address-rate ${createHash('sha256').update(text).digest('base64url')}`
 }
 
-function withLimit(
-  http: HttpAnswer = {},
-  { max, remaining, seconds }: Readonly<Record<'max' | 'remaining' | 'seconds', number>>,
-): HttpAnswer {
+function withLimit(http: HttpAnswer = {}, { max, remaining, seconds }: Counted): HttpAnswer {
   const { headers = {} } = http
   if (Number(headers[REMAINING] ?? Number.POSITIVE_INFINITY) <= remaining) return http
   const own = { [LIMIT]: `${max}`, [REMAINING]: `${remaining}`, [RESET]: `${seconds}` }

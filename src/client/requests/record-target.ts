@@ -1,5 +1,5 @@
 import type { ExpectedVersion } from '../../core/entity-tag.ts'
-import { isVersion, toVersionTag } from '../../core/entity-tag.ts'
+import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/entity-tag.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { HookContext, Next } from '../../core/hooks/hook-context.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -34,5 +34,5 @@ export function toIfMatch(expected: unknown): string {
   if (expected === '*') return expected
   const versions: readonly unknown[] = [expected as ExpectedVersion].flat()
   if (versions.length > 0 && versions.every(isVersion)) return versions.map(toVersionTag).join(', ')
-  throw new BadRequest("params.version must be a whole number from 0 on, a list of them, or '*'")
+  throw new BadRequest(EXPECTED_VERSION)
 }

@@ -28,13 +28,13 @@ export function answersRecord(method: string, result: unknown): result is Record
   return ANSWERING.has(method) && isObject(result) && !Array.isArray(result)
 }
 
-/** Returns the entity tag of a record of a service; one from before there were versions has version 0. */
+/** Returns the entity tag of a record of a service, `undefined` where the record does not have its version. */
 export function findVersionTag(
   service: object,
   record: Record<string, unknown>,
 ): string | undefined {
   const versions = findRecordVersions(service)
-  const version = versions === null ? undefined : (record[versions.field] ?? 0)
+  const version = versions === null ? undefined : record[versions.field]
   return isVersion(version) ? toVersionTag(version) : undefined
 }
 

@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { MethodEntry, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
@@ -7,12 +6,8 @@ import { isPlainObject } from '../../core/value-kind.ts'
 /** The verb of a read whose query is its body. @see draft-ietf-httpbis-safe-method-w-body */
 const QUERY = 'QUERY'
 
-/**
- * Has a server take queries as bodies. Returns the verbs: `POST`, and `QUERY` where Node knows it, from
- * version 22 on.
- */
+/** Has a server take queries as bodies. Returns the verbs for them. */
 export function addQueryVerbs(scope: FastifyInstance): readonly string[] {
-  if (!METHODS.includes(QUERY)) return ['POST']
   if (!scope.supportedMethods.includes(QUERY)) scope.addHttpMethod(QUERY, { hasBody: true })
   return ['POST', QUERY]
 }
@@ -32,10 +27,14 @@ export function hasQueryBody({ name }: MethodEntry, { method }: FastifyRequest):
  * @param inURL what the URL says, which has to be nothing
  * @throws {BadRequest} the body is no object, or there are two queries
  */
-export function readQueryBody({ body }: FastifyRequest, inURL: Query): Query {
+export function readQueryBody({ body, headers }: FastifyRequest, inURL: Query): Query {
   if (Object.keys(inURL).length > 0) {
     throw new BadRequest('The query is either in the URL or in the body, not in both')
   }
+  // A host may have added the verb as one without a body, so that nobody has read it.
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  const isUnread = body === undefined && (length !== '0' || encoding !== undefined)
+  if (isUnread) throw new BadRequest('The body of this request was not read')
   if (body === undefined) return {}
   if (isPlainObject(body)) return body
   throw new BadRequest('The body must be an object, the query')

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isKnownTag, isVersion, toVersionTag } from '../../core/entity-tag.ts'
+import { metadataOf } from '../../core/function-metadata.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
+import { isStandardMethod } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -11,19 +13,22 @@ import type { BodySerializer } from './result-serializer.ts'
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
 
 /**
- * Sets what tells the answer to a call from others: the entity tag, and of a new record where it is.
+ * Sets the entity tag of the answer to a call, where it has one.
  * @throws {TypeError} `context.http.etag` is no entity tag
  */
-export function setValidators(
+export function setTag(method: MethodEntry, context: HookContext, reply: FastifyReply): void {
+  const tag = findTag(method, context)
+  if (tag !== undefined) reply.header('etag', tag)
+}
+
+/** Sets where a new record is, which a request for all records has added. */
+export function setLocation(
   method: MethodEntry,
-  context: HookContext,
   body: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const tag = findTag(method, context)
-  if (tag !== undefined) reply.header('etag', tag)
-  if (method.name !== 'create' || reply.statusCode !== 201) return
+  if (reply.statusCode !== 201) return
   const id = findId(method, body)
   if (id === undefined || reply.hasHeader('location')) return
   reply.header('location', `${toPath(request.originalUrl)}/${encodeURIComponent(id)}`)
@@ -59,7 +64,7 @@ function findId({ entry }: MethodEntry, body: unknown): string | undefined {
   return id?.isWellFormed() ? id : undefined
 }
 
-/** Removes what {@link setValidators} has set: the answer is another one. */
+/** Removes what {@link setTag} and {@link setLocation} have set: the answer is another one. */
 export function removeValidators(reply: FastifyReply): void {
   reply.removeHeader('etag').removeHeader('location')
 }
@@ -71,19 +76,26 @@ export function setCurrentTag(reply: FastifyReply, { code, data }: ServiceError)
 }
 
 /**
- * Returns a serializer of a body that has written it already, and sets its hash as the entity tag; `null`
- * where the answer has a tag, or is no JSON. Whoever keeps the answer has to ask whether it still holds.
+ * Returns a serializer of a body that has written it already, and makes its hash the entity tag, or a part of
+ * that of its version: one version may look different for each caller. `null` where the body is no JSON, or a
+ * hook has set the tag.
  */
 export function writeTagged(
   reply: FastifyReply,
+  { http }: HookContext,
   body: unknown,
   serialize: BodySerializer | null,
 ): BodySerializer | null {
-  if (reply.hasHeader('etag') || !isObject(body) || !isSentAsJson(reply, body)) return null
+  if (http.etag !== undefined || !isObject(body) || !isSentAsJson(reply, body)) return null
+  const version = reply.getHeader('etag')
   const write = serialize ?? JSON.stringify
   const text = write(body)
-  const hash = createHash('sha256').update(text).digest('base64url')
-  reply.header('etag', `W/"${hash}"`)
+  const hash = createHash('sha256').update(text)
+  const tag =
+    version === undefined
+      ? `W/"${hash.digest('base64url')}"`
+      : `${String(version).slice(0, -1)}-${hash.digest('hex').slice(0, 16)}"`
+  reply.header('etag', tag)
   return (payload) => (payload === body ? text : write(payload))
 }
 
@@ -93,6 +105,17 @@ export function setRevalidated(reply: FastifyReply, { http }: HookContext): void
   if (names.some((name) => name.toLowerCase() === 'cache-control')) return
   const isPrivate = reply.hasHeader('cache-control')
   reply.header('cache-control', isPrivate ? 'private, no-cache' : 'no-cache')
+}
+
+/**
+ * Whether the condition of a write is heeded: by the service, which says so by its `recordVersions`, or by a hook.
+ * A custom method gets it as `params.version`.
+ */
+export function heedsVersion({ name, entry }: MethodEntry): boolean {
+  if (!isStandardMethod(name) || 'recordVersions' in entry.service) return true
+  return [entry.app.hookRegistry, entry.hooks].some(({ stored }) =>
+    [...stored.values()].flat().some((hook) => metadataOf(hook).heedsVersion),
+  )
 }
 
 /** Whether the caller of a read has its answer already. */

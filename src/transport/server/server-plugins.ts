@@ -32,7 +32,10 @@ type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 /** What a browser may send when nothing else is said: the verbs and headers of services. */
 const CORS_DEFAULTS: FastifyCorsOptions = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  allowedHeaders: ['Accept', 'Authorization', 'Content-Type', 'Last-Event-ID', 'X-Service-Method'],
+  allowedHeaders: [
+    ...['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+    ...['Last-Event-ID', 'X-Service-Method'],
+  ],
 }
 
 /** The options that the plugin takes for each request. */

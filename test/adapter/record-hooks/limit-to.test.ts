@@ -333,3 +333,16 @@ t.test('it is refused at the start where there is no collection', async (t) => {
   app.service('plain').hooks({ before: { all: [own] } })
   await t.rejects(app.setup(), /limitTo\(\) in 'before all' of .*plain.* needs a service/)
 })
+
+t.test('a new record has the id that a condition asks for, or is refused', async (t) => {
+  const self = limitTo((params) => ({ _id: userOf(params) }))
+  const { send, Model } = await start(t, { all: [self] }, { allowClientId: true })
+  const create = async (data: object): Promise<number> =>
+    (await send('POST', '', data, 'ann')).status
+  t.equal(await create({ _id: 'ben', text: 'a' }), 403)
+  t.equal(await create({ text: 'a' }), 403)
+  t.equal(await create([{ _id: 'ann' }, { _id: 'ben' }]), 403)
+  t.equal(await Model.countDocuments(), 0)
+  t.equal(await create({ _id: 'ann', text: 'a' }), 201)
+  t.match((await send('PATCH', '/ann', { text: 'b' }, 'ann')).body, { _id: 'ann', text: 'b' })
+})

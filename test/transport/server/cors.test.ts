@@ -20,7 +20,8 @@ import { startOwnServer } from '../../support/own-server.ts'
 
 const ORIGIN = 'https://app.test'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-const HEADERS = 'Accept, Authorization, Content-Type, Last-Event-ID, X-Service-Method'
+const HEADERS =
+  'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Service-Method'
 
 const notes = {
   find: async () => Array.from({ length: 200 }, (_, id) => ({ id, text: 'the same again' })),

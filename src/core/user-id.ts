@@ -1,0 +1,7 @@
+import type { Params } from './params.ts'
+
+/** Returns the id of the user behind a call, `undefined` where there is none. */
+export function readUserId({ user }: Params): unknown {
+  const { _id, id } = (user ?? {}) as { readonly _id?: unknown; readonly id?: unknown }
+  return _id ?? id
+}
