@@ -12,6 +12,8 @@ import { CONNECTION_RULES } from './connection.ts'
 import { OfetchClient } from './libraries/fetch-connection.ts'
 import type {
   CustomMethods,
+  FindArguments,
+  FoundRecord,
   NoCustomMethods,
   RemoteServices,
   RequiredMethods,
@@ -33,12 +35,17 @@ type ClientArguments<Services, Methods> =
     : [options: ClientOptions<Methods> & { readonly methods: RequiredMethods<Services> }]
 
 /**
- * What other entries of the package give to each service of a client, whose type is `S`. Empty, to be
- * augmented by them: it is there where they are imported.
+ * What each service of a client, whose type is `S`, has beside its methods. Other entries of the package
+ * augment it: what they give is there where they are imported.
  */
-// biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
-// biome-ignore lint/correctness/noUnusedVariables: it is there for those who augment it
-export interface RemoteServiceMembers<S> {}
+export interface RemoteServiceMembers<S> {
+  /**
+   * Returns all records that `find` finds, without pages, as they arrive: `for await (const task of
+   * client.service('tasks').stream())`. The request begins with the first `next()`, and ends with the loop,
+   * which throws where the answer breaks off. The service has to allow streams.
+   */
+  stream(...params: FindArguments<S>): AsyncIterableIterator<FoundRecord<S>, void, undefined>
+}
 
 interface ServiceLookup<Services> {
   /** Returns the service of the server at a path. */

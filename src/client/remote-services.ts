@@ -122,6 +122,16 @@ type SelectedOf<R, Name extends string> =
 
 type SelectedRecord<T, Name extends string> = Selected<T, Name & keyof T>
 
+/** The arguments of `find` of a remote service. */
+export type FindArguments<S> = S extends { find(...values: infer Values): unknown }
+  ? Values
+  : [params?: ClientParams]
+
+/** A record of a remote service, as `find` answers with it on a page or in a list. */
+export type FoundRecord<S> = S extends { find(...values: never): Promise<infer R> }
+  ? Item<R>
+  : unknown
+
 /** What remains of a result for one record, or for many; all of it, where it does not tell them apart. */
 type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>
 type Many<R> = [Extract<R, AnyList>] extends [never] ? R : Extract<R, AnyList>
