@@ -3,6 +3,7 @@ import { BadRequest } from '../core/errors/index.ts'
 import type { RecordStream } from '../core/services/record-stream.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter } from './adapter-call.ts'
+import type { ReadSignal } from './connection/read-signal.ts'
 import { toAbortError } from './connection/read-signal.ts'
 import { callDatabase } from './driver-error.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
@@ -20,6 +21,14 @@ const FETCHED_RECORDS = 500
 
 type Cursor = FindCursor | AggregationCursor
 
+/** What ends a stream beside its reader. */
+interface StreamSignals {
+  /** What the driver follows until the first records are there. */
+  readonly reading: ReadSignal | undefined
+  /** `params.docdb.signal`. */
+  readonly given: AbortSignal | undefined
+}
+
 /**
  * Opens a cursor over what a query finds. Returns its records in batches; the cursor is closed when the
  * last one was read, or nobody goes on.
@@ -35,7 +44,7 @@ export async function openBatches(
 ): Promise<RecordStream['batches']> {
   const pipeline = readPipeline(params.pipeline)
   if (pipeline !== null) checkReadOnly(pipeline)
-  const known: { limit?: number | undefined; signal?: AbortSignal | undefined } = {}
+  const known: { limit?: number | undefined; signal?: unknown } = {}
   const cursor = await callAdapter<Cursor>(
     pipeline === null ? 'cursor' : 'aggregate',
     service,
@@ -50,7 +59,9 @@ export async function openBatches(
     },
   )
   // The server takes a limit of 0 for no limit.
-  return readBatches(cursor, known.limit === 0 ? 0 : max, known.signal)
+  const left = known.limit === 0 ? 0 : max
+  const given = (params.docdb ?? params.mongodb)?.signal
+  return readBatches(cursor, left, { reading: known.signal as ReadSignal | undefined, given })
 }
 
 /** One record more than there may be tells that there are more. A pipeline may make many of one, or none. */
@@ -67,13 +78,16 @@ function openFor(call: AdapterCall, max: number): Cursor {
 async function* readBatches(
   cursor: Cursor,
   max: number,
-  signal: AbortSignal | undefined,
+  { reading, given }: StreamSignals,
 ): RecordStream['batches'] {
   try {
     for (let left = max; max > 0; left -= BATCH_RECORDS) {
       const batch = await callDatabase(() => readBatch(cursor))
       // The driver may end the cursor of an aborted read as if there were no more records.
-      if (signal?.aborted) throw toAbortError(signal.reason)
+      const aborted = [reading, given].find((signal) => signal?.aborted)
+      if (aborted !== undefined) throw toAbortError(aborted.reason)
+      // The driver leaves a cursor open whose command it aborts. From now on, who goes no further closes it.
+      reading?.end()
       if (batch.length > 0 && left > 0) yield batch.slice(0, left)
       if (batch.length > left) {
         throw new BadRequest(`A stream of this service has at most ${max} records: set $limit`)
@@ -81,8 +95,7 @@ async function* readBatches(
       if (batch.length < BATCH_RECORDS) return
     }
   } finally {
-    // The driver closes the cursor of an aborted read; closed twice at a time, it stays open at the server.
-    if (!signal?.aborted) await cursor.close()
+    await cursor.close()
   }
 }
 

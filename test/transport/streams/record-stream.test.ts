@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { request as sendRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { CommandStartedEvent, Document } from 'mongodb'
 import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/index.ts'
@@ -7,8 +8,11 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { AnyService, HookContext, HookOptions } from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { resolve, resolveExternal, resolveResult, virtual } from '../../../src/core/schema/index.ts'
-import type { ServiceOptions } from '../../../src/transport/index.ts'
+import type { RestOptions, ServiceOptions } from '../../../src/transport/index.ts'
+import { compress, createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { stopTime } from '../../support/clock.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import { laterTurns, until } from '../../support/until.ts'
@@ -21,19 +25,27 @@ interface Setup {
   readonly adapter?: Partial<MongoDBOptions>
   readonly service?: ServiceOptions
   readonly hooks?: HookOptions<AnyService>
+  readonly options?: RestOptions
   readonly create?: (options: MongoDBOptions) => AnyService
 }
 
 /** Starts a service of numbered tasks. */
-async function start(t: TestScope, { count, adapter, service, hooks, create }: Setup) {
+async function start(
+  t: TestScope,
+  { count, adapter, service, hooks, options: served, create }: Setup,
+) {
   const Model = await empty('tasks')
   const tasks = Array.from({ length: count }, (_none, n) => ({ _id: n as never, n, secret: 's' }))
   if (count > 0) await Model.insertMany(tasks)
   const options = { Model, limits: { stream: 10_000 }, ...adapter }
-  const server = await startOwnServer(t, (app) => {
-    app.use('tasks', create?.(options) ?? new MongoDBService(options), service)
-    if (hooks !== undefined) app.service('tasks').hooks(hooks)
-  })
+  const server = await startOwnServer(
+    t,
+    (app) => {
+      app.use('tasks', create?.(options) ?? new MongoDBService(options), service)
+      if (hooks !== undefined) app.service('tasks').hooks(hooks)
+    },
+    served,
+  )
   const read = async (query = '', accept = NDJSON, method = 'GET') => {
     const answer = await server.request(`/tasks${query}`, { method, headers: { accept } })
     const lines = answer.text === '' ? [] : answer.text.trimEnd().split('\n')
@@ -391,4 +403,113 @@ t.test('STR-3: the cursor is closed when the reader leaves', async (t) => {
   const before = fetches()
   await laterTurns()
   t.equal(fetches(), before)
+})
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    _id: { type: 'integer' },
+    n: { type: 'integer' },
+    text: { type: 'string' },
+    at: { type: 'string' },
+    inner: { type: 'object', properties: { a: { type: 'integer' } } },
+  },
+}
+
+t.test('CSV has the columns of $select, else those of the schema', async (t) => {
+  const service = { schemas: { create: true, result: SCHEMA } as never }
+  const { read, Model } = await start(t, { count: 1, service })
+  const inner = { a: 1, b: 2 }
+  const extra = { text: '=1+1', at: new Date(0), inner, unnamed: 'x' }
+  await Model.insertOne({ _id: 1 as never, n: -7, ...extra })
+  const { headers, text } = await read('?$sort[n]=1', 'text/csv')
+  t.equal(headers['content-type'], 'text/csv; charset=utf-8; header=present')
+  const last = `1,-7,'=1+1,1970-01-01T00:00:00.000Z,"{""a"":1}"`
+  t.equal(text, ['_id,n,text,at,inner', last, '0,0,,,', ''].join('\r\n'))
+  t.equal((await read('?$select[]=n&$select[]=_id&$limit=1', 'text/csv')).text, 'n,_id\r\n0,0\r\n')
+  t.equal((await read('?n=99', 'text/csv')).text, '_id,n,text,at,inner\r\n')
+})
+
+t.test('CSV without a schema needs $select, also for paths', async (t) => {
+  const { read, Model } = await start(t, { count: 0 })
+  await Model.insertOne({ _id: 1 as never, a: { b: 2 }, list: [{ c: 1 }, { c: 2 }], '=x': 3 })
+  t.match(await read('', 'text/csv'), { status: 400, body: { message: /columns/ } })
+  const { text } = await read('?$select[]=a.b&$select[]=list.c&$select[]==x', 'text/csv')
+  t.equal(text, `a.b,list.c,'=x\r\n2,"[1,2]",3\r\n`)
+})
+
+t.test('a stream of compress() breaks off as well', async (t) => {
+  let left = 3
+  const after = () => {
+    left -= 1
+    if (left === 0) throw new Conflict('midway')
+  }
+  const Model = await empty('tasks')
+  await Model.insertMany(Array.from({ length: 500 }, (_none, n) => ({ n })))
+  const { port } = await startOwnServer(t, (app) => {
+    app.configure(compress())
+    app.use('tasks', new MongoDBService({ Model, limits: { stream: 500 } }))
+    app.service('tasks').hooks({ after: { find: [after] } })
+  })
+  const read = async (): Promise<string> => {
+    const headers = { accept: 'text/csv', 'accept-encoding': 'gzip' }
+    const answer = await fetch(`http://127.0.0.1:${port}/tasks?$select[]=n`, { headers })
+    t.equal(answer.headers.get('content-encoding'), 'gzip')
+    return answer.text()
+  }
+  await t.rejects(read())
+  t.equal((await read()).split('\r\n').length, 502)
+})
+
+t.test('the time limit of a call holds until the stream begins', async (t) => {
+  const time = stopTime(t)
+  const gate = new Gate()
+  let batches = 0
+  const { read } = await start(t, {
+    count: 150,
+    options: { handlerTimeoutMs: 300 },
+    hooks: {
+      after: {
+        find: [
+          async () => {
+            batches += 1
+            if (batches !== 1) await gate.pass()
+          },
+        ],
+      },
+    },
+  })
+  const whole = read()
+  await gate.arrivals(1)
+  time.pass(1_000)
+  const late = read()
+  await gate.arrivals(2)
+  time.pass(1_000)
+  t.match(await late, { status: 503 })
+  gate.open()
+  t.equal((await whole).lines.length, 150)
+})
+
+t.test('SHUT-4: a stream is cut off when the server closes', async (t) => {
+  const gate = new Gate()
+  const Model = await empty('tasks')
+  await Model.insertMany(Array.from({ length: 150 }, (_none, n) => ({ n })))
+  const app = fastifyApp(createApp())
+  app.configure(rest())
+  app.use('tasks', new MongoDBService({ Model, limits: { stream: 500 } }))
+  let batches = 0
+  const after = async (): Promise<void> => {
+    batches += 1
+    if (batches > 1) await gate.pass()
+  }
+  app.service('tasks').hooks({ after: { find: [after] } })
+  const server = await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tasks`
+  const answer = (await fetch(url, { headers: { accept: NDJSON } })).text()
+  await gate.arrivals(1)
+  const closed = app.close()
+  await t.rejects(answer)
+  gate.open()
+  await closed
 })
