@@ -17,6 +17,8 @@ export interface RecordWriter {
 /** A media type that streams of records have. */
 export interface RecordFormat {
   readonly mediaType: string
+  /** What the body is, for those who read of it. */
+  readonly description: string
   /** The parameters of the content type. */
   readonly parameters: string
   /**
@@ -30,6 +32,7 @@ export interface RecordFormat {
 /** One record in each line. @see https://github.com/ndjson/ndjson-spec */
 const NDJSON: RecordFormat = {
   mediaType: 'application/x-ndjson',
+  description: 'All records, one in each line as JSON. A last line `{"$error":{…}}` is an error.',
   parameters: 'charset=utf-8',
   createWriter: (method) => ({
     head: '',
@@ -42,6 +45,7 @@ const NDJSON: RecordFormat = {
 /** @see RFC 4180 */
 const CSV: RecordFormat = {
   mediaType: 'text/csv',
+  description: 'All records, behind a line with the names of the columns.',
   parameters: 'charset=utf-8; header=present',
   createWriter(method, select) {
     const columns = select ?? listResultFields(method)
