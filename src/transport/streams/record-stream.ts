@@ -35,7 +35,7 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   if (request.raw.httpVersion === '1.0') {
     throw new NotAcceptable('A stream needs HTTP/1.1: without it a broken answer looks whole')
   }
-  const writer = format.createWriter(method, readNames(context.params.query?.['$select']))
+  const select = readNames(context.params.query?.['$select'])
   const find = new FollowedFind(method)
   const service = method.entry.service as StreamableService
   let opened: RecordStream | undefined
@@ -45,8 +45,10 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
       const { value } = await opened.batches.next()
       return toResult(opened, value ?? [])
     })
+    // `begin()` fails where the method has not run.
     const stream = opened as unknown as RecordStream
     // Made before the answer begins: what fails here is an ordinary error.
+    const writer = format.createWriter(method, select)
     const first = writer.head + writer.write(toRecords(answer))
     const isOpen = beginAnswer(call)
     if (isOpen) {
@@ -93,9 +95,10 @@ async function* writeLines(call: SendingCall, first: string): AsyncGenerator<str
 async function breakOff(
   raw: FastifyReply['raw'] & { readonly stream?: Http2Stream },
 ): Promise<void> {
-  await new Promise<void>((resolve) => void raw.write('', () => resolve()))
-  if (isGone(raw)) return
   const closed = new Promise<void>((resolve) => raw.once('close', resolve))
+  const written = new Promise<void>((resolve) => void raw.write('', () => resolve()))
+  await Promise.race([written, closed])
+  if (isGone(raw)) return
   if (raw.stream !== undefined) raw.stream.close(HTTP2_INTERNAL_ERROR)
   else raw.destroy()
   await closed
