@@ -16,7 +16,7 @@ type Run = (context: HookContext) => unknown
 /** Where a context keeps what stands in the place of its method. */
 const RUN: unique symbol = Symbol('remex.run')
 
-/** Where a context keeps the params that its around hooks and its method have got, while hooks run again. */
+/** Where a context keeps the params that its around hooks and its method have got, for further runs. */
 const HELD: unique symbol = Symbol('remex.heldParams')
 
 /**
@@ -69,7 +69,8 @@ export class FollowedFind {
     delete context.result
     context.dispatch = undefined
     context.running = null
-    return callHooks(this.#current.shaping, context, () => result, startUnobserved)
+    // The hooks that the call has begun with: those that are added meanwhile are for later calls.
+    return callHooks(this.#compiled.shaping, context, () => result, startUnobserved)
   }
 
   /**
@@ -205,7 +206,7 @@ export function listRecords(body: unknown): readonly unknown[] | null {
 
 /**
  * Returns params for one more call: hooks change those that they get.
- * @param query the query as the caller has sent it
+ * @param query the query that they get a copy of
  */
 export function copyParams(params: Params, query: Params['query']): Params {
   const copy: Params = { ...params, query: copyPlain(query) as Params['query'] }
