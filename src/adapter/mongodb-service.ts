@@ -182,7 +182,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
    */
   async followRecords(params: P): Promise<RecordView> {
-    checkFind(this as never)
+    checkFind(this)
     const checked = sanitizeParams(params, this)
     return callAdapter('read', this, checked, createRecordView)
   }
@@ -194,7 +194,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
    */
   async streamRecords(params: P): Promise<RecordStream> {
-    checkFind(this as never)
+    checkFind(this)
     const { limits, paginate } = resolveCallSettings(this.options, params)
     if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
     const checked = sanitizeParams(params, this)
@@ -215,7 +215,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
 }
 
 /** @throws {MethodNotAllowed} a service has a `find` of its own: nobody knows what it shows */
-function checkFind(service: CheckedService<Document, unknown, MongoDBParams, Paging>): void {
+function checkFind(service: { readonly find: unknown; readonly _find: unknown }): void {
   const { find, _find } = CheckedService.prototype
   const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
   if (original === find && service._find === _find) return

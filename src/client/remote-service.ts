@@ -196,6 +196,9 @@ export abstract class RemoteService {
     const expected = verb === 'GET' ? undefined : params['version']
     const options = readConnectionParams(params['connection'], this.options)
     const { signal, timeoutMs, retries } = options
+    if (accept !== undefined && options.responseType !== 'json') {
+      throw new TypeError("stream() reads records: 'responseType' is for find()")
+    }
     const responseType = accept === undefined ? options.responseType : 'stream'
     const servicePath = this.serviceURL.fill(params['route'])
     // `null` stands for many records, in the methods that change them.

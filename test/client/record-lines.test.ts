@@ -107,6 +107,10 @@ for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
       )
       t.ok(error instanceof (ErrorClass as typeof Error), `${status} ${type}: ${error}`)
     }
+    const { things, requests } = await open(t, (response) => response.end())
+    const asked = things.stream({ connection: { responseType: 'text' } })
+    t.ok((await errorOf(readAll(asked))) instanceof TypeError)
+    t.strictSame(requests, [])
   })
 
   t.test(`STR-3: ${library}: a loop that ends early ends the request`, async (t) => {
