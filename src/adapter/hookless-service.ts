@@ -95,6 +95,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     return field === undefined ? null : { field, isRequired }
   }
 
+  /** The most records of one stream for callers outside. */
+  get maxStreamed(): number {
+    return this.options.limits.stream
+  }
+
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {
     this.options = resolveMongoDBOptions(options)

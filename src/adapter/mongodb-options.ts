@@ -86,6 +86,11 @@ export interface QueryLimits {
    * as long as it takes. Default: 5,000.
    */
   readonly timeMs: number
+  /**
+   * Records in one stream of a caller outside, who asks for it by `Accept: application/x-ndjson` or
+   * `text/csv`; `Infinity` for any number. Default: 0, there are no streams.
+   */
+  readonly stream: number
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { Document } from 'mongodb'
 
-import { MethodNotAllowed } from '../core/errors/index.ts'
+import { MethodNotAllowed, NotAcceptable } from '../core/errors/index.ts'
 import { findServiceEntry } from '../core/index.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
+import type { RecordStream, StreamableService } from '../core/services/record-stream.ts'
 import type { FollowableService, RecordView } from '../core/services/record-view.ts'
 import { isPromise } from '../core/value-kind.ts'
 import { callAdapter } from './adapter-call.ts'
@@ -30,7 +31,9 @@ import type {
   Paging,
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
+import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
+import { openBatches } from './record-stream.ts'
 import { createRecordView } from './record-view.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
@@ -38,7 +41,7 @@ import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 /** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
 export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind extends Paging>
   extends HooklessService<T, D, P, Kind>
-  implements FollowableService
+  implements FollowableService, StreamableService
 {
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.
@@ -179,13 +182,27 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
    */
   async followRecords(params: P): Promise<RecordView> {
-    const { find, _find } = CheckedService.prototype
-    const { original = this.find } = findServiceEntry(this)?.methods.get('find') ?? {}
-    if (original !== find || this._find !== _find) {
-      throw new MethodNotAllowed('A service with a find of its own has no streams of records')
-    }
+    checkFind(this)
     const checked = sanitizeParams(params, this)
     return callAdapter('read', this, checked, createRecordView)
+  }
+
+  /**
+   * Opens a stream of what `find` finds with these params, without pages and up to `limits.stream`.
+   * @throws {BadRequest} the query is refused, or the call is one of a transaction
+   * @throws {NotAcceptable} the options for this call have no streams
+   * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
+   */
+  async streamRecords(params: P): Promise<RecordStream> {
+    checkFind(this)
+    const { limits, paginate } = resolveCallSettings(this.options, params)
+    if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
+    const checked = sanitizeParams(params, this)
+    checked.adapter = { ...checked.adapter, paginate: false }
+    const max = isExternal(params) ? limits.stream : Number.POSITIVE_INFINITY
+    const batches = await openBatches(this, checked, max)
+    const { default: pageSize } = paginate || {}
+    return { isPage: Boolean(pageSize), batches }
   }
 
   /** Returns the namespace of the collection of a call, `'database.collection'`. */
@@ -195,6 +212,14 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
       ? collection.then(({ namespace }) => namespace)
       : collection.namespace
   }
+}
+
+/** @throws {MethodNotAllowed} a service has a `find` of its own: nobody knows what it shows */
+function checkFind(service: { readonly find: unknown; readonly _find: unknown }): void {
+  const { find, _find } = CheckedService.prototype
+  const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
+  if (original === find && service._find === _find) return
+  throw new MethodNotAllowed('A service with a find of its own has no streams of records')
 }
 
 /**

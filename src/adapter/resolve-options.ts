@@ -37,6 +37,7 @@ const DEFAULT_LIMITS: QueryLimits = {
   patternLength: 128,
   records: 1_000,
   timeMs: 5_000,
+  stream: 0,
 }
 
 const BOUND: OptionRule = {
@@ -130,6 +131,7 @@ const OPTION_RULES: {
       patternLength: BOUND,
       records: BOUND,
       timeMs: DURATION,
+      stream: BOUND,
     },
   },
   indexes: {

@@ -12,7 +12,8 @@ import { CONNECTION_RULES } from './connection.ts'
 import { OfetchClient } from './libraries/fetch-connection.ts'
 import type {
   CustomMethods,
-  EachRecord,
+  FindArguments,
+  FoundRecord,
   NoCustomMethods,
   RemoteServices,
   RequiredMethods,
@@ -39,7 +40,13 @@ type ClientArguments<Services, Methods> =
  */
 export interface RemoteServiceMembers<S> {
   /** Returns the records of a query one after the other, page after page of `$limit` records. */
-  readonly each: EachRecord<S>
+  each(...params: FindArguments<S>): AsyncGenerator<FoundRecord<S>, void, undefined>
+  /**
+   * Returns all records that `find` finds, without pages, as they arrive: `for await (const task of
+   * client.service('tasks').stream())`. The request begins with the first `next()`, and ends with the loop,
+   * which throws where the answer breaks off. The service has to allow streams.
+   */
+  stream(...params: FindArguments<S>): AsyncIterableIterator<FoundRecord<S>, void, undefined>
 }
 
 interface ServiceLookup<Services> {

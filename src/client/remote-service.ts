@@ -1,10 +1,11 @@
-import { BadRequest, NotImplemented } from '../core/errors/index.ts'
+import { BadRequest, NotAcceptable, NotImplemented } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
 import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import { toNetworkError } from './answers/network-error.ts'
+import { RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
   createResponseError,
   isSuccess,
@@ -16,6 +17,7 @@ import { limitCall } from './answers/time-limit.ts'
 import type {
   Answer,
   ConnectionOptions,
+  ConnectionParams,
   PreparedRequest,
   ResolvedConnectionOptions,
 } from './connection.ts'
@@ -85,6 +87,8 @@ interface Call {
   readonly id?: unknown
   readonly data?: unknown
   readonly params: unknown
+  /** The media type of a stream that alone is wanted. */
+  readonly accept?: string
 }
 
 type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
@@ -152,6 +156,16 @@ export abstract class RemoteService {
     }
   }
 
+  /**
+   * Returns all records that `find` of the server finds, without pages, as they arrive. The request begins
+   * with the first `next()`, and ends with the loop. Hooks of the client do not run.
+   */
+  stream(params?: object): AsyncIterableIterator<unknown, void, undefined> {
+    const { connection } = toParams(params) as { readonly connection?: ConnectionParams }
+    const call = { method: 'find', params, accept: RECORD_LINES }
+    return readRecords(() => this.callRemote(call), connection?.signal)
+  }
+
   /** Resolves to one record. */
   get(id: RecordId, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'get', id, params })
@@ -207,12 +221,16 @@ export abstract class RemoteService {
   }
 
   private async callRemote(call: Call): Promise<unknown> {
-    const { method, id, data } = call
+    const { method, id, data, accept } = call
     const params = toParams(call.params)
     const { verb, withId } = toMethodSpec(method)
     const expected = verb === 'GET' ? undefined : params['version']
     const options = readConnectionParams(params['connection'], this.options)
-    const { signal, timeoutMs, retries, responseType } = options
+    const { signal, timeoutMs, retries } = options
+    if (accept !== undefined && options.responseType !== 'json') {
+      throw new TypeError("stream() reads records: 'responseType' is for find()")
+    }
+    const responseType = accept === undefined ? options.responseType : 'stream'
     const servicePath = this.serviceURL.fill(params['route'])
     // `null` stands for many records, in the methods that change them.
     const isOfOne = withId && (id !== null || verb === 'GET')
@@ -235,6 +253,7 @@ export abstract class RemoteService {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(expected !== undefined && { 'if-match': toIfMatch(expected) }),
       ...headers,
+      ...(accept !== undefined && { accept }),
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
     const sendOnce = async (ended?: AbortSignal, more: SentHeaders = {}): Promise<Answer> => {
@@ -257,7 +276,7 @@ export abstract class RemoteService {
             ? omitRedirectOptions(options.libraryOptions)
             : options.libraryOptions,
         })
-        if (isSuccess(answer.status)) return answer
+        if (isSuccess(answer.status)) return accept ? checkType(answer, accept) : answer
         return refuseRedirect(await readErrorBody(answer), { redirect, isBound })
       } catch (error) {
         throw toNetworkError(error, label, url)
@@ -280,6 +299,15 @@ export abstract class RemoteService {
     }
     return limitCall({ signal, timeoutMs, isStream: responseType === 'stream', label }, start)
   }
+}
+
+/** @throws {NotAcceptable} an answer that went well has another content than is wanted */
+function checkType(answer: Answer, accept: string): Answer {
+  const type = answer.readHeaders()['content-type'] ?? 'no content'
+  if (type.toLowerCase().startsWith(accept)) return answer
+  throw new NotAcceptable(
+    `The server answered ${answer.status} with ${type} and not with ${accept}`,
+  )
 }
 
 function toParams(params: unknown): Readonly<Record<string, unknown>> {

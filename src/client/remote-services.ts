@@ -112,11 +112,6 @@ type AnyList = readonly unknown[]
 
 type Item<R> = R extends Page<infer T> | readonly (infer T)[] ? T : R
 
-/** The method `each` of a service, which takes what its `find` takes. */
-export type EachRecord<S> = S extends { find(...values: infer Values): Promise<infer R> }
-  ? (...params: Values) => AsyncGenerator<Item<R>, void, undefined>
-  : never
-
 /** A result with the selected fields: of a record, or of each one of a page or a list. */
 type SelectedOf<R, Name extends string> =
   R extends Page<infer T>
@@ -126,6 +121,16 @@ type SelectedOf<R, Name extends string> =
       : SelectedRecord<R, Name>
 
 type SelectedRecord<T, Name extends string> = Selected<T, Name & keyof T>
+
+/** The arguments of `find` of a remote service. */
+export type FindArguments<S> = S extends { find(...values: infer Values): unknown }
+  ? Values
+  : [params?: ClientParams]
+
+/** A record of a remote service, as `find` answers with it on a page or in a list. */
+export type FoundRecord<S> = S extends { find(...values: never): Promise<infer R> }
+  ? Item<R>
+  : unknown
 
 /** What remains of a result for one record, or for many; all of it, where it does not tell them apart. */
 type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>

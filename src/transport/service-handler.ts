@@ -33,11 +33,10 @@ import {
   writeTagged,
 } from './replies/validators.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
-import type { RequestStreams } from './request-streams.ts'
-import { findStreams, wantsStream } from './request-streams.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
+import { findStream } from './streams/stream-types.ts'
 
 /** What a request addresses, beside the method: the id and the route values. */
 export type Target = Pick<ServiceMatch, 'id' | 'route'>
@@ -138,9 +137,13 @@ class RestCall extends TimedCall {
     const id = method.spec.withId ? this.#target.id : undefined
     const context = new HookContext(method, method.entry.service, id, data, params)
     this.#context = context
-    const streams = findStreams(this.#transport.app)
-    if (streams !== null && wantsStream(this.#transport, method, this.#request)) {
-      this.#stream(streams, context)
+    const open = findStream(this.#transport, method, this.#request, this.#reply)
+    if (open !== null) {
+      const [transport, request, reply] = [this.#transport, this.#request, this.#reply]
+      open({ transport, method, context, request, reply }).then(
+        () => this.#end(),
+        (error: unknown) => this.#fail(error),
+      )
       return
     }
     // Called from a microtask, where the stack is short: that halves the cost of an error.
@@ -160,19 +163,6 @@ class RestCall extends TimedCall {
     } catch (error) {
       this.#fail(error)
     }
-  }
-
-  #stream(streams: RequestStreams, context: HookContext): void {
-    const [transport, method, request, reply] = [
-      this.#transport,
-      this.#method,
-      this.#request,
-      this.#reply,
-    ]
-    streams.open({ transport, method, context, request, reply }).then(
-      () => this.#end(),
-      (error: unknown) => this.#fail(error),
-    )
   }
 
   #createParams(): RestParams {

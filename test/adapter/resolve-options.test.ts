@@ -38,6 +38,7 @@ t.test('sets a default for every option but Model', async (t) => {
       patternLength: 128,
       records: 1_000,
       timeMs: 5_000,
+      stream: 0,
     },
   })
 })

@@ -13,6 +13,7 @@ import { createPages as createRoles } from '../../examples/roles.ts'
 import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
 import { createNotes } from '../../examples/soft-delete.ts'
+import { createOrders, sumOrders } from '../../examples/streams.ts'
 import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -282,4 +283,19 @@ t.test('an account is verified before its first login, and its password is reset
   t.match(await reset({ token, password }), { status: 400 })
   t.match(await send('GET', '/notes', undefined, accessToken), { status: 401 })
   t.match(await send('POST', '/authentication', { ...login, password }), { status: 201 })
+})
+
+t.test('orders are exported as CSV, and summed by the client', async (t) => {
+  const { app } = await start(() => createOrders(db))
+  t.teardown(() => app.close())
+  const orders = Array.from({ length: 250 }, (_none, amount) => ({ customer: '=1', amount }))
+  await app.service('orders').create(orders)
+  const server = await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const headers = { accept: 'text/csv' }
+  const answer = await fetch(`${url}/orders?$select[]=customer&$select[]=amount`, { headers })
+  const lines = (await answer.text()).split('\r\n')
+  t.strictSame(lines.slice(0, 3), ['customer,amount', "'=1,0", "'=1,1"])
+  t.equal(lines.length, 252)
+  t.equal(await sumOrders(url), (249 * 250) / 2)
 })

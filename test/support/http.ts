@@ -280,7 +280,7 @@ function toAnswer(
 
 function toBody(headers: IncomingHttpHeaders, text: string): unknown {
   if (text === '') return undefined
-  return headers['content-type']?.includes('json') ? JSON.parse(text) : text
+  return /\bjson\b/.test(headers['content-type'] ?? '') ? JSON.parse(text) : text
 }
 
 const PROTOTYPES = [Object.prototype, Array.prototype, Function.prototype] as const

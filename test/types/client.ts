@@ -116,6 +116,15 @@ const post = await client.service('listed').get('1')
 // @ts-expect-error a date is a string
 post.at.getTime()
 
+// Streams of records
+type Records<T> = AsyncIterableIterator<T, void, undefined>
+expectType<Records<SentPost>>()(client.service('paged').stream({ query: { title: 'a' } }))
+expectType<Records<SentPost>>()(client.service('listed').stream())
+// @ts-expect-error no such field
+client.service('listed').stream({ query: { titel: 'a' } })
+// @ts-expect-error the values of the placeholders are missing
+client.service('posts/:postId/comments/:commentId').stream()
+
 // Nobody knows whether a service whose queries have no type selects fields
 expectType<Promise<{ id: number; name: string }>>()(
   client.service('plain').get(1, { query: { $select: ['name'] } }),

@@ -90,6 +90,17 @@ export class ErrorAnswers {
     }
   }
 
+  /** Logs an error that comes when an answer has begun. Returns its body, for what is left of the answer. */
+  tell(
+    error: ServiceError,
+    thrown: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): ErrorJSON {
+    this.#log.log(error, thrown, request, reply)
+    return this.#toBody(error, request, reply)
+  }
+
   /**
    * Answers an error by its body, which holds nothing secret, where nothing else is sent: neither a
    * page nor what a responder makes. Returns whether it did.
@@ -124,10 +135,13 @@ export class ErrorAnswers {
   }
 
   #sendJSON(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-    const body = toErrorBody(error, (name, reason) => {
+    sendErrorBody(reply, this.#toBody(error, request, reply))
+  }
+
+  #toBody(error: ServiceError, request: FastifyRequest, reply: FastifyReply): ErrorJSON {
+    return toErrorBody(error, (name, reason) => {
       this.#log.logLost(name, reason, request, reply)
     })
-    sendErrorBody(reply, body)
   }
 
   #sendPage(

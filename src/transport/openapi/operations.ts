@@ -14,6 +14,7 @@ import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
 import { toSelectedRecord } from './selected-record.ts'
+import { toStreamContent } from './streams.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
@@ -183,7 +184,10 @@ export class ServiceOperations {
         [status]: {
           description,
           ...(Object.keys(headers).length > 0 && { headers }),
-          content: { 'application/json': { schema: result } },
+          content: {
+            'application/json': { schema: result },
+            ...toStreamContent(this.#entry, name),
+          },
         },
         ...conditions.responses,
         ...(schemas?.result === undefined ? NO_CONTENT : {}),

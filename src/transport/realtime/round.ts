@@ -1,7 +1,7 @@
 import type { MethodEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
-import { toResultSerializer } from '../replies/result-serializer.ts'
+import { writeRecord } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
 
@@ -80,16 +80,4 @@ export class Round {
 
 function createMap<Value>(): Map<object, Value> {
   return new Map()
-}
-
-/** Returns a record as JSON, with the fields that the result schema of `find` names. */
-export function writeRecord(method: MethodEntry, record: unknown): string {
-  // As one item of a list: a schema may name the fields of records, and what is no record is a page.
-  return writeResult(method, [record]).slice(1, -1)
-}
-
-/** Returns the result of `find` as JSON. */
-export function writeResult(method: MethodEntry, body: unknown): string {
-  const serialize = toResultSerializer(method, body)
-  return serialize === null ? JSON.stringify(body) : serialize(body as object)
 }

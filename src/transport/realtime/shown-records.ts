@@ -4,10 +4,10 @@ import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
+import { writeRecord } from '../replies/result-serializer.ts'
+import { copyParams } from '../streams/followed-find.ts'
 import type { LoggedEvent } from './event-log.ts'
-import { copyParams } from './followed-find.ts'
 import type { Round } from './round.ts'
-import { writeRecord } from './round.ts'
 import type { Topic } from './topic.ts'
 
 /** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */

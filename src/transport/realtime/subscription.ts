@@ -11,18 +11,17 @@ import {
 } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
-import { setHeaders } from '../replies/headers.ts'
-import { isAnswered, isGone } from '../replies/reply-state.ts'
-import type { StreamedCall } from '../request-streams.ts'
-import { setCommonHeaders } from '../service-reply.ts'
+import { writeResult } from '../replies/result-serializer.ts'
+import { copyParams, listRecords } from '../streams/followed-find.ts'
+import type { StreamedCall } from '../streams/request-streams.ts'
+import { beginAnswer } from '../streams/request-streams.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { CHANGED, RECHECK } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, toFrame } from './event-stream.ts'
-import { copyParams, listRecords } from './followed-find.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Round } from './round.ts'
-import { toKey, writeResult } from './round.ts'
+import { toKey } from './round.ts'
 import type { Parting } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
 import type { Publishing, Shown, Viewer } from './shown-records.ts'
@@ -97,21 +96,13 @@ export class Subscription implements Follower, Viewer {
    * @throws whatever `find` refuses the call for
    */
   async open(call: StreamedCall, onClose: () => void): Promise<void> {
-    const { context, request, reply, transport } = call
+    const { context, request, reply } = call
     const missed = this.#findMissed(request)
     const { body, isResumed } = await this.#find(context, missed)
-    const { status = 200, location } = context.http
-    if (status !== 200 || location !== undefined) {
-      throw new NotAcceptable('A hook of find answers by another status: there is no stream')
-    }
-    // It may have taken too long, and was answered by the time limit.
-    if (isAnswered(reply)) {
+    if (!beginAnswer(call)) {
       onClose()
       return
     }
-    if (isGone(reply.raw)) throw new BadRequest('The client has gone')
-    setCommonHeaders(transport, request, reply, context.service)
-    setHeaders(reply, context.http)
     // Made before the answer begins: what fails here is an ordinary error.
     const snapshot = isResumed ? '' : this.#toSnapshot(body)
     this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)

@@ -56,8 +56,9 @@ function isVary(name: string): boolean {
 
 /** Names one more request header that the answer depends on. */
 export function addVary(reply: FastifyReply, name: string): void {
-  const vary = reply.getHeader('vary')
-  reply.header('vary', vary === undefined ? name : `${vary}, ${name}`)
+  const vary = String(reply.getHeader('vary') ?? '')
+  const isThere = vary.split(', ').includes(name)
+  if (!isThere) reply.header('vary', vary === '' ? name : `${vary}, ${name}`)
 }
 
 /**

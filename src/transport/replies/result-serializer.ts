@@ -50,6 +50,28 @@ export function toResultSerializer(method: MethodEntry, body: unknown): BodySeri
   }
 }
 
+/** Returns one record of `find` as JSON, with the fields that its schema names. */
+export function writeRecord(method: MethodEntry, record: unknown): string {
+  // As one item of a list: a schema may name the fields of records, and what is no record is a page.
+  return writeResult(method, [record]).slice(1, -1)
+}
+
+/** Returns the result of `find` as JSON. */
+export function writeResult(method: MethodEntry, body: unknown): string {
+  const serialize = toResultSerializer(method, body)
+  return serialize === null ? JSON.stringify(body) : serialize(body as object)
+}
+
+/** Returns the names of the fields that the schema of the records of a method has, `[]` for none. */
+export function listResultFields(method: MethodEntry): readonly string[] {
+  return findResult(method)?.form.fieldNames ?? []
+}
+
+/** Whether a method has a schema for the whole of its answer. */
+export function hasWholeSchema(method: MethodEntry): boolean {
+  return findResult(method)?.isWhole ?? false
+}
+
 /** Returns a copy of a result with the fields that the schema of its method names. */
 export function pickResult(method: MethodEntry, body: unknown): unknown {
   const result = findResult(method)

@@ -49,6 +49,7 @@ export function createResultForm(schema: JSONSchema): ResultForm {
       const isOpenObject = types.has('object') && pickFields === undefined
       const isOpenList = types.has('array') && form.items === undefined
       const isUntyped = pickFields === undefined && form.items === undefined && types.size === 0
+      form.fieldNames = listFields(place)
       form.isOpen = isOpenObject || isOpenList || types.has('any') || isUntyped
     },
   )
@@ -59,6 +60,8 @@ export function createResultForm(schema: JSONSchema): ResultForm {
 export class ResultForm {
   /** `undefined` where no object is described. */
   pickFields: PickFields | undefined
+  /** The names of the fields of objects that are described; others may be there as well. */
+  fieldNames: readonly string[] = []
   /** `undefined` where no list is described. */
   items: ResultForm | undefined
   /** Whether objects or lists that are not described are sent whole. */
@@ -126,6 +129,16 @@ export class ResultForm {
   }
 }
 
+function listFields(place: Place): readonly string[] {
+  const named = [...place.namedSchemas('properties')]
+  return named.filter(([, schemas]) => !isHidden(schemas)).map(([name]) => name)
+}
+
+/** One with the schema `false` is not there for anybody. */
+function isHidden(schemas: readonly unknown[]): boolean {
+  return schemas.every((schema) => schema === false)
+}
+
 /** Returns an object with those fields of another one that are sent. */
 type PickFields = (object: object, options: PickOptions) => object
 
@@ -138,12 +151,11 @@ function createFieldPicker(
   const describes = [...NAMING, 'additionalProperties']
   const isDescribed = place.parts.some((part) => describes.some((one) => part[one] !== undefined))
   if (!isDescribed) return undefined
-  // A field that several parts describe has what any of them names. One with the schema `false` is not
-  // there for anybody.
+  // A field that several parts describe has what any of them names.
   const named = new Map<string, ResultForm>()
   const hidden = new Set<string>()
   for (const [name, schemas] of place.namedSchemas('properties')) {
-    if (schemas.every((schema) => schema === false)) hidden.add(name)
+    if (isHidden(schemas)) hidden.add(name)
     else named.set(name, formOf(model.place(schemas)))
   }
   const hasOthers = OTHER_PROPERTIES.some((keyword) =>

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HookContext, MethodEntry } from '../core/index.ts'
-import { getMiddleware } from './middleware.ts'
-import { toQuality } from './replies/accept.ts'
-import type { RestTransport } from './rest-transport.ts'
+import type { HookContext, MethodEntry } from '../../core/index.ts'
+import { BadRequest, NotAcceptable } from '../../core/index.ts'
+import { setHeaders } from '../replies/headers.ts'
+import { isAnswered, isGone } from '../replies/reply-state.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { setCommonHeaders } from '../service-reply.ts'
 
 /** A request that is answered by a stream. */
 export interface StreamedCall {
@@ -13,7 +15,7 @@ export interface StreamedCall {
   readonly reply: FastifyReply
 }
 
-/** What answers requests by streams: `realtime()` gives it to an application. */
+/** What answers requests by streams of events: `realtime()` gives it to an application. */
 export interface RequestStreams {
   /** How many streams are open. */
   readonly size: number
@@ -37,22 +39,19 @@ export function findStreams(app: object): RequestStreams | null {
 }
 
 /**
- * Whether a request is for a stream of records. Where functions behind the service or a formatter make
- * the answers there is none: they would not see it.
+ * Sets the headers of an answer that is a stream. Returns `false` where the call was answered meanwhile: it
+ * has taken too long.
+ * @throws {NotAcceptable} a hook has chosen another answer
+ * @throws {BadRequest} nobody is there to read it
  */
-export function wantsStream(
-  { options }: RestTransport,
-  { name, entry }: MethodEntry,
-  { method, headers }: FastifyRequest,
-): boolean {
-  const { accept } = headers
-  if (name !== 'find' || method !== 'GET' || !accept?.toLowerCase().includes(EVENT_STREAM)) {
-    return false
+export function beginAnswer({ context, request, reply, transport }: StreamedCall): boolean {
+  const { status = 200, location } = context.http
+  if (status !== 200 || location !== undefined) {
+    throw new NotAcceptable('A hook of find answers by another status: there is no stream')
   }
-  if (entry.options.singleton || options.formatter != null) return false
-  if ((getMiddleware(entry)?.after.length ?? 0) > 0) return false
-  const quality = toQuality(accept, EVENT_STREAM)
-  return quality > toQuality(accept, 'application/json')
+  if (isAnswered(reply)) return false
+  if (isGone(reply.raw)) throw new BadRequest('The client has gone')
+  setCommonHeaders(transport, request, reply, context.service)
+  setHeaders(reply, context.http)
+  return true
 }
-
-const EVENT_STREAM = 'text/event-stream'

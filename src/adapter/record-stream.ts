@@ -1,0 +1,110 @@
+import type { AggregationCursor, Document, FindCursor } from 'mongodb'
+import { BadRequest } from '../core/errors/index.ts'
+import type { RecordStream } from '../core/services/record-stream.ts'
+import type { AdapterCall } from './adapter-call.ts'
+import { callAdapter } from './adapter-call.ts'
+import type { ReadSignal } from './connection/read-signal.ts'
+import { toAbortError } from './connection/read-signal.ts'
+import { callDatabase } from './driver-error.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import type { MongoDBParams } from './mongodb-params.ts'
+import { createStages } from './pipelines/framework-stages.ts'
+import { checkReadOnly, readPipeline } from './pipelines/pipeline-option.ts'
+import { openCursor } from './queries/find.ts'
+import { openAggregation } from './record-commands.ts'
+
+/** How many records hooks get at a time. */
+const BATCH_RECORDS = 100
+
+/** How many records one command fetches, unless `params.docdb.batchSize` says it. */
+const FETCHED_RECORDS = 500
+
+type Cursor = FindCursor | AggregationCursor
+
+/** What ends a stream beside its reader. */
+interface StreamSignals {
+  /** What the driver follows until the first records are there. */
+  readonly reading: ReadSignal | undefined
+  /** `params.docdb.signal`. */
+  readonly given: AbortSignal | undefined
+}
+
+/**
+ * Opens a cursor over what a query finds. Returns its records in batches; the cursor is closed when the
+ * last one was read, or nobody goes on.
+ * @param params with a checked query, without pages
+ * @param max the most records that there may be
+ * @throws {BadRequest} the call is one of a transaction, which would end before; in batches: there are more
+ *   records
+ */
+export async function openBatches(
+  service: { readonly options: MongoDBSettings },
+  params: MongoDBParams,
+  max: number,
+): Promise<RecordStream['batches']> {
+  const pipeline = readPipeline(params.pipeline)
+  if (pipeline !== null) checkReadOnly(pipeline)
+  const known: { limit?: number | undefined; signal?: unknown } = {}
+  const cursor = await callAdapter<Cursor>(
+    pipeline === null ? 'cursor' : 'aggregate',
+    service,
+    params,
+    (call) => {
+      if (call.driver.session !== undefined) {
+        throw new BadRequest('A stream of records is not possible within a session')
+      }
+      known.limit = call.query.limit
+      known.signal = call.driver.signal
+      return openFor(call, max)
+    },
+  )
+  // The server takes a limit of 0 for no limit.
+  const left = known.limit === 0 ? 0 : max
+  const given = (params.docdb ?? params.mongodb)?.signal
+  return readBatches(cursor, left, { reading: known.signal as ReadSignal | undefined, given })
+}
+
+/** One record more than there may be tells that there are more. A pipeline may make many of one, or none. */
+function openFor(call: AdapterCall, max: number): Cursor {
+  const { limit = Number.POSITIVE_INFINITY } = call.query
+  const driver = { ...call.driver, batchSize: call.driver.batchSize ?? FETCHED_RECORDS }
+  const read = Math.min(limit, max + 1)
+  const query = { ...call.query, limit: Number.isFinite(read) ? read : undefined }
+  return call.pipeline === null
+    ? openCursor({ ...call, driver, query })
+    : openAggregation({ ...call, driver }, createStages(call))
+}
+
+async function* readBatches(
+  cursor: Cursor,
+  max: number,
+  { reading, given }: StreamSignals,
+): RecordStream['batches'] {
+  try {
+    for (let left = max; max > 0; left -= BATCH_RECORDS) {
+      const batch = await callDatabase(() => readBatch(cursor))
+      // The driver may end the cursor of an aborted read as if there were no more records.
+      const aborted = [reading, given].find((signal) => signal?.aborted)
+      if (aborted !== undefined) throw toAbortError(aborted.reason)
+      // The driver leaves a cursor open whose command it aborts. From now on, who goes no further closes it.
+      reading?.end()
+      if (batch.length > 0 && left > 0) yield batch.slice(0, left)
+      if (batch.length > left) {
+        throw new BadRequest(`A stream of this service has at most ${max} records: set $limit`)
+      }
+      if (batch.length < BATCH_RECORDS) return
+    }
+  } finally {
+    await cursor.close()
+  }
+}
+
+async function readBatch(cursor: Cursor): Promise<Document[]> {
+  const batch: Document[] = []
+  while (batch.length < BATCH_RECORDS) {
+    const record: Document | null = await cursor.next()
+    if (record === null) break
+    batch.push(record)
+  }
+  return batch
+}

@@ -1,0 +1,55 @@
+import { errorFromJSON, GeneralError, Unavailable } from '../../core/errors/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+
+/** The media type of records that come one in each line. */
+export const RECORD_LINES = 'application/x-ndjson'
+
+/**
+ * Returns the records of an answer as they arrive; whoever goes no further ends the request.
+ * @param open sends the request. Resolves to the body, a stream of the platform or of Node
+ * @param signal what the caller aborts the request by
+ * @throws {Unavailable} in the loop: the answer has broken off
+ * @throws the error that the server has ended with, or the reason of the signal
+ */
+export async function* readRecords(
+  open: () => Promise<unknown>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<unknown, void, undefined> {
+  const reader = new Response((await open()) as ReadableStream<Uint8Array>).body?.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (;;) {
+      const { done, value } = (await reader?.read().catch((cause) => breakOff(cause))) ?? {}
+      if (value === undefined || done) break
+      rest += decoder.decode(value, { stream: true })
+      // Most of a large record comes without an end: it is not searched anew each time.
+      if (!value.includes(LINE_FEED)) continue
+      const lines = rest.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) yield toRecord(line)
+    }
+    if (rest !== '') breakOff()
+  } finally {
+    await reader?.cancel().catch(() => undefined)
+  }
+
+  function breakOff(cause?: unknown): never {
+    signal?.throwIfAborted()
+    throw new Unavailable('The answer has broken off before its end', undefined, { cause })
+  }
+}
+
+const LINE_FEED = 10
+
+/** @throws the error that a line stands for */
+function toRecord(line: string): unknown {
+  let record: unknown
+  try {
+    record = JSON.parse(line)
+  } catch (cause) {
+    throw new GeneralError('A line of the answer is not JSON', undefined, { cause })
+  }
+  if (isObject(record) && '$error' in record) throw errorFromJSON(record['$error'])
+  return record
+}

@@ -1,0 +1,215 @@
+import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
+import type { Chain, HookSource } from '../../core/hooks/hook-chain.ts'
+import { compileChain } from '../../core/hooks/hook-chain.ts'
+import type { StoredHook } from '../../core/hooks/hook-registry.ts'
+import type { MethodEntry, Params } from '../../core/index.ts'
+import { HookContext, NotAcceptable } from '../../core/index.ts'
+import { copyPlain } from '../../core/schema/plain-objects.ts'
+import { finishCall, startCall, startUnobserved } from '../../core/services/run-method.ts'
+import type { TransportParams } from '../../core/transport-facts.ts'
+import { carryFacts } from '../../core/transport-facts.ts'
+import { toBody } from '../service-reply.ts'
+
+/** What stands in the place of the method, in a call of the hooks of `find`. */
+type Run = (context: HookContext) => unknown
+
+/** Where a context keeps what stands in the place of its method. */
+const RUN: unique symbol = Symbol('remex.run')
+
+/** Where a context keeps the params that its around hooks and its method have got, for further runs. */
+const HELD: unique symbol = Symbol('remex.heldParams')
+
+/**
+ * Calls of `find` for a stream: its hooks run as for any call, around something else than the method.
+ * They decide what a caller may read, and make what he is sent.
+ */
+export class FollowedFind {
+  readonly method: MethodEntry
+  /** The chain of the method and what was made of it: hooks may be added at any time. */
+  #compiled: CompiledFind
+
+  constructor(method: MethodEntry) {
+    this.method = method
+    this.#compiled = this.#compile()
+  }
+
+  /** Whether a hook may change what is sent: around and after hooks may, but for those that log in. */
+  get shapes(): boolean {
+    return this.#current.shapes
+  }
+
+  /**
+   * Runs the hooks. Resolves to what a caller outside gets.
+   * @param start starts the call. Default: it is told to those who observe calls
+   * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
+   */
+  async call(
+    context: HookContext,
+    run: Run,
+    start: typeof startCall = startCall,
+  ): Promise<unknown> {
+    const { method } = this.#current
+    return callHooks(method, context, run, start)
+  }
+
+  /** The same for the first of several results, which {@link shape} is called with the others of. */
+  async begin(context: HookContext, run: Run): Promise<unknown> {
+    Object.defineProperty(context, HELD, { value: new Map() })
+    return this.call(context, run)
+  }
+
+  /**
+   * Has the hooks make of a further result what they have made of the first one: after hooks, and around hooks,
+   * which get the params that they have got then. What only comes before the method does not run again.
+   * Resolves to what a caller outside gets.
+   * @param context the one that the call has begun with
+   */
+  async shape(context: HookContext, result: unknown): Promise<unknown> {
+    // What a hook has noted on the context stays; what belongs to the result before does not.
+    delete context.result
+    context.dispatch = undefined
+    context.running = null
+    // The hooks that the call has begun with: those that are added meanwhile are for later calls.
+    return callHooks(this.#compiled.shaping, context, () => result, startUnobserved)
+  }
+
+  /**
+   * Resolves to one record as `find` shows it, `undefined` where a hook leaves it out.
+   * @param params those that the hooks have made for this caller: who it is has been proven
+   * @param find resolves to what the method would, for the params that the hooks make this time
+   * @throws {TypeError} the hooks make something else than a page or a list of it
+   */
+  async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
+    const context = this.createContext(params)
+    // Not a call of anybody: it is repeated for each stream that hears of an event.
+    const call = this.call(context, (running) => find(running.params), startUnobserved)
+    const records = listRecords(await call)
+    if (records !== null && records.length < 2) return records[0]
+    throw new TypeError(
+      'The hooks of find must leave a page or a list with the records given to them',
+    )
+  }
+
+  /** Returns the context of a new call. */
+  createContext(params: Params): HookContext {
+    const { service } = this.method.entry
+    return new HookContext(this.method, service, undefined, undefined, params)
+  }
+
+  get #current() {
+    if (this.#compiled.of !== this.method.chain) this.#compiled = this.#compile()
+    return this.#compiled
+  }
+
+  #compile(): CompiledFind {
+    const { entry, chain } = this.method
+    const { app, hooks, schemas } = entry
+    const call: MethodEntry['call'] = (values) => {
+      const context = values as Running
+      holdParams(context, call)
+      return context[RUN](context)
+    }
+    const registries = [app.hookRegistry, hooks].map(withHeldParams)
+    const [ofApp, ofService] = registries as [FindHooks, FindHooks]
+    const sources = [{ hooks: ofApp }, { hooks: ofService, schemas }]
+    const method = { ...this.method, call, chain: compileChain(sources, 'find', call) }
+    const again = registries.map((registry) => ({ hooks: withoutPreparing(registry) }))
+    const shaping = { ...this.method, call, chain: compileChain(again, 'find', call) }
+    const shapes = again.some(({ hooks: registry }) => {
+      const after = [...registry.get('after', 'all'), ...registry.get('after', 'find')]
+      return after.length > 0 || registry.getAround('find').length > 0
+    })
+    return { of: chain, method, shaping, shapes }
+  }
+}
+
+/** The chain of the method and what was made of it. */
+interface CompiledFind {
+  readonly of: Chain | null
+  /** The method, with all its hooks. */
+  readonly method: MethodEntry
+  /** The method with the hooks that make its result. */
+  readonly shaping: MethodEntry
+  readonly shapes: boolean
+}
+
+type FindHooks = HookSource['hooks']
+
+/** Runs hooks of `find` around something else. Resolves to what a caller outside gets. */
+async function callHooks(
+  method: MethodEntry,
+  context: HookContext,
+  run: Run,
+  start: typeof startCall,
+): Promise<unknown> {
+  let hasRun = false
+  const value = async (running: HookContext): Promise<unknown> => {
+    const returned = await run(running)
+    hasRun = true
+    return returned
+  }
+  Object.defineProperty(context, RUN, { value, configurable: true })
+  const pending = start(method, context)
+  finishCall(method, context, pending === undefined ? context.result : await pending)
+  if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
+  const { dispatch, result } = context
+  return toBody(dispatch === undefined ? result : dispatch)
+}
+
+/** Returns hooks of which those around get, whenever they run again, the params of their first run. */
+function withHeldParams(registry: FindHooks): FindHooks {
+  const around = registry.getAround('find').map((hook) => {
+    const held: StoredHook = function (this: object, context, next) {
+      holdParams(context as Running, held)
+      return hook.call(this, context, next)
+    }
+    return nameFunction(hook.name, describeFunction(held, metadataOf(hook)))
+  })
+  return { get: (type, method) => registry.get(type, method), getAround: () => around }
+}
+
+/** Returns hooks without those that change nothing of a result. */
+function withoutPreparing(registry: FindHooks): FindHooks {
+  const around = registry.getAround('find').filter((hook) => !isNeutral(hook))
+  return {
+    get: (type, method) => (type === 'before' ? [] : registry.get(type, method)),
+    getAround: () => around,
+  }
+}
+
+/** Notes the params that somebody gets; the next time, these take the place of what they are then. */
+function holdParams(context: Running, holder: object): void {
+  const all = context[HELD]
+  if (all === undefined) return
+  const held = all.get(holder)
+  if (held === undefined) all.set(holder, copyParams(context.params, context.params.query))
+  else context.params = copyParams(held, held.query)
+}
+
+/** Whether a hook changes nothing of a result: it logs callers in, or observes. */
+function isNeutral(hook: object): boolean {
+  const { strategies, changesNothing } = metadataOf(hook)
+  return strategies !== undefined || changesNothing === true
+}
+
+interface Running extends HookContext {
+  readonly [RUN]: Run
+  readonly [HELD]?: Map<object, Params>
+}
+
+/** Returns the records of a page or a list, `null` of anything else. */
+export function listRecords(body: unknown): readonly unknown[] | null {
+  if (Array.isArray(body)) return body
+  const { data } = (body ?? {}) as { data?: unknown }
+  return Array.isArray(data) ? data : null
+}
+
+/**
+ * Returns params for one more call: hooks change those that they get.
+ * @param query the query that they get a copy of
+ */
+export function copyParams(params: Params, query: Params['query']): Params {
+  const copy: Params = { ...params, query: copyPlain(query) as Params['query'] }
+  carryFacts(params as TransportParams, copy)
+  return copy
+}

@@ -1,0 +1,117 @@
+import type { Http2Stream } from 'node:http2'
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { NotAcceptable, toServiceError } from '../../core/index.ts'
+import { readNames } from '../../core/schema/resolvers/selection.ts'
+import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
+import { sendBody } from '../replies/body.ts'
+import { isGone, markAnswered } from '../replies/reply-state.ts'
+import { hasWholeSchema } from '../replies/result-serializer.ts'
+import { FollowedFind, listRecords } from './followed-find.ts'
+import type { RecordFormat, RecordWriter } from './record-formats.ts'
+import type { StreamedCall } from './request-streams.ts'
+import { beginAnswer } from './request-streams.ts'
+
+/** @see RFC 9113 §7 */
+const HTTP2_INTERNAL_ERROR = 2
+
+/** A call whose records are under way. */
+interface SendingCall extends StreamedCall {
+  readonly find: FollowedFind
+  readonly writer: RecordWriter
+  readonly stream: RecordStream
+}
+
+/**
+ * Answers a call of `find` by all its records. Hooks run around the first of them; those that make the result
+ * then run again with each further batch, as it is read.
+ * @throws whatever `find` refuses the call for
+ */
+export async function sendRecords(call: StreamedCall, format: RecordFormat): Promise<void> {
+  const { method, context, request, reply, transport } = call
+  if (hasWholeSchema(method)) {
+    throw new NotAcceptable('find has a schema for its whole answer: there is no stream')
+  }
+  if (request.raw.httpVersion === '1.0') {
+    throw new NotAcceptable('A stream needs HTTP/1.1: without it a broken answer looks whole')
+  }
+  const select = readNames(context.params.query?.['$select'])
+  const find = new FollowedFind(method)
+  const service = method.entry.service as StreamableService
+  let opened: RecordStream | undefined
+  try {
+    const answer = await find.begin(context, async ({ params }) => {
+      opened = await service.streamRecords(params)
+      const { value } = await opened.batches.next()
+      return toResult(opened, value ?? [])
+    })
+    // `begin()` fails where the method has not run.
+    const stream = opened as unknown as RecordStream
+    // Made before the answer begins: what fails here is an ordinary error.
+    const writer = format.createWriter(method, select)
+    const first = writer.head + writer.write(toRecords(answer))
+    const isOpen = beginAnswer(call)
+    if (isOpen) {
+      reply.hook = context
+      reply.header('content-type', `${format.mediaType}; ${format.parameters}`)
+    }
+    if (!isOpen || request.method === 'HEAD') {
+      await stream.batches.return()
+      if (isOpen) sendBody(reply, null)
+      return
+    }
+    const lines = writeLines({ ...call, find, writer, stream }, first)
+    // It reads on when what it has is written: a slow reader has the database wait.
+    const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
+    body.once('close', () => void stream.batches.return().catch(() => undefined))
+    sendBody(reply, body)
+    // What the time limit and errors are to know before the first byte is written.
+    markAnswered(reply)
+    transport.followEndless(reply)
+  } catch (error) {
+    await opened?.batches.return()
+    throw error
+  }
+}
+
+async function* writeLines(call: SendingCall, first: string): AsyncGenerator<string, void> {
+  const { context, find, writer, stream, request, reply, transport } = call
+  if (first !== '') yield first
+  try {
+    for await (const batch of stream.batches) {
+      const lines = writer.write(toRecords(await find.shape(context, toResult(stream, batch))))
+      if (lines !== '') yield lines
+    }
+  } catch (thrown) {
+    if (isGone(reply.raw)) return
+    const error = toServiceError(thrown)
+    const last = writer.fail(transport.errors.tell(error, thrown, request, reply))
+    if (last !== '') yield last
+    await breakOff(reply.raw)
+  }
+}
+
+/** Has what was written sent, and ends the connection in the middle of the answer. */
+async function breakOff(
+  raw: FastifyReply['raw'] & { readonly stream?: Http2Stream },
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => raw.once('close', resolve))
+  const written = new Promise<void>((resolve) => void raw.write('', () => resolve()))
+  await Promise.race([written, closed])
+  if (isGone(raw)) return
+  if (raw.stream !== undefined) raw.stream.close(HTTP2_INTERNAL_ERROR)
+  else raw.destroy()
+  await closed
+}
+
+/** Returns records as hooks of `find` know them. */
+function toResult({ isPage }: RecordStream, data: readonly object[]): unknown {
+  return isPage ? { total: data.length, limit: data.length, skip: 0, data } : data
+}
+
+/** @throws {NotAcceptable} the hooks of `find` make something else of records */
+function toRecords(body: unknown): readonly unknown[] {
+  const records = listRecords(body)
+  if (records !== null) return records
+  throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
+}
