@@ -36,7 +36,7 @@ const CORE = toNames({
   `,
   types: `
     AnyApplication AnyService AnyServices ApplicationHookOptions AroundHook AuthenticationPayload AuthenticationRequest
-    BusEvent BusReceiver EventBus FollowableService RecordView
+    BusEvent BusReceiver EventBus FollowableService RecordView RecordStream StreamableService
     ConditionalOptions DeclaredTypes DeclaredUser EventListener ExpectedVersion ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdentifiedRecord IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query RecordId
     RecordConditions RecordQuery

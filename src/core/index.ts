@@ -50,6 +50,7 @@ export type {
   RecordId,
 } from './params.ts'
 export type { RecordConditions, RecordQuery } from './services/record-query.ts'
+export type { RecordStream, StreamableService } from './services/record-stream.ts'
 export type { FollowableService, RecordView } from './services/record-view.ts'
 export { callMethod, createContext, runMethod } from './services/run-method.ts'
 export { stripSlashes, toServicePath } from './services/service-input.ts'

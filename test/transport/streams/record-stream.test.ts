@@ -6,7 +6,13 @@ import t from 'tap'
 import type { MongoDBOptions } from '../../../src/adapter/index.ts'
 import { MongoDBService, softDelete } from '../../../src/adapter/index.ts'
 import { protect } from '../../../src/auth/index.ts'
-import type { AnyService, HookContext, HookOptions } from '../../../src/core/index.ts'
+import type {
+  AnyService,
+  HookContext,
+  HookOptions,
+  RecordStream,
+  StreamableService,
+} from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { resolve, resolveExternal, resolveResult, virtual } from '../../../src/core/schema/index.ts'
 import type { RestOptions, ServiceOptions } from '../../../src/transport/index.ts'
@@ -530,4 +536,28 @@ t.test('SHUT-4: a stream is cut off when the server closes', async (t) => {
   await t.rejects(answer)
   gate.open()
   await closed
+})
+
+t.test('a service of another kind can have streams as well', async (t) => {
+  const opened: unknown[] = []
+  const counting: StreamableService = {
+    maxStreamed: 5,
+    async streamRecords({ query }) {
+      opened.push(query)
+      async function* count(): RecordStream['batches'] {
+        try {
+          yield [{ n: 1 }, { n: 2 }]
+          yield [{ n: 3 }]
+        } finally {
+          opened.push('closed')
+        }
+      }
+      return { isPage: false, batches: count() }
+    },
+  }
+  const find = async (): Promise<object[]> => []
+  const { read } = await start(t, { count: 0, create: () => ({ ...counting, find }) as never })
+  t.strictSame((await read('?a=b')).parse(), [{ n: 1 }, { n: 2 }, { n: 3 }])
+  t.strictSame((await read('', NDJSON, 'HEAD')).text, '')
+  t.strictSame(opened, [{ a: 'b' }, 'closed', {}, 'closed'])
 })
