@@ -43,8 +43,10 @@ export function conditional<T extends object = object>(
     const isSingleton = findServiceEntry(context.service)?.options.singleton === true
     if (WRITES.has(method) && (isSingleton || id !== null)) {
       const expected = readExpected(context, required)
-      if (expected !== null)
-        checkVersion(expected, readVersion(await readCurrent(context, isSingleton)))
+      if (expected !== null) {
+        const current = (await readCurrent(context, isSingleton)) as T
+        checkVersion(expected, readVersion(current))
+      }
     }
     await next()
     const { params, result } = context
@@ -56,20 +58,17 @@ export function conditional<T extends object = object>(
     else if (answered === 'get' && params.query?.['$select'] === undefined) refuseVersion()
   }
   return describeFunction(hook, { heedsVersion: true })
-
-  /** Resolves to the record as the server sees it: callers outside may not get the field of the version. */
-  async function readCurrent(
-    { id, params, service }: HookContext,
-    isSingleton: boolean,
-  ): Promise<T> {
-    const { $select, ...query } = params.query ?? {}
-    const inside = { ...params, query, provider: undefined, version: undefined }
-    const readable = service as ReadableService
-    return (await (isSingleton ? readable.find(inside) : readable.get(id, inside))) as T
-  }
 }
 
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })
+
+/** Resolves to the record as the server sees it: callers outside may not get the field of the version. */
+function readCurrent({ id, params, service }: HookContext, isSingleton: boolean): Promise<unknown> {
+  const { $select, ...query } = params.query ?? {}
+  const inside = { ...params, query, provider: undefined, version: undefined }
+  const readable = service as ReadableService
+  return isSingleton ? readable.find(inside) : readable.get(id, inside)
+}
 
 /**
  * Returns the versions that a write expects, `null` for any, and takes them out of its params: what the service
