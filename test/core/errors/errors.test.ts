@@ -29,6 +29,7 @@ const CLASSES: readonly [string, number, string][] = [
   ['PayloadTooLarge', 413, 'payload-too-large'],
   ['UnsupportedMediaType', 415, 'unsupported-media-type'],
   ['Unprocessable', 422, 'unprocessable'],
+  ['PreconditionRequired', 428, 'precondition-required'],
   ['TooManyRequests', 429, 'too-many-requests'],
   ['GeneralError', 500, 'general-error'],
   ['NotImplemented', 501, 'not-implemented'],
