@@ -7,7 +7,7 @@ import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
 // A browser is started, which takes its time beside other work.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const { db } = await openDatabase(t)
 const chromium = findChromium()

@@ -15,7 +15,7 @@ import type { Frame, LiveRecord } from '../support/live-list.ts'
 import { LiveList, recordsOf, sortById } from '../support/live-list.ts'
 import { until } from '../support/until.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const SEED = Number(process.env.LIVE_SEED ?? 20_261_126)
 const RUNS = Number(process.env.LIVE_RUNS ?? 15)

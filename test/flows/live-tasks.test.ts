@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 import { SECRET } from '../support/users.ts'
 
 // Nine processes are started, and each of them takes its time.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const PROGRAM = fileURLToPath(new URL('./live-tasks-process.js', import.meta.url))
 

@@ -43,7 +43,7 @@ function describe(details: object, message = ''): string {
   return [message, cause, hint, service, method].filter(Boolean).join(' | ')
 }
 
-t.setTimeout(60_000)
+t.setTimeout(600_000)
 
 for (const mistake of MISTAKES) {
   t.test(`says what to write instead: ${mistake.title}`, async (t) => {

@@ -71,7 +71,7 @@ const SERVERS = [
   })),
 ]
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 for (const { name, open, isEmbedded } of SERVERS) {
   t.test(`${name} answers as MongoDB does:`, async (t) => {

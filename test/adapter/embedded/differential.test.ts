@@ -79,7 +79,7 @@ async function runRound(
   }
 }
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 const url = process.env['MONGODB_URL']
 const other = url === undefined ? 'the same in another form' : 'the server at MONGODB_URL'

@@ -7,7 +7,7 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { Page } from '../../../src/core/params.ts'
 import { openDatabase } from '../../support/database.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const SEEDS = process.env.KEYSET_SEED ? [Number(process.env.KEYSET_SEED)] : [1, 2, 20_261_126]
 const RUNS = Number(process.env.KEYSET_RUNS ?? 30)

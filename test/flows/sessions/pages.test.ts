@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 import { SECRET } from '../../support/users.ts'
 
 // Two browsers are started, which takes its time beside other work.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const database = await openDatabase(t)
 const root = fileURLToPath(new URL('../../../../', import.meta.url))

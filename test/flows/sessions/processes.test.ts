@@ -12,7 +12,7 @@ import type { Server } from '../sessions-random/server.ts'
 import { startServer } from '../sessions-random/server.ts'
 
 // Four processes are started, and each of them takes its time.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const HOUR = 3_600_000
 const USER = { ...ADA, password: 'correct horse battery' }

@@ -17,7 +17,7 @@ const WITHOUT_LIMITS = {
 }
 
 // Recheck tries many strings on each expression.
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 /** The expressions that the functions of `ajv-formats` use. */
 function readConstants(): [name: string, regex: RegExp][] {
