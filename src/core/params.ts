@@ -14,7 +14,15 @@ export interface IdObject {
  * A record in the place of its id. Clients take it, for a write that is meant for the version which the
  * record has.
  */
-export type IdentifiedRecord = { readonly _id: Id | IdObject } | { readonly id: Id | IdObject }
+export type IdentifiedRecord =
+  | {
+      /** The id, of most services. */
+      readonly _id: Id | IdObject
+    }
+  | {
+      /** The id, of others. */
+      readonly id: Id | IdObject
+    }
 
 /** What stands for one record of a server: its id, or the record itself. Hooks always see the id. */
 export type RecordId = Id | IdObject | IdentifiedRecord
