@@ -19,21 +19,14 @@ import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
 
-/** What writes the records of a service. */
-const WRITES: ReadonlySet<Operation> = new Set<Operation>([
-  'create',
-  'update',
-  'patch',
-  'remove',
-  'patch of many',
-  'remove of many',
-])
-
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
 
 const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
 const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
+
+/** What writes the records of a service. */
+const WRITES: ReadonlySet<Operation> = new Set([...ON_ONE, ...ON_MANY, 'create' as const])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -49,7 +42,7 @@ export interface AdapterCall {
   /** How many ms the server may look for what is to be written; `undefined` for any time. */
   readonly searchLimitMs: number | undefined
   /** The versions of which a record that is written has to have one; `undefined` for any. */
-  readonly expected?: readonly number[] | undefined
+  readonly expected: readonly number[] | undefined
   /** Whether the whole of what is removed is noted, for those who follow the records. */
   readonly notesRemoved?: boolean
   /** What hooks have said of the records; the query has the conditions. */
@@ -75,9 +68,8 @@ export async function callAdapter<R>(
   const expected = readExpectedVersions(operation, params, settings)
   const rules = findRules(params, service)
   const given = withVersionField(splitQuery(params.query ?? {}, settings), settings)
-  const filter = operation === 'create' ? given.filter : addConditions(given.filter, rules)
   const { query, pipeline } = putTextFirst({
-    query: { ...given, filter },
+    query: operation === 'create' ? given : addConditions(given, rules),
     pipeline: readPipeline(params.pipeline),
   })
   const driver = createDriverOptions(params, operation)
@@ -94,8 +86,7 @@ export async function callAdapter<R>(
   const searchLimitMs = getReadLimit(settings, params)
   const start = async (): Promise<R> => {
     const result = await run({
-      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs, rules },
-      ...(expected !== undefined && { expected }),
+      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs, expected, rules },
     })
     if (WRITES.has(operation)) for (const { onWritten } of rules) onWritten?.(operation, result)
     return result as R

@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 import { CALL_RULES } from '../core/transport-facts.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { MongoDBParams, Operation } from './mongodb-params.ts'
+import type { SplitQuery } from './queries/split-query.ts'
 
 /** What a hook says of the records of a call. */
 export interface CallRule {
@@ -69,14 +70,14 @@ export function collectKept(rules: readonly CallRule[]): NonNullable<CallRule['k
   return all.length === 0 ? null : Object.assign({}, ...all)
 }
 
-/** Returns a filter with the conditions of rules: one on a field of the filter applies as well. */
-export function addConditions(filter: Document, rules: readonly CallRule[]): Document {
-  if (rules.length === 0) return filter
-  const all = { ...filter }
+/** Returns a query with the conditions of rules: one on a field of its filter applies as well. */
+export function addConditions(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
+  if (rules.length === 0) return query
+  const all = { ...query.filter }
   for (const { filter: own = {} } of rules) {
     const isApart = !Object.keys(own).some((name) => Object.hasOwn(all, name))
     if (isApart) Object.assign(all, own)
     else all['$and'] = [...(all['$and'] ?? []), own]
   }
-  return all
+  return { ...query, filter: all }
 }

@@ -189,10 +189,9 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   makeFeathersPipeline(params?: P): Document[] {
     const settings = checkRawParams(this.options, params)
     const query = splitQuery(params?.query ?? {}, settings)
-    const rules = findRules(params ?? {}, this)
     return createQueryStages({
       settings,
-      query: { ...query, filter: addConditions(query.filter, rules) },
+      query: addConditions(query, findRules(params ?? {}, this)),
       hidden: getHiddenFields(settings, params),
       pipeline: null,
       driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
@@ -232,10 +231,9 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]>
   async _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]> {
     const records = listRecords(data)
-    const settings = resolveCallSettings(this.options, params)
-    if (Array.isArray(data)) checkMulti('create', settings)
-    // Of the query, only the fields of the result matter: nothing is looked up.
-    // The copy does not know the request.
+    if (Array.isArray(data)) checkMulti('create', resolveCallSettings(this.options, params))
+    // Of the query, only the fields of the result matter: nothing is looked up. The copy knows neither the
+    // request nor what params inherit.
     countCall(params)
     const { adapter, query } = params ?? {}
     const selecting = { ...params, adapter, query: { $select: query?.$select } }

@@ -9,7 +9,7 @@ import { countMatching, findAll, findCounted } from './find.ts'
 import { checkRawQuery } from './hidden-field-check.ts'
 import type { PageCursors } from './page-cursor.ts'
 import type { TotalKind } from './query-filters.ts'
-import { MAX_SORT_FIELDS, readCursor, readSort, readTotal } from './query-filters.ts'
+import { KEYSET_NAMES, MAX_SORT_FIELDS, readCursor, readSort, readTotal } from './query-filters.ts'
 import { pickSelected } from './select.ts'
 
 /** What a query asks of a keyset page. */
@@ -28,15 +28,14 @@ export interface KeysetRequest {
  * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
  */
 export function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
+  if (KEYSET_NAMES.every((name) => given[name] === undefined)) return undefined
   const { $after, $before, $total, ...query } = given
   const after = readCursor('$after', $after)
   const before = readCursor('$before', $before)
   const total = readTotal($total)
   const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
-  const cursor = after ?? before
-  if (cursor === undefined && total === undefined) return undefined
   const other = after !== undefined && before !== undefined ? '$before' : '$skip'
-  if (given[other] === undefined) return { name, cursor: cursor ?? '', total, query }
+  if (given[other] === undefined) return { name, cursor: after ?? before ?? '', total, query }
   throw new BadRequest(`${name} and ${other} can not stand in one query`)
 }
 
@@ -158,17 +157,18 @@ const TYPES: readonly string[] = [
 
 /** The types of values that cursors take, by the class of BSON or of JavaScript. */
 const CURSOR_TYPES: ReadonlyMap<unknown, string> = new Map([
-  ...['number', 'bigint', 'Int32', 'Long', 'Double', 'Decimal128'].map(toNumberType),
+  ['number', 'number'],
+  ['bigint', 'number'],
+  ['Int32', 'number'],
+  ['Long', 'number'],
+  ['Double', 'number'],
+  ['Decimal128', 'number'],
   ['string', 'string'],
   ['boolean', 'bool'],
   ['Date', 'date'],
   ['ObjectId', 'objectId'],
   ['Binary', 'binData'],
 ])
-
-function toNumberType(name: string): [string, string] {
-  return [name, 'number']
-}
 
 function typeOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return 'null'
