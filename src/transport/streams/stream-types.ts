@@ -8,7 +8,7 @@ import type { RestTransport } from '../rest-transport.ts'
 import type { RecordFormat } from './record-formats.ts'
 import { RECORD_FORMATS } from './record-formats.ts'
 import { sendRecords } from './record-stream.ts'
-import type { StreamedCall } from './request-streams.ts'
+import type { RequestStreams, StreamedCall } from './request-streams.ts'
 import { findStreams } from './request-streams.ts'
 
 /** Answers a call by a stream. Resolves when the answer has begun; rejects with what it is refused for. */
@@ -17,23 +17,23 @@ type OpenStream = (call: StreamedCall) => Promise<void>
 /** One media type of the streams of `find`. */
 interface StreamType {
   readonly mediaType: string
-  /** Returns what answers by it, `null` where nothing does. */
-  find(transport: RestTransport, method: MethodEntry, verb: string): OpenStream | null
+  /**
+   * Returns what answers by it, `null` where nothing does.
+   * @param live the live queries of the application, `null` for none
+   * @param hasRecords whether the records of the service can be streamed
+   */
+  find(live: RequestStreams | null, hasRecords: boolean): OpenStream | null
 }
 
 const EVENTS: StreamType = {
   mediaType: 'text/event-stream',
-  find({ app }, _method, verb) {
-    const streams = verb === 'GET' ? findStreams(app) : null
-    return streams === null ? null : (call) => streams.open(call)
-  },
+  find: (live) => live && ((call) => live.open(call)),
 }
 
 function toStreamType(format: RecordFormat): StreamType {
   return {
     mediaType: format.mediaType,
-    find: (_transport, { entry }) =>
-      isStreamable(entry.service) ? (call) => sendRecords(call, format) : null,
+    find: (_live, hasRecords) => (hasRecords ? (call) => sendRecords(call, format) : null),
   }
 }
 
@@ -54,7 +54,10 @@ export function findStream(
   if (name !== 'find') return null
   if (entry.options.singleton || transport.options.formatter != null) return null
   if ((getMiddleware(entry)?.after.length ?? 0) > 0) return null
-  if (isStreamable(entry.service)) addVary(reply, 'accept')
+  const live = verb === 'GET' ? findStreams(transport.app) : null
+  const hasRecords = isStreamable(entry.service)
+  if (live === null && !hasRecords) return null
+  if (hasRecords) addVary(reply, 'accept')
   const accept = headers.accept?.toLowerCase() ?? ''
   const named = STREAM_TYPES.filter(({ mediaType }) => accept.includes(mediaType))
   if (named.length === 0) return null
@@ -62,7 +65,7 @@ export function findStream(
   let most = toQuality(accept, 'application/json')
   for (const { mediaType, find } of named) {
     const quality = toQuality(accept, mediaType)
-    const open = quality > most ? find(transport, method, verb) : null
+    const open = quality > most ? find(live, hasRecords) : null
     if (open !== null) [best, most] = [open, quality]
   }
   return best
