@@ -188,7 +188,7 @@ export class LoginThrottle {
 }
 
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
-function createKey(kind: string, name: string): string {
+export function createKey(kind: string, name: string): string {
   return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { HttpAnswer, Params } from '../../core/index.ts'
 import { TooManyRequests } from '../../core/index.ts'
@@ -7,9 +6,9 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { readUserId } from '../../core/user-id.ts'
 import type { HookCall } from '../hooks/hook-call.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
-import { getNetwork } from './login-throttle.ts'
+import { createKey, getNetwork } from './login-throttle.ts'
 import type { CallbackStore, ThrottleStore } from './throttle-store.ts'
-import { isThrottleStore, MemoryThrottleStore, toThrottleStore } from './throttle-store.ts'
+import { MemoryThrottleStore, toCounters } from './throttle-store.ts'
 
 /** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
@@ -44,7 +43,7 @@ const RULES: OptionRules = {
   name: OPTION.string,
   store: {
     expected: 'a store with the method add, or incr as those of @fastify/rate-limit',
-    isValid: (value) => isThrottleStore(value) || toThrottleStore(value) !== null,
+    isValid: (value) => toCounters(value) !== null,
   },
 }
 
@@ -69,12 +68,13 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   checkOptions('rateLimit()', options, RULES)
   const { max, windowSeconds = 60, by = findCaller, name, store } = options
   if (max === undefined) throw new TypeError("rateLimit() needs the option 'max'")
-  const counters = store === undefined ? new MemoryThrottleStore() : toStore(store)
+  const counters = toCounters(store) ?? new MemoryThrottleStore()
   // A transaction that is repeated runs its hooks again, for the same call.
   const counted = new WeakMap<object, Counted>()
   const count = async ({ method, path }: LimitedCall, caller: string): Promise<Counted> => {
-    const key = createKey(`${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`)
-    const counter = await counters.add(key, windowSeconds * 1000)
+    const limited = `${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`
+    // The memory of a process keeps the keys of addresses apart from those of logins.
+    const counter = await counters.add(createKey('address-rate', limited), windowSeconds * 1000)
     const seconds = Math.max(1, Math.ceil(counter.remainingMs / 1000))
     if (counter.count <= max) return { max, remaining: max - counter.count, seconds }
     throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
@@ -103,19 +103,10 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
 
 describeFunction(rateLimit, { hookFactory: 'rateLimit({ max: 100 })' })
 
-function toStore(store: ThrottleStore | CallbackStore): Pick<ThrottleStore, 'add'> {
-  return toThrottleStore(store) ?? (store as ThrottleStore)
-}
-
 /** Returns the user behind a call, else the network that it comes from. */
 function findCaller(params: Params): string {
   const userId = readUserId(params)
   return userId == null ? `address ${getNetwork(params.address ?? '')}` : `user ${String(userId)}`
-}
-
-/** Returns a key that tells nothing. The memory of a process keeps those of addresses apart from those of logins. */
-function createKey(text: string): string {
-  return `address-rate ${createHash('sha256').update(text).digest('base64url')}`
 }
 
 function withLimit(http: HttpAnswer = {}, { max, remaining, seconds }: Counted): HttpAnswer {

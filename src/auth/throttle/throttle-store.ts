@@ -39,14 +39,12 @@ export interface CallbackStore {
   ): void
 }
 
-/** Whether a value is a store of counters. */
-export function isThrottleStore(value: unknown): value is ThrottleStore {
-  return isObject(value) && hasMethod(value, 'add')
-}
-
-/** Returns what counts by a store of `@fastify/rate-limit`, `null` for any other value. */
-export function toThrottleStore(value: unknown): Pick<ThrottleStore, 'add'> | null {
-  if (!isObject(value) || !hasMethod(value, 'incr')) return null
+/** Returns what counts by a store, one of `@fastify/rate-limit` too; `null` for any other value. */
+export function toCounters(value: unknown): Pick<ThrottleStore, 'add'> | null {
+  if (!isObject(value)) return null
+  if (!hasMethod(value, 'incr')) {
+    return hasMethod(value, 'add') ? (value as unknown as ThrottleStore) : null
+  }
   const store = value as unknown as CallbackStore
   const count = (key: string, windowMs: number): Promise<Counter> =>
     new Promise((resolve, reject) => {
