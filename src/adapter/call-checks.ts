@@ -18,7 +18,7 @@ import {
   checkChange,
   checkNewRecords,
   checkReservedNames,
-  createIdError,
+  createFieldError,
 } from './writes/write-data.ts'
 
 /**
@@ -105,7 +105,7 @@ export function checkChangeData(
     return
   }
   const { upsert } = params?.docdb ?? params?.mongodb ?? {}
-  if (upsert && !settings.allowClientId) throw createIdError(settings.id)
+  if (upsert && !settings.allowClientId) throw createFieldError(settings.id)
   checkChange(data, id, settings)
   checkConditions(settings, params, data as WriteData)
 }

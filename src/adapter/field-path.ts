@@ -23,6 +23,11 @@ export function isFieldPath(name: unknown): name is string {
   return parts.every((part) => part !== '' && !part.startsWith('$') && !part.includes('\0'))
 }
 
+/** Returns whether a value is the name of a field at the top of records: a path without a dot. */
+export function isFieldName(name: unknown): name is string {
+  return isFieldPath(name) && !name.includes('.')
+}
+
 /**
  * Returns the paths without those that lie inside another one: the server refuses
  * `['address', 'address.city']`.

@@ -3,7 +3,7 @@ import { checkOptions, OPTION, withDefaults } from '../core/options/option-check
 import { SERVICE_OPTION_NAMES } from '../core/services/service-options.ts'
 import { isNonEmptyString, isObject, isPlainObject } from '../core/value-kind.ts'
 import { INDEX_RULES, isIndexList, isModel, MODEL_EXPECTED } from './connection/model.ts'
-import { isFieldPath, relate, withoutPositions } from './field-path.ts'
+import { isFieldName, isFieldPath, relate, withoutPositions } from './field-path.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
@@ -63,7 +63,7 @@ const OPTION_RULES: {
   id: {
     default: '_id',
     expected: 'the name of a field',
-    isValid: (value) => isFieldPath(value) && !value.includes('.'),
+    isValid: isFieldName,
   },
   paginate: {
     default: false,
@@ -111,7 +111,7 @@ const OPTION_RULES: {
   },
   version: {
     expected: 'the name of a field that is neither hidden nor the id',
-    isValid: (value) => isFieldPath(value) && !value.includes('.') && value !== '_id',
+    isValid: (value) => isFieldName(value) && value !== '_id',
     isFixed: true,
   },
   requireVersion: SWITCH,

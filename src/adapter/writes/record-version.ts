@@ -3,13 +3,12 @@ import { isVersion } from '../../core/entity-tag.ts'
 import { BadRequest, NotFound, PreconditionFailed } from '../../core/errors/index.ts'
 import { createVersionError } from '../../core/services/record-version.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { AdapterId } from '../object-id.ts'
 import { createIdFilter } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import type { WriteData } from './write-data.ts'
-import { listWrittenPaths } from './write-data.ts'
+import { createFieldError, namesField } from './write-data.ts'
 
 /** Data of a write, and the call that stores it. */
 interface VersionedWrite {
@@ -25,8 +24,8 @@ interface VersionedWrite {
 export function takeVersion(call: AdapterCall, data: WriteData): VersionedWrite {
   const { version: field } = call.settings
   if (field === undefined) return { call, data }
-  checkVersionKept(data, field)
   const { [field]: version, ...others } = data
+  if (namesField(others, field)) throw createFieldError(field)
   if (version === undefined) return { call, data: others }
   if (!isVersion(version)) {
     throw new BadRequest(`The field '${field}' must be the version that the record has`)
@@ -41,19 +40,8 @@ export function takeVersion(call: AdapterCall, data: WriteData): VersionedWrite 
  */
 export function checkNoVersion(data: WriteData, { version: field }: MongoDBSettings): void {
   if (field === undefined) return
-  checkVersionKept(data, field)
-  if (data[field] !== undefined) refuseChange(field)
-}
-
-/** @throws {BadRequest} an operator or a path with dots is to change the version */
-function checkVersionKept(data: WriteData, field: string): void {
-  const { [field]: _version, ...others } = data
-  if (listWrittenPaths(others).some((path) => relate(path, [field]) === 'inside'))
-    refuseChange(field)
-}
-
-function refuseChange(field: string): never {
-  throw new BadRequest(`The field '${field}' is set by the server`)
+  const { [field]: version, ...others } = data
+  if (version !== undefined || namesField(others, field)) throw createFieldError(field)
 }
 
 /**

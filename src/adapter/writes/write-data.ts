@@ -49,17 +49,17 @@ export function checkNewRecords(data: unknown, settings: MongoDBSettings): void 
   for (const record of listRecords(data)) {
     checkValue(record)
     const { version } = settings
-    if (version !== undefined && record[version] !== undefined) throw createIdError(version)
+    if (version !== undefined && record[version] !== undefined) throw createFieldError(version)
     for (const name of ['_id', settings.id]) {
       if (record[name] === undefined) continue
-      if (!settings.allowClientId) throw createIdError(name)
+      if (!settings.allowClientId) throw createFieldError(name)
       checkId(record[name])
     }
   }
 }
 
 /** Returns the error for a field that a caller outside may not choose. */
-export function createIdError(name: string): BadRequest {
+export function createFieldError(name: string): BadRequest {
   return new BadRequest(`The field '${name}' is set by the server`)
 }
 
@@ -285,6 +285,11 @@ export function listWrittenPaths(data: WriteData): string[] {
     const targets = name === '$rename' ? Object.values(value).map(String) : []
     return [...Object.keys(value), ...targets]
   })
+}
+
+/** Whether data has a field, or changes it by an operator or a path. */
+export function namesField(data: WriteData, field: string): boolean {
+  return listWrittenPaths(data).some((path) => relate(path, [field]) === 'inside')
 }
 
 /**
