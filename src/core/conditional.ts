@@ -1,6 +1,7 @@
 import { isVersion, toVersionTag } from './entity-tag.ts'
 import { describeFunction } from './function-metadata.ts'
 import type { HookContext, Next } from './hooks/hook-context.ts'
+import { isWrite, toMethodSpec } from './method-table.ts'
 import type { Params } from './params.ts'
 import {
   answersRecord,
@@ -22,8 +23,6 @@ interface ReadableService {
   get(id: unknown, params: Params): Promise<unknown>
 }
 
-const WRITES: ReadonlySet<string> = new Set(['update', 'patch', 'remove'])
-
 /**
  * Returns an around hook that gives the records of a service of one's own entity tags, and writes on one
  * record their condition, `params.version` or `If-Match`: it reads the record by `get` before the write.
@@ -41,7 +40,8 @@ export function conditional<T extends object = object>(
   const hook = async (context: HookContext, next: Next): Promise<void> => {
     const { id, method } = context
     const isSingleton = findServiceEntry(context.service)?.options.singleton === true
-    if (WRITES.has(method) && (isSingleton || id !== null)) {
+    const isOnRecord = toMethodSpec(method).withId && (isSingleton || id !== null)
+    if (isOnRecord && isWrite(method)) {
       const expected = readExpected(context, required)
       if (expected !== null) {
         const current = (await readCurrent(context, isSingleton)) as T

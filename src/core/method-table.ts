@@ -49,6 +49,11 @@ export function isStandardMethod(name: string): name is StandardMethod {
   return Object.hasOwn(METHOD_TABLE, name)
 }
 
+/** Whether a method is a standard one that writes: it has an event. */
+export function isWrite(name: string): boolean {
+  return toMethodSpec(name).event !== null
+}
+
 /** Returns the row of a standard method, or the row that all custom methods share. */
 export function toMethodSpec(name: string): MethodSpec {
   return isStandardMethod(name) ? METHOD_TABLE[name] : CUSTOM_METHOD

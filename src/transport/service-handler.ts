@@ -1,16 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isPageService } from '../auth/oauth/page-services.ts'
-import type { ExpectedVersion } from '../core/entity-tag.ts'
-import { readExpectedVersion } from '../core/entity-tag.ts'
 import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { AuthenticationRequest, MethodEntry } from '../core/index.ts'
-import {
-  BadRequest,
-  HookContext,
-  NotAcceptable,
-  PreconditionFailed,
-  Unavailable,
-} from '../core/index.ts'
+import { BadRequest, HookContext, NotAcceptable, Unavailable } from '../core/index.ts'
 import { finishCall, startCall } from '../core/services/run-method.ts'
 import { TimedCall } from './call-time-limit.ts'
 import type { Middleware, ServiceMiddleware } from './middleware.ts'
@@ -25,8 +17,8 @@ import { isAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import {
-  heedsVersion,
   isNotModified,
+  readIfMatch,
   setLocation,
   setRevalidated,
   setTag,
@@ -177,8 +169,8 @@ class RestCall extends TimedCall {
     this.#facts = new RequestFacts(request, reply)
     const feathers = getFeathersParams(request)
     const params = new RestParams(this.#facts, query, this.#target.route, feathers)
-    const condition = this.#isRead ? undefined : request.headers['if-match']
-    if (condition !== undefined) params.version = toExpectedVersion(this.#method, condition)
+    const version = this.#isRead ? undefined : readIfMatch(this.#method, request)
+    if (version !== undefined) params.version = version
     return params
   }
 
@@ -322,17 +314,6 @@ class RestCall extends TimedCall {
     if (isAnswered(this.#reply)) this.endWatch()
     else this.#reply.raw.once('close', () => this.endWatch())
   }
-}
-
-/**
- * Returns the versions that the `If-Match` header of a write names.
- * @throws {PreconditionFailed} the call creates a record, which has none yet, or the service has no versions
- */
-function toExpectedVersion(method: MethodEntry, condition: string): ExpectedVersion {
-  if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
-  const expected = readExpectedVersion(condition)
-  if (expected === '*' || heedsVersion(method)) return expected
-  throw new PreconditionFailed('The records of this service have no versions')
 }
 
 /** Sets who calls, unless a hook of Fastify has set it already. */

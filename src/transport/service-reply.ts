@@ -5,7 +5,7 @@ import { toNotFoundBody } from './errors/not-found.ts'
 import { isSentAsItIs } from './replies/body.ts'
 import { isPrivate, keepPrivate, removeHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
-import { removeValidators, setCurrentTag } from './replies/validators.ts'
+import { setCurrentTag } from './replies/validators.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './routing/service-method.ts'
@@ -32,10 +32,7 @@ export function answerError(
   const error = toServiceError(thrown)
   markAnswered(reply)
   // The answer to a call that went well has failed after its headers were set.
-  if (context !== null && reply.hook === context) {
-    removeHeaders(reply, context.http)
-    removeValidators(reply)
-  }
+  if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, context?.service)

@@ -3,6 +3,7 @@ import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
 import { findNotes } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { isWrite } from '../../core/method-table.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { toServicePath } from '../../core/services/service-input.ts'
@@ -56,8 +57,6 @@ interface Write {
   readonly result: unknown
 }
 
-const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'remove'])
-
 /**
  * Returns an around hook that stores an {@link AuditEntry} in another service for each record that is
  * written, in one transaction with the write: both are there, or neither.
@@ -73,7 +72,7 @@ export function audit(options: AuditOptions): AroundHook {
   const { service: path, omit = [], by = readUserId } = options
   const runInTransaction = transaction()
   const hook: AroundHook = (context, next) => {
-    if (!WRITES.has(context.method)) return next()
+    if (!isWrite(context.method)) return next()
     const service = requireService('audit()', context.service)
     const target = findTarget(context.app, path, service)
     return runInTransaction(context, async (...reasons) => {

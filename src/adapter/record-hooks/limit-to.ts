@@ -66,7 +66,7 @@ function limitData(context: HookContext, settings: MongoDBSettings, filter: Docu
   const { data, method, id } = context
   const all = listConditions(filter)
   const isOfId = ([name]: Condition): boolean => name === '_id' || name === settings.id
-  // The id of a record that is there is found by the filter. That of a new one no condition gives.
+  // The filter finds the id of a record that is there. A new record has its own: no condition gives it one.
   const conditions = all.filter((one) => !isOfId(one))
   const limitNew = (item: unknown): unknown => {
     const limited = limitRecord(item, conditions)

@@ -1,14 +1,15 @@
 import type { Hook, HookContext } from '../../core/application-defaults.ts'
-import { BadRequest } from '../../core/errors/index.ts'
 import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
+import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
+import { isWrite, toMethodSpec } from '../../core/method-table.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { isFieldPath, relate } from '../field-path.ts'
+import { isFieldName } from '../field-path.ts'
 import { HooklessService } from '../hookless-service.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { listWrittenPaths } from '../writes/write-data.ts'
+import { createFieldError, namesField } from '../writes/write-data.ts'
 
 /** A service on a collection, whatever its records are. */
 // biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
@@ -20,7 +21,7 @@ export type RecordParams = Params & MongoDBParams
 /** The rule of an option that names a field. */
 export const FIELD: OptionRule = {
   expected: 'the name of a field, without a dot',
-  isValid: (value) => isFieldPath(value) && !value.includes('.'),
+  isValid: isFieldName,
 }
 
 /**
@@ -48,14 +49,16 @@ export function requireService(owner: string, service: unknown): RecordService {
   throw new TypeError(`${owner} needs a service of remex/mongodb`)
 }
 
+/** Whether a method stores the data of its caller: `create`, `update` and `patch` do. */
+export function storesData(method: string): boolean {
+  return isWrite(method) && toMethodSpec(method).arguments.includes('data')
+}
+
 /** Returns the fields of a service that hooks hash, or keep from callers. */
 export function listSecrets(service: object): readonly string[] {
-  const { app, hooks } = findServiceEntry(service) ?? {}
-  return [app?.hookRegistry, hooks].flatMap((registry) =>
-    [...(registry?.stored.values() ?? [])]
-      .flat()
-      .flatMap((one) => metadataOf(one).secretFields ?? []),
-  )
+  const entry = findServiceEntry(service)
+  const hooks = entry === undefined ? [] : listServiceHooks(entry)
+  return hooks.flatMap((hook) => metadataOf(hook).secretFields ?? [])
 }
 
 /**
@@ -66,11 +69,6 @@ export function withoutField(data: unknown, field: string): unknown {
   if (Array.isArray(data)) return data.map((item) => withoutField(item, field))
   if (!isObject(data) || !namesField(data, field)) return data
   const { [field]: _, ...others } = data
-  if (namesField(others, field)) throw new BadRequest(`The field '${field}' is set by the server`)
+  if (namesField(others, field)) throw createFieldError(field)
   return others
-}
-
-/** Whether data has a field, or changes it by an operator or a path. */
-export function namesField(data: Readonly<Record<string, unknown>>, field: string): boolean {
-  return listWrittenPaths(data).some((path) => relate(path, [field]) === 'inside')
 }

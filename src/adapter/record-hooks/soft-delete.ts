@@ -3,15 +3,13 @@ import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { setRule } from '../call-rules.ts'
 import type { RecordParams } from './record-hook.ts'
-import { createRecordHook, FIELD, withoutField } from './record-hook.ts'
+import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
 
 /** Options of {@link softDelete}. */
 export interface SoftDeleteOptions {
   /** The field with the time of the removal. Default: `'deletedAt'`. */
   readonly field?: string
 }
-
-const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
 
 /**
  * Returns a before hook, for all methods, by which `remove` marks records with the time, and no method
@@ -26,7 +24,7 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
   const hook = createRecordHook('softDelete', true, (context) => {
     const { withDeleted, provider } = context.params as RecordParams
     setRule(context, hook, withDeleted === true ? undefined : rule)
-    if (provider === undefined || !WRITES.has(context.method)) return
+    if (provider === undefined || !storesData(context.method)) return
     context.data = withoutField(context.data, field)
   })
   return hook

@@ -7,9 +7,9 @@ import { readUserId } from '../../core/user-id.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { CallRule } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
-import { hasOperators } from '../writes/write-data.ts'
+import { hasOperators, namesField } from '../writes/write-data.ts'
 import type { RecordParams } from './record-hook.ts'
-import { createRecordHook, FIELD, namesField, withoutField } from './record-hook.ts'
+import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
 export interface TimestampsOptions {
@@ -84,7 +84,7 @@ function resolveWrittenBy(owner: string, options: WrittenByOptions) {
 function stamp(name: string, fields: Stamp): Hook {
   const hook = createRecordHook(name, true, (context) => {
     let rule: CallRule | undefined
-    if (['create', 'update', 'patch'].includes(context.method)) {
+    if (storesData(context.method)) {
       if (context.params.provider !== undefined) leaveOut(context, fields)
       const { data, method } = context
       if (method === 'create') context.data = addToNew(context, fields)

@@ -99,6 +99,17 @@ export class HookRegistry {
   }
 }
 
+/** Returns all hooks of a service, those of its application first. */
+export function listServiceHooks({ app, hooks }: HookOwners): readonly StoredHook[] {
+  return [app.hookRegistry, hooks].flatMap(({ stored }) => [...stored.values()].flat())
+}
+
+/** What has the hooks of the calls of a service. */
+interface HookOwners {
+  readonly app: { readonly hookRegistry: HookRegistry }
+  readonly hooks: HookRegistry
+}
+
 type Addition = readonly [key: string, hooks: StoredHook[]]
 
 /** Whether a value is a hook, a list of hooks, or a map of such. */

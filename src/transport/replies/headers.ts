@@ -40,13 +40,14 @@ function isSet(header: readonly [string, unknown]): header is [string, string | 
 }
 
 /**
- * Removes what {@link setHeaders} has set, since another answer is sent than the one it was
- * meant for.
+ * Removes what {@link setHeaders} has set, and what tells of the body, since another answer is sent than
+ * the one it was meant for.
  */
 export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   for (const name of Object.keys(http.headers ?? {})) {
     if (!isVary(name)) reply.removeHeader(name)
   }
+  reply.removeHeader('etag').removeHeader('location')
 }
 
 /** `Vary` is set in several places, so it is added to and never removed. */

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isKnownTag, isVersion, toVersionTag } from '../../core/entity-tag.ts'
+import type { ExpectedVersion } from '../../core/entity-tag.ts'
+import { isKnownTag, isVersion, readExpectedVersion, toVersionTag } from '../../core/entity-tag.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
+import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
-import { isStandardMethod } from '../../core/index.ts'
+import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -64,11 +66,6 @@ function findId({ entry }: MethodEntry, body: unknown): string | undefined {
   return id?.isWellFormed() ? id : undefined
 }
 
-/** Removes what {@link setTag} and {@link setLocation} have set: the answer is another one. */
-export function removeValidators(reply: FastifyReply): void {
-  reply.removeHeader('etag').removeHeader('location')
-}
-
 /** Sets the entity tag of the record that a refused write has found. */
 export function setCurrentTag(reply: FastifyReply, { code, data }: ServiceError): void {
   const current = isObject(data) ? data['current'] : undefined
@@ -108,14 +105,29 @@ export function setRevalidated(reply: FastifyReply, { http }: HookContext): void
 }
 
 /**
+ * Returns the versions that the `If-Match` header of a write names, `undefined` where there is none.
+ * @throws {BadRequest} the header is malformed
+ * @throws {PreconditionFailed} the call creates a record, which has none yet, or the service has no versions
+ */
+export function readIfMatch(
+  method: MethodEntry,
+  { headers }: FastifyRequest,
+): ExpectedVersion | undefined {
+  const condition = headers['if-match']
+  if (condition === undefined) return undefined
+  if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
+  const expected = readExpectedVersion(condition)
+  if (expected === '*' || heedsVersion(method)) return expected
+  throw new PreconditionFailed('The records of this service have no versions')
+}
+
+/**
  * Whether the condition of a write is heeded: by the service, which says so by its `recordVersions`, or by a hook.
  * A custom method gets it as `params.version`.
  */
-export function heedsVersion({ name, entry }: MethodEntry): boolean {
+function heedsVersion({ name, entry }: MethodEntry): boolean {
   if (!isStandardMethod(name) || 'recordVersions' in entry.service) return true
-  return [entry.app.hookRegistry, entry.hooks].some(({ stored }) =>
-    [...stored.values()].flat().some((hook) => metadataOf(hook).heedsVersion),
-  )
+  return listServiceHooks(entry).some((hook) => metadataOf(hook).heedsVersion)
 }
 
 /** Whether the caller of a read has its answer already. */
