@@ -124,8 +124,8 @@ async function main(): Promise<void> {
   console.log(`Open ${url} in two windows, or try
 
   ID=$(curl -s ${url}/pages | grep -o '[0-9a-f]\\{24\\}')
-  curl -i ${url}/pages/$ID                                  # ETag: "v-1"
-  curl -i ${url}/pages/$ID -H 'If-None-Match: "v-1"'        # 304
+  TAG=$(curl -si ${url}/pages/$ID | sed -n 's/^etag: *\\(.*\\)\\r$/\\1/p'); echo $TAG    # "v-1-…"
+  curl -i ${url}/pages/$ID -H "If-None-Match: $TAG"         # 304
   curl -i -X PATCH ${url}/pages/$ID ${json} -H 'If-Match: "v-1"' -d '{"text":"a"}' # twice: 412
 
 Ctrl-C ends it.`)

@@ -37,7 +37,7 @@ export interface MongoDBParams<Q = Query> extends Params<Q> {
   /** Page sizes for this call, `false` for all records. */
   paginate?: Paginate | false | undefined
   /** Options of the service for this call; they win over `paginate`. */
-  adapter?: Partial<Omit<MongoDBOptions, 'events' | 'indexes'>> | undefined
+  adapter?: Partial<Omit<MongoDBOptions, 'events' | 'indexes' | 'version'>> | undefined
   /** Options for the driver, in each command of this call: `session`, `hint`, `upsert`, … */
   docdb?: DriverOptions | undefined
   /** Another name for {@link docdb}. */
