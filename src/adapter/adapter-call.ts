@@ -10,7 +10,15 @@ import { ReadSignal, toAbortError } from './connection/read-signal.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
-import { createDriverOptions, getHiddenFields, isExternal, READS } from './mongodb-params.ts'
+import {
+  createDriverOptions,
+  getHiddenFields,
+  isExternal,
+  ON_MANY,
+  ON_ONE,
+  READS,
+  WRITES,
+} from './mongodb-params.ts'
 import { checkPipelineUse } from './pipelines/framework-stages.ts'
 import type { Pipeline } from './pipelines/pipeline-option.ts'
 import { putTextFirst, readPipeline } from './pipelines/pipeline-option.ts'
@@ -21,12 +29,6 @@ import { joinTransaction } from './transactions/transaction-attempt.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
-
-const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
-const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
-
-/** What writes the records of a service. */
-const WRITES: ReadonlySet<Operation> = new Set([...ON_ONE, ...ON_MANY, 'create' as const])
 
 /** Everything that one call of a method needs. */
 export interface AdapterCall {
@@ -44,9 +46,16 @@ export interface AdapterCall {
   /** The versions of which a record that is written has to have one; `undefined` for any. */
   readonly expected: readonly number[] | undefined
   /** Whether the whole of what is removed is noted, for those who follow the records. */
-  readonly notesRemoved?: boolean
+  readonly notesRemoved: boolean
   /** What hooks have said of the records; the query has the conditions. */
   readonly rules: readonly CallRule[]
+}
+
+/** The service that is called. */
+interface CalledService {
+  readonly options: MongoDBSettings
+  /** Whether somebody follows its records. */
+  readonly isFollowed?: boolean
 }
 
 /**
@@ -59,7 +68,7 @@ export interface AdapterCall {
  */
 export async function callAdapter<R>(
   operation: Operation,
-  service: { readonly options: MongoDBSettings },
+  service: CalledService,
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
 ): Promise<R> {
@@ -84,10 +93,20 @@ export async function callAdapter<R>(
   const transaction = joinTransaction(collection, driver)
   addServiceOptions(driver, settings, params, operation)
   const searchLimitMs = getReadLimit(settings, params)
+  const call: AdapterCall = {
+    collection,
+    settings,
+    query,
+    hidden,
+    pipeline,
+    driver,
+    searchLimitMs,
+    expected,
+    rules,
+    notesRemoved: service.isFollowed === true || rules.some(({ onWritten }) => onWritten),
+  }
   const start = async (): Promise<R> => {
-    const result = await run({
-      ...{ collection, settings, query, hidden, pipeline, driver, searchLimitMs, expected, rules },
-    })
+    const result = await run(call)
     if (WRITES.has(operation)) for (const { onWritten } of rules) onWritten?.(operation, result)
     return result as R
   }

@@ -7,7 +7,7 @@ import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { getHiddenFields, isExternal } from './mongodb-params.ts'
+import { getGivenOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
 import { checkHiddenQuery, checkRawQuery } from './queries/hidden-field-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
@@ -92,7 +92,7 @@ export function checkNewData(
  * Checks the data of `update` or `patch`, that of a caller outside in full.
  * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id, which
  *   the option `allowClientId` does not let callers choose
- * @throws as {@link checkConditions}
+ * @throws as {@link checkPreconditions}
  */
 export function checkChangeData(
   settings: MongoDBSettings,
@@ -104,10 +104,10 @@ export function checkChangeData(
     checkReservedNames(data)
     return
   }
-  const { upsert } = params?.docdb ?? params?.mongodb ?? {}
-  if (upsert && !settings.allowClientId) throw createFieldError(settings.id)
+  if (getGivenOptions(params)?.upsert && !settings.allowClientId)
+    throw createFieldError(settings.id)
   checkChange(data, id, settings)
-  checkConditions(settings, params, data as WriteData)
+  checkPreconditions(settings, params, data as WriteData)
 }
 
 /**
@@ -116,7 +116,7 @@ export function checkChangeData(
  * @throws {PreconditionRequired} the option `requireVersion` is set, and no version is named
  * @throws {BadRequest} an `If-None-Match` header, which a write would not heed
  */
-export function checkConditions(
+export function checkPreconditions(
   settings: MongoDBSettings,
   params: MongoDBParams | undefined,
   data: WriteData = {},
@@ -125,9 +125,9 @@ export function checkConditions(
   if (params?.headers?.['if-none-match'] !== undefined) {
     throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
   }
-  const { requireVersion, version = '' } = settings
-  if (!requireVersion || params?.version !== undefined || data[version] !== undefined) return
-  throw createRequiredError()
+  const { requireVersion, version } = settings
+  if (!requireVersion || version === undefined || params?.version !== undefined) return
+  if (data[version] === undefined) throw createRequiredError()
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */

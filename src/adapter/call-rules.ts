@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb'
-import { CALL_RULES } from '../core/transport-facts.ts'
-import { isPlainObject } from '../core/value-kind.ts'
+import { CALL_RULES, changeParams } from '../core/transport-facts.ts'
 import type { MongoDBParams, Operation } from './mongodb-params.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 
@@ -37,25 +36,27 @@ interface RuledCall {
 
 /**
  * Puts the rule of a hook into the params of a call, in the place of the one that the same hook has said
- * there before: params may be passed on from call to call. The params of a caller in this process are copied.
+ * there before: params may be passed on from call to call.
  * @param rule `undefined` for none
  */
 export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
   const { service, self } = context
-  const params: RuledParams = context.params
-  const before = params[CALL_RULES] ?? []
+  const before = (context.params as RuledParams)[CALL_RULES] ?? []
   const rules = before.filter((one) => one.by !== by)
   if (rule === undefined && rules.length === before.length) return
   if (rule !== undefined) {
     rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
   }
-  if (isPlainObject(params)) context.params = { ...params, [CALL_RULES]: rules }
-  else params[CALL_RULES] = rules
+  const changed: RuledParams = { [CALL_RULES]: rules }
+  changeParams(context, changed)
 }
+
+const NO_RULES: readonly CallRule[] = []
 
 /** Returns the rules for a call of a service. */
 export function findRules(params: RuledParams, service: object): readonly CallRule[] {
-  return (params[CALL_RULES] ?? []).flatMap(({ readFor }) => readFor(service) ?? [])
+  const carried = params[CALL_RULES]
+  return carried === undefined ? NO_RULES : carried.flatMap(({ readFor }) => readFor(service) ?? [])
 }
 
 /** Returns the data that a removal sets in place of removing, `null` where it removes. */

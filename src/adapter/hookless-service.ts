@@ -4,7 +4,6 @@ import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import type { RecordVersions } from '../core/services/record-version.ts'
-import type { AdapterCall } from './adapter-call.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams, withQuery } from './call-checks.ts'
 import { addConditions, findRules } from './call-rules.ts'
@@ -276,16 +275,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
-    const withNotes = (call: AdapterCall): AdapterCall => ({
-      ...call,
-      notesRemoved: this.isFollowed || call.rules.some(({ onWritten }) => onWritten),
-    })
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
-      return callAdapter('remove of many', this, params, (call) => removeRecords(withNotes(call)))
+      return callAdapter('remove of many', this, params, removeRecords)
     }
     checkId(id)
-    return callAdapter('remove', this, params, (call) => removeRecord(withNotes(call), id))
+    return callAdapter('remove', this, params, (call) => removeRecord(call, id))
   }
 }
 

@@ -58,6 +58,11 @@ export function isExternal(params: MongoDBParams | undefined): boolean {
   return params?.provider !== undefined
 }
 
+/** Returns the options for the driver that a call has, by either of their names. */
+export function getGivenOptions({ docdb, mongodb }: MongoDBParams = {}): DriverOptions | undefined {
+  return docdb ?? mongodb
+}
+
 /** Returns the fields that a call must not return: those that are hidden from callers outside. */
 export function getHiddenFields(
   settings: MongoDBSettings,
@@ -114,6 +119,20 @@ const OPTIONS: Readonly<Record<Operation, readonly string[]>> = {
  */
 export const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
+/** What writes one record that is there. */
+export const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
+
+/** What writes all records of a query. */
+export const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
+
+/** What writes the records of a service. */
+export const WRITES: ReadonlySet<Operation> = new Set([...ON_ONE, ...ON_MANY, 'create' as const])
+
+/** Returns the method that an operation is one of: `patch` for `patch of many`. */
+export function toMethodName(operation: Operation): string {
+  return operation.split(' ', 1)[0] as string
+}
+
 /**
  * Returns a new object for the driver, which writes into the options it gets.
  * @throws {TypeError} an option that no command of the operation takes, or a score of a text search
@@ -124,7 +143,7 @@ export function createDriverOptions(params: MongoDBParams, operation: Operation)
   if (docdb !== undefined && mongodb !== undefined) {
     throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
   }
-  const given = docdb ?? mongodb
+  const given = getGivenOptions(params)
   const hasStages = pipeline !== undefined && pipeline.length > 0
   if (given !== undefined) checkDriverOptions(given, operation, hasStages)
   // A hook sets the collation for all methods, and new records are compared with nothing: the server

@@ -10,10 +10,10 @@ import { isPromise } from '../core/value-kind.ts'
 import { callAdapter } from './adapter-call.ts'
 import {
   checkChangeData,
-  checkConditions,
   checkMulti,
   checkNewData,
   checkOne,
+  checkPreconditions,
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
@@ -172,7 +172,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
-    checkConditions(settings, params)
+    checkPreconditions(settings, params)
     return this._remove(id, checked)
   }
 
@@ -195,9 +195,10 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    */
   async streamRecords(params: P): Promise<RecordStream> {
     checkFind(this)
-    const { limits, paginate } = resolveCallSettings(this.options, params)
+    const settings = resolveCallSettings(this.options, params)
+    const { limits, paginate } = settings
     if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
-    const checked = sanitizeParams(params, this)
+    const checked = sanitizeParams(params, this, settings)
     checked.adapter = { ...checked.adapter, paginate: false }
     const max = isExternal(params) ? limits.stream : Number.POSITIVE_INFINITY
     const batches = await openBatches(this, checked, max)

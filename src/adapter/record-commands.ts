@@ -1,5 +1,4 @@
 import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
-import { NotFound } from '../core/errors/index.ts'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
@@ -18,6 +17,7 @@ import {
   ALL_IN_ONE_BATCH,
   countMatching,
   createIdFilter,
+  createMissingError,
   findById,
   findIds,
   findPage,
@@ -193,7 +193,7 @@ async function aggregateById(
   const query = { ...call.query, filter, sort: undefined, skip: 0, limit: 1 }
   const stages = [...createStages({ ...call, query }), { $limit: 1 }, ...further]
   const [record] = await aggregateAll(call, stages)
-  if (record === undefined) throw new NotFound(`No record found for id '${id}'`)
+  if (record === undefined) throw createMissingError(id)
   return record
 }
 

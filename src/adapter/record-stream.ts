@@ -8,6 +8,7 @@ import { toAbortError } from './connection/read-signal.ts'
 import { callDatabase } from './driver-error.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
+import { getGivenOptions } from './mongodb-params.ts'
 import { createStages } from './pipelines/framework-stages.ts'
 import { checkReadOnly, readPipeline } from './pipelines/pipeline-option.ts'
 import { openCursor } from './queries/find.ts'
@@ -59,9 +60,9 @@ export async function openBatches(
     },
   )
   // The server takes a limit of 0 for no limit.
-  const left = known.limit === 0 ? 0 : max
-  const given = (params.docdb ?? params.mongodb)?.signal
-  return readBatches(cursor, left, { reading: known.signal as ReadSignal | undefined, given })
+  const most = known.limit === 0 ? 0 : max
+  const given = getGivenOptions(params)?.signal
+  return readBatches(cursor, most, { reading: known.signal as ReadSignal | undefined, given })
 }
 
 /** One record more than there may be tells that there are more. A pipeline may make many of one, or none. */
@@ -77,11 +78,12 @@ function openFor(call: AdapterCall, max: number): Cursor {
 
 async function* readBatches(
   cursor: Cursor,
-  max: number,
+  most: number,
   { reading, given }: StreamSignals,
 ): RecordStream['batches'] {
   try {
-    for (let left = max; max > 0; left -= BATCH_RECORDS) {
+    if (most === 0) return
+    for (let left = most; ; left -= BATCH_RECORDS) {
       const batch = await callDatabase(() => readBatch(cursor))
       // The driver may end the cursor of an aborted read as if there were no more records.
       const aborted = [reading, given].find((signal) => signal?.aborted)
@@ -90,7 +92,7 @@ async function* readBatches(
       reading?.end()
       if (batch.length > 0 && left > 0) yield batch.slice(0, left)
       if (batch.length > left) {
-        throw new BadRequest(`A stream of this service has at most ${max} records: set $limit`)
+        throw new BadRequest(`A stream of this service has at most ${most} records: set $limit`)
       }
       if (batch.length < BATCH_RECORDS) return
     }

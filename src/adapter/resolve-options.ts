@@ -190,7 +190,7 @@ const RULES: OptionRules = {
 }
 
 /** The rules of the options that one call can change. */
-const CALL_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row.isFixed))
+const CALL_OPTION_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row.isFixed))
 
 /**
  * Returns a new object with all options set, beside those of other packages.
@@ -232,7 +232,7 @@ export function resolveCallSettings(
   if (paginate) checkOptions('params', { paginate }, { paginate: OPTION_RULES.paginate })
   const paged = paginate === undefined ? settings : { ...settings, paginate }
   if (adapter === undefined) return paged
-  checkOptions('params.adapter', adapter, CALL_RULES)
+  checkOptions('params.adapter', adapter, CALL_OPTION_RULES)
   const limits = withDefaults(settings.limits, adapter.limits ?? {})
   return withDefaults(paged, { ...adapter, limits })
 }

@@ -1,5 +1,6 @@
 import type { HookContext } from './hooks/hook-context.ts'
 import type { Params, Query } from './params.ts'
+import { changeParams } from './transport-facts.ts'
 import { isObject, isPlainObject } from './value-kind.ts'
 
 /** The operators that a schema names for one object of a query, and what it names inside of it. */
@@ -53,7 +54,7 @@ type CheckedCall = Pick<HookContext, 'params' | 'service'> & {
 /**
  * Sets the query of a call that a schema has checked, and allows operators at the places that the schema
  * names. That holds for the service of the call alone, also where a hook passes the params on to another
- * one. Params of a transport are its own, and are changed in place; of others a copy takes their place.
+ * one.
  */
 export function setCheckedQuery(
   context: CheckedCall,
@@ -62,17 +63,8 @@ export function setCheckedQuery(
 ): void {
   const params: MarkedParams = context.params
   const marks = places === undefined ? params[MARK] : toMarks(places, context)
-  if (isPlainObject(params)) {
-    const changed: MarkedParams = {
-      ...params,
-      query,
-      ...(marks === undefined ? {} : { [MARK]: marks }),
-    }
-    context.params = changed
-  } else {
-    params.query = query
-    if (marks !== undefined) params[MARK] = marks
-  }
+  const changed: MarkedParams = marks === undefined ? { query } : { query, [MARK]: marks }
+  changeParams(context, changed)
 }
 
 /** Returns the places at which operators are allowed in the query of a call of a service. */

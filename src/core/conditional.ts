@@ -9,7 +9,7 @@ import {
   createVersionError,
 } from './services/record-version.ts'
 import { findServiceEntry } from './services/service-entry.ts'
-import { isPlainObject } from './value-kind.ts'
+import { changeParams } from './transport-facts.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {
@@ -76,13 +76,10 @@ function readCurrent({ id, params, service }: HookContext, isSingleton: boolean)
  * @throws {PreconditionRequired} a version is required, and none is named
  */
 function readExpected(context: HookContext, required: boolean): readonly unknown[] | null {
-  const { params } = context
-  const { provider, version: expected } = params
+  const { provider, version: expected } = context.params
   if (expected === undefined && required && provider !== undefined) throw createRequiredError()
   if (expected === undefined) return null
-  // The params of a caller in this process are not ours to change.
-  if (isPlainObject(params)) context.params = { ...params, version: undefined }
-  else params.version = undefined
+  changeParams(context, { version: undefined })
   return expected === '*' ? null : [expected].flat()
 }
 

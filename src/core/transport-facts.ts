@@ -1,4 +1,5 @@
 import type { Params } from './params.ts'
+import { isPlainObject } from './value-kind.ts'
 
 /**
  * The key under which params carry the facts of their call. It is never enumerable: a spread of the
@@ -37,4 +38,13 @@ export function carryFacts(from: TransportParams, to: TransportParams): void {
   from[TRANSPORT_FACTS]?.carry(from, to)
   if (from[CALL_RULES] === undefined || to[CALL_RULES] !== undefined) return
   if (Object.isExtensible(to)) to[CALL_RULES] = from[CALL_RULES]
+}
+
+/**
+ * Changes the params of a call. Those of a transport are its own, and are changed in place; those of a caller
+ * in this process are not ours to change, and a copy takes their place.
+ */
+export function changeParams<P extends object>(context: { params: P }, changes: Partial<P>): void {
+  if (isPlainObject(context.params)) context.params = { ...context.params, ...changes }
+  else Object.assign(context.params, changes)
 }

@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { Binary } from 'bson'
 
-/** MongoDB's order of the BSON types, lowest first. */
+/** MongoDB's order of the BSON types, lowest first, by the names that `$type` has for them. */
 export const TYPE_ORDER = {
   minKey: 0,
   emptyArray: 1,
@@ -16,7 +16,7 @@ export const TYPE_ORDER = {
   date: 10,
   timestamp: 11,
   regex: 12,
-  code: 13,
+  javascript: 13,
   maxKey: 14,
 } as const
 
@@ -30,7 +30,7 @@ const CLASSES: Readonly<Record<string, { readonly order: number; readonly name?:
   Decimal128: { order: TYPE_ORDER.number, name: 'decimal' },
   BSONSymbol: { order: TYPE_ORDER.string, name: 'symbol' },
   Binary: { order: TYPE_ORDER.binData, name: 'binData' },
-  Code: { order: TYPE_ORDER.code, name: 'javascript' },
+  Code: { order: TYPE_ORDER.javascript, name: 'javascript' },
   ObjectId: { order: TYPE_ORDER.objectId, name: 'objectId' },
   Timestamp: { order: TYPE_ORDER.timestamp, name: 'timestamp' },
   BSONRegExp: { order: TYPE_ORDER.regex, name: 'regex' },
@@ -55,7 +55,7 @@ export function typeOrderOf(value: unknown): number {
   if (value instanceof Date) return TYPE_ORDER.date
   if (value instanceof RegExp) return TYPE_ORDER.regex
   const tag = bsonTagOf(value)
-  return tag === undefined ? TYPE_ORDER.object : (CLASSES[tag]?.order ?? TYPE_ORDER.code)
+  return tag === undefined ? TYPE_ORDER.object : (CLASSES[tag]?.order ?? TYPE_ORDER.javascript)
 }
 
 /**

@@ -65,7 +65,7 @@ const COMPARERS: Readonly<Record<number, Compare>> = {
   [TYPE_ORDER.date]: comparing<Date>((a, b) => compareNumbers(a.getTime(), b.getTime())),
   [TYPE_ORDER.timestamp]: comparing<Timestamp>((a, b) => a.compare(b)),
   [TYPE_ORDER.regex]: (a, b) => ascending(regexKey(a), regexKey(b)),
-  [TYPE_ORDER.code]: (a, b) => ascending(JSON.stringify(a), JSON.stringify(b)),
+  [TYPE_ORDER.javascript]: (a, b) => ascending(JSON.stringify(a), JSON.stringify(b)),
 }
 
 const KEYS: Readonly<Record<number, Key>> = {
@@ -87,7 +87,7 @@ const KEYS: Readonly<Record<number, Key>> = {
   [TYPE_ORDER.date]: keyed<Date>((value) => String(value.getTime())),
   [TYPE_ORDER.timestamp]: String,
   [TYPE_ORDER.regex]: (value) => JSON.stringify(regexKey(value)),
-  [TYPE_ORDER.code]: (value) => JSON.stringify(value),
+  [TYPE_ORDER.javascript]: (value) => JSON.stringify(value),
 }
 
 function compareDocuments(a: Document, b: Document, collation?: Collation): number {

@@ -3,6 +3,7 @@ import { isObject } from '../../core/value-kind.ts'
 import { selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { DriverOptions, Operation, PipelineStage } from '../mongodb-params.ts'
+import { ON_MANY, toMethodName } from '../mongodb-params.ts'
 import { createProjection } from '../queries/select.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 import type { Pipeline } from './pipeline-option.ts'
@@ -136,8 +137,6 @@ export function absorbMatches<Call extends StagedCall>(call: Call): Call {
   }
 }
 
-const OF_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
-
 /** Nothing but the pipeline: no command of ours depends on what it does. */
 const RAW: ReadonlySet<Operation> = new Set(['aggregate', 'aggregate into a collection'])
 
@@ -159,13 +158,13 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
       `params.docdb.upsert can not go with ${getStageName(leftOut)} in params.pipeline, unless it is a $match of stored records`,
     )
   }
-  if (!OF_MANY.has(operation) || findSelecting(call) === undefined) return
+  if (!ON_MANY.has(operation) || findSelecting(call) === undefined) return
   const odd = listStages(pipeline).find(
     (stage) => !KEEPS_IDS.has(getStageName(stage)) || setsId(stage),
   )
   if (odd === undefined) return
   throw new TypeError(
-    `A pipeline with ${getStageName(odd)} does not tell which records to ${operation.split(' ')[0]}`,
+    `A pipeline with ${getStageName(odd)} does not tell which records to ${toMethodName(operation)}`,
   )
 }
 

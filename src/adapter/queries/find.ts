@@ -101,7 +101,14 @@ export async function countMatching(call: AdapterCall): Promise<number> {
 export async function findById(call: AdapterCall, id: AdapterId): Promise<Document> {
   const fields = chooseFields(call)
   const options = { ...fields.options, ...call.driver } as FindOptions
-  return checkFound(await call.collection.findOne(createIdFilter(call, id), options), id, fields)
+  const record = await call.collection.findOne(createIdFilter(call, id), options)
+  if (record === null) throw createMissingError(id)
+  return showFound(record, fields)
+}
+
+/** Returns the error for an id that no record has, or none that the query does not exclude. */
+export function createMissingError(id: AdapterId): NotFound {
+  return new NotFound(`No record found for id '${id}'`)
 }
 
 /** Returns the filter for one record: the query's conditions and the id. */
@@ -120,7 +127,7 @@ interface FieldChoice {
 }
 
 /** Returns a record as a call shows it. */
-export function showFound(record: Document, { omitted, version }: FieldChoice): Document {
+function showFound(record: Document, { omitted, version }: FieldChoice): Document {
   const shown = omitFields(record, omitted)
   return version === undefined || shown[version] !== undefined ? shown : { ...shown, [version]: 0 }
 }
@@ -162,13 +169,4 @@ export function showFields(stored: Document, fields: ShownFields): Document {
 interface ShownFields extends Pick<AdapterCall, 'hidden'>, Pick<AdapterCall['query'], 'select'> {
   /** The id field, which is always there. */
   readonly id: string
-}
-
-/**
- * Returns a record with the fields of a call.
- * @throws {NotFound} there is no record
- */
-export function checkFound(record: Document | null, id: AdapterId, fields: FieldChoice): Document {
-  if (record === null) throw new NotFound(`No record found for id '${id}'`)
-  return showFound(record, fields)
 }

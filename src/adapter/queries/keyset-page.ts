@@ -4,7 +4,7 @@ import type { Page, Query } from '../../core/params.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { selectOutermost } from '../field-path.ts'
-import { bsonTagOf } from '../matching/bson-type.ts'
+import { bsonTagOf, TYPE_ORDER } from '../matching/bson-type.ts'
 import { countMatching, findAll, findCounted } from './find.ts'
 import { checkRawQuery } from './hidden-field-check.ts'
 import type { PageCursors } from './page-cursor.ts'
@@ -13,7 +13,7 @@ import { KEYSET_NAMES, MAX_SORT_FIELDS, readCursor, readSort, readTotal } from '
 import { pickSelected } from './select.ts'
 
 /** What a query asks of a keyset page. */
-export interface KeysetRequest {
+interface KeysetRequest {
   /** The name that asks for it: `$total` alone asks for the first page. */
   readonly name: '$after' | '$before' | '$total'
   /** The record that the page begins behind or ends in front of, `''` for an end of all records. */
@@ -149,11 +149,10 @@ function createOrder(sort: unknown): readonly SortKey[] {
   return entries.map(([path, value]) => ({ path, isAscending: value === 1 }))
 }
 
-/** The types of BSON in MongoDB's order, but for deprecated ones. Lists are found by their items. */
-const TYPES: readonly string[] = [
-  ...['minKey', 'null', 'number', 'string', 'object', 'binData', 'objectId', 'bool', 'date'],
-  ...['timestamp', 'regex', 'javascript', 'maxKey'],
-]
+/** The types of BSON in MongoDB's order. Lists are found by their items. */
+const TYPES: readonly string[] = Object.keys(TYPE_ORDER).filter(
+  (name) => name !== 'array' && name !== 'emptyArray',
+)
 
 /** The types of values that cursors take, by the class of BSON or of JavaScript. */
 const CURSOR_TYPES: ReadonlyMap<unknown, string> = new Map([
@@ -223,7 +222,7 @@ function listBeyond({ path, isAscending }: SortKey, value: unknown): readonly Do
     ...listBeyondOfType(value, isAscending),
     // Of a missing field there is no type.
     ...(types.includes('null') ? [null] : []),
-    // Comes before `null`, where it is refused.
+    // An empty list stands in front of `null`. It is found, so that `readSortValues` refuses it by name.
     ...(isAscending ? [] : [[]]),
     { $type },
   ]

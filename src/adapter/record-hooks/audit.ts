@@ -3,22 +3,23 @@ import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
 import { findNotes } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { runRest } from '../../core/hooks/around-hooks.ts'
 import { isWrite } from '../../core/method-table.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
-import { toServicePath } from '../../core/services/service-input.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { setRule } from '../call-rules.ts'
 import { withoutPositions } from '../field-path.ts'
-import type { Operation } from '../mongodb-params.ts'
+import type { MongoDBParams, Operation } from '../mongodb-params.ts'
+import { getGivenOptions, ON_MANY, toMethodName } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
 import { listWrittenPaths } from '../writes/write-data.ts'
-import type { RecordParams, RecordService } from './record-hook.ts'
-import { listSecrets, requireService } from './record-hook.ts'
+import type { RecordService } from './record-hook.ts'
+import { listSecrets, requireService, requireStore } from './record-hook.ts'
 
 /** Options of {@link audit}. */
 export interface AuditOptions {
@@ -68,19 +69,19 @@ export function audit(options: AuditOptions): AroundHook {
     omit: OPTION.stringList,
     by: OPTION.function,
   })
-  if (!isNonEmptyString(options.service)) throw new TypeError("audit() needs the option 'service'")
+  if (options.service === undefined) throw new TypeError("audit() needs the option 'service'")
   const { service: path, omit = [], by = readUserId } = options
   const runInTransaction = transaction()
   const hook: AroundHook = (context, next) => {
     if (!isWrite(context.method)) return next()
     const service = requireService('audit()', context.service)
-    const target = findTarget(context.app, path, service)
+    const { service: target } = requireStore('audit()', context.app, path, service)
     return runInTransaction(context, async (...reasons) => {
       const writes: Write[] = []
       setRule(context, hook, {
         onWritten: (operation, result) => void writes.push({ operation, result }),
       })
-      await (next as (...given: unknown[]) => Promise<void>)(...reasons)
+      await runRest(next, reasons)
       const at = new Date()
       const caller = { at, by: by(context.params) ?? null, service: context.path }
       const omitted = [...service.options.hidden, ...listSecrets(service), ...omit]
@@ -91,23 +92,17 @@ export function audit(options: AuditOptions): AroundHook {
         }
       }
       const many = { ...pickSession(context.params), adapter: { multi: true } }
-      if (entries.length > 0) await target.create(entries, many)
+      if (entries.length > 0) await (target as AnyService).create(entries, many)
     })
   }
   return describeFunction(nameFunction('audit', hook), {
     changesNothing: true,
     refusesNobody: true,
-    checkPlace: ({ app, service, label }) =>
-      findTarget(app as AnyApplication, path, requireService(`audit() in ${label}`, service)),
+    checkPlace: ({ app, service, label }) => {
+      const watched = requireService(`audit() in ${label}`, service)
+      requireStore('audit()', app as AnyApplication, path, watched)
+    },
   })
-}
-
-/** @throws {TypeError} there is no such service, or it is the one that is watched */
-function findTarget({ entries }: AnyApplication, path: string, service: RecordService): AnyService {
-  const target = entries.get(toServicePath(path))?.service
-  if (target === undefined) throw new TypeError(`audit(): there is no service '${path}'`)
-  if (target !== service) return target as AnyService
-  throw new TypeError(`audit(): '${path}' can not store the entries of its own writes`)
 }
 
 /** Resolves to what is stored of each record that a call of the adapter has written. */
@@ -116,8 +111,8 @@ async function describeWrite(
   service: RecordService,
   { operation, result }: Write,
 ): Promise<Pick<AuditEntry, 'method' | 'recordId' | 'fields' | 'values'>[]> {
-  const method = operation.split(' ', 1)[0] as AuditEntry['method']
-  if (operation.endsWith('of many') && !Array.isArray(result)) {
+  const method = toMethodName(operation) as AuditEntry['method']
+  if (ON_MANY.has(operation) && !Array.isArray(result)) {
     throw new TypeError(
       'audit(): params.docdb.returning: false does not tell which records it writes',
     )
@@ -138,7 +133,7 @@ async function describeWrite(
 /** Resolves to records as they are stored, or were when they were removed: a call may show less of them. */
 async function readStored(
   service: RecordService,
-  params: RecordParams,
+  params: MongoDBParams,
   shown: readonly Document[],
 ): Promise<(Document | undefined)[]> {
   const removed = shown.map((record) => findNotes(record)?.stored as Document | undefined)
@@ -154,8 +149,8 @@ async function readStored(
 }
 
 /** Returns params with the session of a call, where it has one of its own. */
-function pickSession({ docdb, mongodb }: RecordParams): RecordParams {
-  const { session } = docdb ?? mongodb ?? {}
+function pickSession(params: MongoDBParams): MongoDBParams {
+  const session = getGivenOptions(params)?.session
   return session === undefined ? {} : { docdb: { session } }
 }
 

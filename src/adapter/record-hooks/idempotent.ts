@@ -3,17 +3,17 @@ import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
 import { BadRequest, Conflict, NotAuthenticated, Unprocessable } from '../../core/errors/index.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { runRest } from '../../core/hooks/around-hooks.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
-import { toServicePath } from '../../core/services/service-input.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { isNonEmptyString } from '../../core/value-kind.ts'
 import { HooklessService } from '../hookless-service.ts'
 import { transaction } from '../transactions/transaction.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
-import { requireService } from './record-hook.ts'
+import type { RecordService } from './record-hook.ts'
+import { requireService, requireStore } from './record-hook.ts'
 import type { AnswerStore } from './stored-answer.ts'
 import { insertKey, readAnswer, removeExpired, setAnswer, writeAnswer } from './stored-answer.ts'
 
@@ -62,9 +62,7 @@ const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
  */
 export function idempotent(options: IdempotentOptions): AroundHook {
   checkOptions('idempotent()', options, RULES)
-  if (!isNonEmptyString(options.service)) {
-    throw new TypeError("idempotent() needs the option 'service'")
-  }
+  if (options.service === undefined) throw new TypeError("idempotent() needs the option 'service'")
   const { service: path, required = false, expireAfterSeconds = 86_400, by = readCaller } = options
   const hook: AroundHook = async (context, next) => {
     const { app, method, params, service } = context
@@ -100,7 +98,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
       try {
         await run(context, async (...reasons) => {
           await insertKey(collection, request, expireAfterSeconds, taken)
-          await (next as (...given: unknown[]) => Promise<void>)(...reasons)
+          await runRest(next, reasons)
           await writeAnswer(collection, request, context as HookContext)
         })
         return true
@@ -135,12 +133,8 @@ describeFunction(idempotent, { hookFactory: "idempotent({ service: 'repeats' })"
  * Returns the service that keeps the answers.
  * @throws {TypeError} there is none, it is the one that is called, callers outside reach it, or its answers stay
  */
-function findStore({ entries }: AnyApplication, path: string, service: object) {
-  const entry = entries.get(toServicePath(path))
-  if (entry === undefined) throw new TypeError(`idempotent(): there is no service '${path}'`)
-  if (entry.service === service) {
-    throw new TypeError(`idempotent(): '${path}' can not keep the answers of its own calls`)
-  }
+function findStore(app: AnyApplication, path: string, service: object): RecordService {
+  const entry = requireStore('idempotent()', app, path, service)
   const store = requireService(`idempotent(): '${path}'`, entry.service)
   if ([...entry.methods.values()].some(({ external }) => external)) {
     throw new TypeError(

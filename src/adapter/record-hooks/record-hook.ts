@@ -1,22 +1,20 @@
+import type { AnyApplication } from '../../core/app.ts'
 import type { Hook, HookContext } from '../../core/application-defaults.ts'
 import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { isWrite, toMethodSpec } from '../../core/method-table.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
-import type { Params } from '../../core/params.ts'
+import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
+import { toServicePath } from '../../core/services/service-input.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isFieldName } from '../field-path.ts'
 import { HooklessService } from '../hookless-service.ts'
-import type { MongoDBParams } from '../mongodb-params.ts'
-import { createFieldError, namesField } from '../writes/write-data.ts'
+import { namesField, takeField } from '../writes/write-data.ts'
 
 /** A service on a collection, whatever its records are. */
 // biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
 export type RecordService = HooklessService<any, any, any, any>
-
-/** Params of a call of a service on a collection. */
-export type RecordParams = Params & MongoDBParams
 
 /** The rule of an option that names a field. */
 export const FIELD: OptionRule = {
@@ -24,13 +22,9 @@ export const FIELD: OptionRule = {
   isValid: isFieldName,
 }
 
-/**
- * Returns a before hook for services on collections, by the name of its factory.
- * @param refusesNobody whether it lets everybody pass
- */
+/** Returns a before hook for services on collections, by the name of its factory. */
 export function createRecordHook(
   name: string,
-  refusesNobody: boolean,
   run: (context: HookContext, service: RecordService) => unknown,
 ): Hook {
   const hook: Hook = (context) => {
@@ -38,7 +32,6 @@ export function createRecordHook(
     return run(context, requireService(name, context.service))
   }
   return describeFunction(nameFunction(name, hook), {
-    refusesNobody,
     checkPlace: ({ service, label }) => requireService(`${name}() in ${label}`, service),
   })
 }
@@ -47,6 +40,22 @@ export function createRecordHook(
 export function requireService(owner: string, service: unknown): RecordService {
   if (service instanceof HooklessService) return service
   throw new TypeError(`${owner} needs a service of remex/mongodb`)
+}
+
+/**
+ * Returns the entry of the service in which a hook stores.
+ * @throws {TypeError} there is none, or it is the one of the call
+ */
+export function requireStore(
+  owner: string,
+  { entries }: AnyApplication,
+  path: string,
+  caller: object,
+): ServiceEntryFace {
+  const entry = entries.get(toServicePath(path))
+  if (entry === undefined) throw new TypeError(`${owner}: there is no service '${path}'`)
+  if (entry.service !== caller) return entry
+  throw new TypeError(`${owner}: '${path}' can not store what its own calls write`)
 }
 
 /** Whether a method stores the data of its caller: `create`, `update` and `patch` do. */
@@ -67,8 +76,5 @@ export function listSecrets(service: object): readonly string[] {
  */
 export function withoutField(data: unknown, field: string): unknown {
   if (Array.isArray(data)) return data.map((item) => withoutField(item, field))
-  if (!isObject(data) || !namesField(data, field)) return data
-  const { [field]: _, ...others } = data
-  if (namesField(others, field)) throw createFieldError(field)
-  return others
+  return isObject(data) && namesField(data, field) ? takeField(data, field).others : data
 }

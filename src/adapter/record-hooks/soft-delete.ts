@@ -2,7 +2,7 @@ import type { Hook } from '../../core/application-defaults.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { setRule } from '../call-rules.ts'
-import type { RecordParams } from './record-hook.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
 import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
 
 /** Options of {@link softDelete}. */
@@ -21,13 +21,13 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
   checkOptions('softDelete()', options, { field: FIELD })
   const { field = 'deletedAt' } = options
   const rule = { filter: { [field]: null }, mark: field }
-  const hook = createRecordHook('softDelete', true, (context) => {
-    const { withDeleted, provider } = context.params as RecordParams
+  const hook = createRecordHook('softDelete', (context) => {
+    const { withDeleted, provider } = context.params as MongoDBParams
     setRule(context, hook, withDeleted === true ? undefined : rule)
     if (provider === undefined || !storesData(context.method)) return
     context.data = withoutField(context.data, field)
   })
-  return hook
+  return describeFunction(hook, { refusesNobody: true })
 }
 
 describeFunction(softDelete, { hookFactory: 'softDelete()' })

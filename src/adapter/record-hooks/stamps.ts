@@ -7,8 +7,10 @@ import { readUserId } from '../../core/user-id.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { CallRule } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
+import type { WriteData } from '../writes/write-data.ts'
 import { hasOperators, namesField } from '../writes/write-data.ts'
-import type { RecordParams } from './record-hook.ts'
 import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
@@ -39,8 +41,6 @@ interface Stamp {
   /** Returns the value for a call; with `undefined` the fields are not set. */
   readonly read: (params: Params) => unknown
 }
-
-type Data = Readonly<Record<string, unknown>>
 
 /**
  * Returns a before hook that sets the times of `create` and of the last write, each a `Date`. What callers
@@ -82,7 +82,7 @@ function resolveWrittenBy(owner: string, options: WrittenByOptions) {
 }
 
 function stamp(name: string, fields: Stamp): Hook {
-  const hook = createRecordHook(name, true, (context) => {
+  const hook = createRecordHook(name, (context) => {
     let rule: CallRule | undefined
     if (storesData(context.method)) {
       if (context.params.provider !== undefined) leaveOut(context, fields)
@@ -96,7 +96,7 @@ function stamp(name: string, fields: Stamp): Hook {
     }
     setRule(context, hook, rule)
   })
-  return hook
+  return describeFunction(hook, { refusesNobody: true })
 }
 
 /** Takes out what a caller outside has sent. */
@@ -119,29 +119,29 @@ function addToNew({ data, params }: HookContext, { created, updated, read }: Sta
 /** Returns the rule by which a replacement keeps what `create` has set, unless data from inside has it. */
 function keepCreated(
   { params }: HookContext,
-  data: Data,
+  data: WriteData,
   { created, read }: Stamp,
 ): CallRule | undefined {
   if (created === undefined || data[created] !== undefined) return undefined
   return { kept: { [created]: isUpsert(params) ? read(params) : undefined } }
 }
 
-function isUpsert({ docdb, mongodb }: RecordParams): boolean {
-  return (docdb ?? mongodb)?.upsert === true
+function isUpsert(params: MongoDBParams): boolean {
+  return getGivenOptions(params)?.upsert === true
 }
 
 function addToChange(
   { method, params }: HookContext,
-  data: Data,
+  data: WriteData,
   { created, updated, read }: Stamp,
   isReplaced: boolean,
-): Data {
+): WriteData {
   const isAdded =
     !isReplaced && isUpsert(params) && created !== undefined && !namesField(data, created)
   const isSet = updated !== undefined && (!hasOperators(data) || !namesField(data, updated))
   const value = isAdded || isSet ? read(params) : undefined
   if (value === undefined) return data
-  const addTo = (operator: string, name: string): Data => {
+  const addTo = (operator: string, name: string): WriteData => {
     const { [operator]: given = {} } = data
     // What is no object the service refuses.
     return isPlainObject(given) ? { [operator]: { ...given, [name]: value } } : {}

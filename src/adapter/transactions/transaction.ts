@@ -9,7 +9,7 @@ import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
 import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
-import { TAKEN_BACK } from '../../core/hooks/around-hooks.ts'
+import { runRest, TAKEN_BACK } from '../../core/hooks/around-hooks.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -118,7 +118,7 @@ function createHook(options: TransactionOptions = {}): AroundHook {
       isRepeated = true
       if (isOwn) findTransaction(client)?.include(context as HookContext)
       // What failed may have been the commit, after a run that has succeeded.
-      await (next as (reason: typeof TAKEN_BACK) => Promise<void>)(TAKEN_BACK)
+      await runRest(next, [TAKEN_BACK])
     })
   }
 }

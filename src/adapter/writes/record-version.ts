@@ -1,14 +1,14 @@
 import type { Document } from 'mongodb'
 import { isVersion } from '../../core/entity-tag.ts'
-import { BadRequest, NotFound, PreconditionFailed } from '../../core/errors/index.ts'
+import { BadRequest, PreconditionFailed } from '../../core/errors/index.ts'
 import { createVersionError } from '../../core/services/record-version.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { AdapterId } from '../object-id.ts'
-import { createIdFilter } from '../queries/find.ts'
+import { createIdFilter, createMissingError } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import type { WriteData } from './write-data.ts'
-import { createFieldError, namesField } from './write-data.ts'
+import { createFieldError, takeField } from './write-data.ts'
 
 /** Data of a write, and the call that stores it. */
 interface VersionedWrite {
@@ -24,8 +24,7 @@ interface VersionedWrite {
 export function takeVersion(call: AdapterCall, data: WriteData): VersionedWrite {
   const { version: field } = call.settings
   if (field === undefined) return { call, data }
-  const { [field]: version, ...others } = data
-  if (namesField(others, field)) throw createFieldError(field)
+  const { value: version, others } = takeField(data, field)
   if (version === undefined) return { call, data: others }
   if (!isVersion(version)) {
     throw new BadRequest(`The field '${field}' must be the version that the record has`)
@@ -40,8 +39,7 @@ export function takeVersion(call: AdapterCall, data: WriteData): VersionedWrite 
  */
 export function checkNoVersion(data: WriteData, { version: field }: MongoDBSettings): void {
   if (field === undefined) return
-  const { [field]: version, ...others } = data
-  if (version !== undefined || namesField(others, field)) throw createFieldError(field)
+  if (takeField(data, field).value !== undefined) throw createFieldError(field)
 }
 
 /**
@@ -95,5 +93,5 @@ export async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<n
     }
     if (found !== null) throw createVersionError(found[field] ?? 0)
   }
-  throw new NotFound(`No record found for id '${id}'`)
+  throw createMissingError(id)
 }

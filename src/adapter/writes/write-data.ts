@@ -253,17 +253,20 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
 export function createDocument(data: WriteData, settings: MongoDBSettings): Document {
   const { id, disableObjectify, version } = settings
   const { _id, ...fields } = data
-  const { [version ?? '']: given = FIRST_VERSION } = data
-  if (version !== undefined && !isVersion(given)) {
-    throw new BadRequest(`The field '${version}' must be a whole number from 0 on`)
-  }
   const isGenerated = id !== '_id' && data[id] === undefined
   return {
     ...(_id === undefined ? {} : { _id: disableObjectify ? _id : toObjectId(_id) }),
     ...fields,
     ...(isGenerated ? { [id]: new ObjectId().toHexString() } : {}),
-    ...(version === undefined ? {} : { [version]: given }),
+    ...(version === undefined ? {} : { [version]: readNewVersion(data, version) }),
   }
+}
+
+/** @throws {BadRequest} the data has something else in the field of the version */
+function readNewVersion(data: WriteData, field: string): number {
+  const { [field]: version = FIRST_VERSION } = data
+  if (isVersion(version)) return version
+  throw new BadRequest(`The field '${field}' must be a whole number from 0 on`)
 }
 
 /** Returns the document that replaces a record: its `_id` stays, another id field is set again. */
@@ -290,6 +293,16 @@ export function listWrittenPaths(data: WriteData): string[] {
 /** Whether data has a field, or changes it by an operator or a path. */
 export function namesField(data: WriteData, field: string): boolean {
   return listWrittenPaths(data).some((path) => relate(path, [field]) === 'inside')
+}
+
+/**
+ * Returns the value of a field that the server sets, and the data without it.
+ * @throws {BadRequest} an operator or a path of the data has to do with the field
+ */
+export function takeField(data: WriteData, field: string): { value: unknown; others: WriteData } {
+  const { [field]: value, ...others } = data
+  if (namesField(others, field)) throw createFieldError(field)
+  return { value, others }
 }
 
 /**

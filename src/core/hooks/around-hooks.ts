@@ -24,6 +24,11 @@ export const WATCH_RESTS: unique symbol = Symbol('remex.watch')
  */
 export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
 
+/** Runs the rest of a call for a hook, with what a hook around it has handed to its own `next`. */
+export function runRest(next: () => Promise<void>, reasons: readonly unknown[]): Promise<void> {
+  return (next as (...given: unknown[]) => Promise<void>)(...reasons)
+}
+
 const CALLED_TWICE = 'next() called multiple times'
 
 const NOTHING = Promise.resolve()
