@@ -1,10 +1,9 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { Collection, Document, MongoClient } from 'mongodb'
-import { ObjectId } from 'mongodb'
+import type { Collection, Document, MongoClient, ObjectId } from 'mongodb'
 import type { Page } from 'remex'
 
 import { MongoDBService } from 'remex/mongodb'
 import type { CallPair } from './call-pairs.ts'
+import { KEYSET_SORT, toBehind, toCursor, toPage, toPlainKey } from './plain-cursor.ts'
 
 /** One operation, as a program would write it with the driver alone and with a service. */
 export interface AdapterRow extends CallPair {
@@ -30,9 +29,8 @@ export async function createRows(client: MongoClient, people: Collection): Promi
   const group = { age: { $gte: 100, $lt: 100 + MANY } }
   const stage = { $set: { double: { $multiply: ['$age', 2] } } } as const
   const spent = new SpentRecords(people)
-  const keysetSort = { age: 1, _id: 1 } as const
-  const [first] = await people.find(filter, { sort: keysetSort, limit: 1 }).toArray()
-  const cursor = toCursor(first)
+  const [first] = await people.find(filter, { sort: KEYSET_SORT, limit: 1 }).toArray()
+  const cursor = toCursor(first, KEY)
   const firstPage = { ...query, $limit: 1, $after: '' }
   const { nextCursor } = (await service.find({
     query: firstPage,
@@ -61,13 +59,9 @@ export async function createRows(client: MongoClient, people: Collection): Promi
       title: 'keyset page',
       calls: 50,
       driver: async () => {
-        const [age, _id] = openCursor(cursor)
-        const behind = [{ age: { $gt: age } }, { age, _id: { $gt: new ObjectId(String(_id)) } }]
-        const filtered = { ...filter, $or: behind }
-        const found = await people.find(filtered, { sort: keysetSort, limit: 11 }).toArray()
-        const data = found.slice(0, 10)
-        const hasNext = found.length > data.length
-        return { data, hasNext, nextCursor: hasNext ? toCursor(data.at(-1)) : null }
+        const filtered = { ...filter, $or: toBehind(cursor, KEY) }
+        const found = await people.find(filtered, { sort: KEYSET_SORT, limit: 11 }).toArray()
+        return toPage(found, 10, KEY)
       },
       service: () =>
         service.find({
@@ -129,26 +123,7 @@ export async function createRows(client: MongoClient, people: Collection): Promi
   ]
 }
 
-const KEY = randomBytes(32)
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
-
-/** The sort values of a record, encrypted as those of a service are. */
-function toCursor(record: Document | null | undefined): string {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', KEY, nonce)
-  const text = JSON.stringify([record?.['age'], record?.['_id']])
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url')
-}
-
-function openCursor(cursor: string): unknown[] {
-  const bytes = Buffer.from(cursor, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', KEY, bytes.subarray(0, NONCE_BYTES))
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-  const sealed = bytes.subarray(NONCE_BYTES, -TAG_BYTES)
-  return JSON.parse(Buffer.concat([decipher.update(sealed), decipher.final()]).toString())
-}
+const KEY = toPlainKey('a secret')
 
 function toMany(): Document[] {
   return Array.from({ length: MANY }, () => ({ name: 'a', age: -1 }))

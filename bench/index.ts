@@ -11,6 +11,7 @@ const BENCHES = [
   'embedded',
   'rest',
   'rest-schemas',
+  'pages',
   'streams',
   'observing',
   'auth',
