@@ -48,6 +48,18 @@ const Page = Type.Object({
 })
 type Page = Static<typeof Page>
 
+// By this schema, a query finds entries by the digits of an id.
+const Change = Type.Object({
+  _id: Id,
+  at: DateSchema(),
+  by: Id,
+  service: Type.String(),
+  method: Type.String(),
+  recordId: Id,
+  fields: Type.Array(Type.String()),
+  values: Type.Record(Type.String(), Type.Unknown()),
+})
+
 type Services = {
   users: MongoDBListService<User>
   pages: MongoDBListService<Page>
@@ -99,7 +111,7 @@ export function createPages(db: Db, secret: string): FastifyApplication<Services
     Model: db.collection<AuditEntry>('changes'),
     indexes: [{ key: { recordId: 1 } }, { key: { at: 1 }, expireAfterSeconds: 365 * days }],
   })
-  app.use('changes', changes, { methods: ['find'] })
+  app.use('changes', changes, { methods: ['find'], schemas: { entity: Change } })
   app.service('changes').hooks({ around: { all: [authenticate('jwt')] } })
   return app
 }
@@ -119,7 +131,7 @@ async function main(): Promise<void> {
   curl ${url}/pages ${json} -H "$AUTH" -d '{"text":"Hello"}'
   ID=... # the _id of that answer
   curl -X PATCH ${url}/pages/$ID ${json} -H "$AUTH" -d '{"text":"Hello, you"}'
-  curl "${url}/changes?service=pages" -H "$AUTH"
+  curl "${url}/changes?service=pages&recordId=$ID" -H "$AUTH"
 
 Ctrl-C ends it.`)
 }

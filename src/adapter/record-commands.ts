@@ -21,6 +21,9 @@ import {
   findById,
   findIds,
   findPage,
+  notesStored,
+  showRemoved,
+  toWholeRecords,
 } from './queries/find.ts'
 import {
   checkShardKeyKept,
@@ -124,7 +127,10 @@ export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): 
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const mark = createMark(call.rules)
-  if (mark !== null) return patchRecord(call, id, mark)
+  if (mark !== null) {
+    if (!notesStored(call)) return patchRecord(call, id, mark)
+    return showRemoved(call, await patchRecord(toWholeRecords(call), id, mark), mark)
+  }
   checkTarget(call)
   if (call.pipeline === null) return deleteById(call, id)
   const record = await callDatabase(() => aggregateById(call, id))
@@ -155,7 +161,12 @@ export async function patchRecords(
 /** The same for all records that matched, as they were when they were removed. */
 export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
   const mark = createMark(call.rules)
-  if (mark !== null) return patchRecords(call, mark)
+  if (mark !== null) {
+    const isUnread = call.driver.returning === false
+    if (isUnread || !notesStored(call)) return patchRecords(call, mark)
+    const marked = (await patchRecords(toWholeRecords(call), mark)) as Document[]
+    return marked.map((record) => showRemoved(call, record, mark))
+  }
   if (call.driver.returning === false) return deleteUnread(call)
   if (call.pipeline === null) return deleteMatching(call)
   return writeThroughPipeline(call, async (absorbed, ids) => {

@@ -2,9 +2,11 @@ import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { z } from 'zod'
 import type { MongoDBOptions } from '../../src/adapter/index.ts'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { createClient } from '../../src/client/index.ts'
+import type { ServiceSchemas } from '../../src/core/services/service-schemas.ts'
 import type { Application, Params, ServiceOptions } from '../../src/transport/index.ts'
 import { conditional, createApp } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
@@ -136,6 +138,41 @@ t.test('a version is required where the service says so', async (t) => {
   const headers = { 'if-match': '"v-2"' }
   t.match(await request(path, { method: 'DELETE', headers }), { status: 200 })
   t.match(await request('/tasks', { data: { text: 'c' } }), { status: 201 })
+})
+
+t.test('a schema that drops the version of the data leaves the write its condition', async (t) => {
+  const text = { type: 'string' } as const
+  const closed = { type: 'object', properties: { text } } as const
+  const named = { ...closed, properties: { text, v: { type: 'integer' } } } as const
+  const stripping = z.object({ text: z.string() })
+  const rows: readonly ServiceSchemas[] = [
+    { entity: named, create: closed, unknown: 'drop' },
+    { entity: named, create: closed, unknown: 'drop', update: named, patch: named },
+    { entity: named, create: stripping, patch: stripping, query: true },
+  ]
+  for (const schemas of rows) {
+    const { request, path } = await startTasks(t, { requireVersion: true, served: { schemas } })
+    const { body } = await request(path)
+    const stale = { ...(body as Document), v: 7, text: 'lost' }
+    for (const method of ['PATCH', 'PUT']) {
+      t.match(await request(path, { method, data: stale }), { status: 412 })
+    }
+    const changed = { ...(body as Document), text: 'b' }
+    t.match(await request(path, { method: 'PATCH', data: changed }), {
+      status: 200,
+      body: { text: 'b', v: 2 },
+    })
+    t.match(await request(path, { method: 'PUT', data: { text: 'c', v: 2 } }), {
+      status: 200,
+      body: { text: 'c', v: 3 },
+    })
+    t.match(await request(path, { method: 'PATCH', data: { text: 'd', v: 'x' } }), { status: 400 })
+    t.match(await request(path, { method: 'PATCH', data: { text: 'd' } }), { status: 428 })
+    t.match(await request('/tasks', { data: { text: 'new', v: 5 } }), {
+      status: 201,
+      body: { v: 1 },
+    })
+  }
 })
 
 t.test('conditions that a write would not heed are refused', async (t) => {

@@ -185,6 +185,8 @@ t.test('pages tell who has written them, and each change is in the log', async (
     { service: 'pages', method: 'remove', values: { text: 'b', createdBy: user._id } },
   ])
   t.equal(log.length, 4)
+  const ofPage = await send('GET', `/changes?recordId=${page._id}&by=${user._id}`, undefined, token)
+  t.equal(ofPage.body.length, 3)
 
   const fail = () => {
     throw new Error('The entry can not be written')

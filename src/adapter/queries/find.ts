@@ -152,10 +152,22 @@ export function toWholeRecords(call: AdapterCall): AdapterCall {
   return { ...call, hidden: [], query: { ...call.query, select: undefined } }
 }
 
-/** Returns a removed record with the fields of a call, and notes how it was stored. */
-export function showRemoved({ settings, query, hidden }: AdapterCall, stored: Document): Document {
-  const shown = showFields(stored, { select: query.select, hidden, id: settings.id })
-  addNotes(shown, { stored })
+/** Whether a call that removes records notes how they were stored, and needs them whole for it. */
+export function notesStored({ notesRemoved, driver, pipeline }: AdapterCall): boolean {
+  return notesRemoved && driver.projection === undefined && pipeline === null
+}
+
+/**
+ * Returns a removed record with the fields of a call, and notes how it was stored.
+ * @param mark what was set in it in place of removing it
+ */
+export function showRemoved(
+  { settings, query, hidden }: AdapterCall,
+  record: Document,
+  mark: Document = {},
+): Document {
+  const shown = showFields(record, { select: query.select, hidden, id: settings.id })
+  addNotes(shown, { stored: omitFields(record, Object.keys(mark)) })
   return shown
 }
 

@@ -7,7 +7,14 @@ import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
-import { findAll, findIds, findOnlyIds, showRemoved, toWholeRecords } from '../queries/find.ts'
+import {
+  findAll,
+  findIds,
+  findOnlyIds,
+  notesStored,
+  showRemoved,
+  toWholeRecords,
+} from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
@@ -29,9 +36,7 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
 
 /** Resolves to all records that matched, as they were when they were removed. */
 export async function deleteMatching(call: AdapterCall): Promise<Document[]> {
-  if (!call.notesRemoved || call.driver.projection !== undefined) {
-    return writeInSlices(call, findWithIds, deleteAll)
-  }
+  if (!notesStored(call)) return writeInSlices(call, findWithIds, deleteAll)
   const removed = await writeInSlices(toWholeRecords(call), findAll, deleteAll)
   return removed.map((record) => showRemoved(call, record))
 }

@@ -5,7 +5,13 @@ import { collectKept } from '../call-rules.ts'
 import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
-import { chooseFields, showFields, showRemoved, toWholeRecords } from '../queries/find.ts'
+import {
+  chooseFields,
+  notesStored,
+  showFields,
+  showRemoved,
+  toWholeRecords,
+} from '../queries/find.ts'
 import { omitFields } from '../queries/select.ts'
 import { createKeepingReplacement, createTargetFilter, refuseMissing } from './record-version.ts'
 import type { WriteData } from './write-data.ts'
@@ -79,7 +85,7 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
-  if (call.notesRemoved && call.driver.projection === undefined) {
+  if (notesStored(call)) {
     const whole = { ...toWholeRecords(call), notesRemoved: false }
     return showRemoved(call, await deleteById(whole, id))
   }

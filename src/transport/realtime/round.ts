@@ -63,6 +63,18 @@ export class Round {
     return this.#records.get(view.place)?.get(toKey(event.id))
   }
 
+  /**
+   * Returns an event as a view is told of it. A removed record that it shows is there again, or its removal is
+   * told late: to this view it has not gone. A record that is only marked as removed is there, and not shown.
+   */
+  toTold(event: LoggedEvent, view: RecordView): LoggedEvent {
+    if (event.name !== 'removed') return event
+    const record = this.recordOf(event, view)
+    return record !== undefined && this.matches(view, record)
+      ? { ...event, name: 'created' }
+      : event
+  }
+
   /** Whether a view shows a record. Without a view there is no query, which shows every record. */
   matches(view: RecordView | null, record: object): boolean {
     if (view === null) return true

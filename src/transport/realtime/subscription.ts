@@ -131,7 +131,7 @@ export class Subscription implements Follower, Viewer {
     this.cursor = round.end
     if (this.expiresAt <= Date.now()) this.end('expired')
     if (!this.#stream?.isOpen) return
-    const events = this.#choose(round.since(cursor))
+    const events = this.#choose(round.since(cursor), round)
     if (events === null) void this.#work(() => this.#resync())
     else if (events.length > 0 && this.topic.find.shapes) {
       void this.#work(async () => {
@@ -289,20 +289,22 @@ export class Subscription implements Follower, Viewer {
   }
 
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
-  #choose(events: readonly LoggedEvent[] | null): readonly LoggedEvent[] | null {
+  #choose(events: readonly LoggedEvent[] | null, round: Round): readonly LoggedEvent[] | null {
     if (events === null || events.some(({ name }) => name === CHANGED)) return null
     if (this.#sent.size > this.hub.options.maxRecords) return null
     const { view } = this
     if (view === null) return events.filter(({ name }) => name !== RECHECK)
     const told = new Set<string>()
-    return events.filter(({ id, name, place }) => {
-      if (place !== view.place) return false
-      // Several changes of a record would all tell it as it is now.
-      const key = toKey(id)
-      if (name === 'removed') told.delete(key)
-      if (name === 'removed' || isOwnEvent(name)) return true
-      return !told.has(key) && told.add(key)
-    })
+    const own = events.filter(({ place }) => place === view.place)
+    return own
+      .map((event) => round.toTold(event, view))
+      .filter(({ id, name }) => {
+        // Several changes of a record would all tell it as it is now.
+        const key = toKey(id)
+        if (name === 'removed') told.delete(key)
+        if (name === 'removed' || isOwnEvent(name)) return true
+        return !told.has(key) && told.add(key)
+      })
   }
 
   /** Tells what all are told whose view is the same. */

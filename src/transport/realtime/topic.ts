@@ -164,12 +164,7 @@ export class Topic {
     for (const { view } of due) if (view !== null) views.set(view.place, view)
     const records = new Map<string, ReadonlyMap<string, object>>()
     for (const [place, view] of views) records.set(place, await this.#read(view, events))
-    // One that is there again, or whose removal is told late, has not gone.
-    const told = events.map((event) => {
-      const isThere = records.get(event.place as string)?.has(toKey(event.id)) === true
-      return event.name === 'removed' && isThere ? { ...event, name: 'created' } : event
-    })
-    return new Round(this.#method, told, last, records)
+    return new Round(this.#method, events, last, records)
   }
 
   async #read(view: RecordView, events: readonly LoggedEvent[]): Promise<Map<string, object>> {

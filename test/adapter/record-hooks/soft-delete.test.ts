@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 import t from 'tap'
 import type { MongoDBParams } from '../../../src/adapter/index.ts'
 import { limitTo, MongoDBService, softDelete, transaction } from '../../../src/adapter/index.ts'
-import type { AnyService } from '../../../src/core/index.ts'
+import type { AnyService, HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { EventFrames } from '../../support/event-frames.ts'
@@ -245,10 +245,54 @@ t.test('a marked record leaves a live list, and comes back when it is restored',
   const frames: EventFrames = await openFrames(t, `${url}/notes`)
   t.match((await frames.next()).data, [{ text: 'a' }, { text: 'b' }])
   await send('DELETE', `/${_id}`)
-  t.match(await frames.next(), { event: 'left', data: { _id: String(_id) } })
+  t.match(await frames.next(), { event: 'removed', data: { text: 'a' } })
   const restore = { $unset: { deletedAt: '' } }
   await notes.patch(String(_id), restore, PURGE)
   t.match(await frames.next(), { event: 'patched', data: { text: 'a' } })
+})
+
+t.test('a live list that has one page hears of each removal, as without marks', async (t) => {
+  const Model = await empty('notes')
+  const { notes, send, url } = await startRecords(t, {
+    adapter: { Model, multi: true, paginate: { default: 1 } },
+    hooks: { before: { all: [softDelete()] } },
+  })
+  const made = (await notes.create([...'12345'].map((n) => ({ n, kind: 'a' })))) as Document[]
+  const ids = made.map(({ _id }) => String(_id))
+  const frames: EventFrames = await openFrames(t, `${url}/notes?kind=a&$select[]=n`)
+  t.match((await frames.next()).data, { total: 5, data: [{ n: '1' }] })
+  await send('DELETE', `/${ids[4]}`)
+  t.strictSame((await frames.next()).data, { _id: ids[4], n: '5' })
+  await send('DELETE', '?n[$in]=3&n[$in]=4')
+  t.match(
+    [await frames.next(), await frames.next()],
+    ['3', '4'].map((n) => ({ event: 'removed', data: { n } })),
+  )
+  // A record that did not match is no removal from this list.
+  const other = (await notes.create({ n: '6', kind: 'b' })) as Document
+  await send('DELETE', `/${other['_id']}`)
+  await send('DELETE', `/${ids[1]}`)
+  t.match(await frames.next(), { event: 'removed', data: { n: '2' } })
+})
+
+t.test('a live list with marked records is told that one has changed', async (t) => {
+  const Model = await empty('notes')
+  const showMarked = ({ params }: HookContext): void => {
+    if (params.headers?.['x-marked']) Object.assign(params, PURGE)
+  }
+  const { notes, send, url } = await startRecords(t, {
+    adapter: { Model },
+    hooks: { before: { all: [showMarked, softDelete()] } },
+  })
+  const { _id } = (await notes.create({ text: 'a' })) as Document
+  const marked: EventFrames = await openFrames(t, `${url}/notes`, { 'x-marked': '1' })
+  const others: EventFrames = await openFrames(t, `${url}/notes`)
+  for (const frames of [marked, others]) t.match((await frames.next()).data, [{ text: 'a' }])
+  await send('DELETE', `/${_id}`)
+  t.match(await marked.next(), { event: 'created', data: { text: 'a', deletedAt: String } })
+  t.match(await others.next(), { event: 'removed', data: { text: 'a' } })
+  await notes.remove(String(_id), PURGE)
+  t.match(await marked.next(), { event: 'removed', data: { text: 'a', deletedAt: String } })
 })
 
 t.test('it stands beside limitTo in any order', async (t) => {

@@ -3,12 +3,14 @@ import { isStandardMethod } from '../../method-table.ts'
 import type { Params } from '../../params.ts'
 import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
 import { checkList } from '../../services/multi-option.ts'
+import { findRecordVersions } from '../../services/record-version.ts'
 import type {
   DataSchema,
   JSONSchema,
   MethodSchemas,
   ServiceSchemas,
 } from '../../services/service-schemas.ts'
+import { isObject, isPlainObject } from '../../value-kind.ts'
 import { toClosedSchema, toPatchSchema } from '../model/derived-schemas.ts'
 import { getOrAdd, hasKeywords } from '../model/keywords.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
@@ -98,11 +100,13 @@ export class CompiledSchemas {
     method.query(context)
     if (method.data === undefined) return undefined
     const check = method.data(context.params)
+    const version = pickVersion(context)
     const isList = context.method === 'create' && Array.isArray(context.data)
     if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
     return whenReady(data, (checked) => {
-      context.data = checked
+      context.data =
+        version !== null && isPlainObject(checked) ? { ...version, ...checked } : checked
     })
   }
 
@@ -111,6 +115,16 @@ export class CompiledSchemas {
     const nothing = { data: undefined, query: true, result: undefined }
     return this.#methods.get(name)?.toSchemas() ?? nothing
   }
+}
+
+/**
+ * Returns the version in the data of a call, `null` for none. A schema may drop it, as a field that it does not
+ * name, but it is no field to be stored: without it, the write would overwrite that of another caller.
+ */
+function pickVersion({ data, method, service }: HookContext): Record<string, unknown> | null {
+  if (!isObject(data) || (method !== 'update' && method !== 'patch')) return null
+  const { field } = findRecordVersions(service) ?? {}
+  return field === undefined || data[field] === undefined ? null : { [field]: data[field] }
 }
 
 /**
