@@ -2,17 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { HookContext, Params } from '../../core/index.ts'
-import {
-  BadRequest,
-  NotAcceptable,
-  Timeout,
-  TooManyRequests,
-  toServiceError,
-} from '../../core/index.ts'
+import { BadRequest, Timeout, TooManyRequests, toServiceError } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { writeResult } from '../replies/result-serializer.ts'
-import { copyParams, listRecords } from '../streams/followed-find.ts'
+import { checkRecords, copyParams, toFindResult } from '../streams/followed-find.ts'
 import type { StreamedCall } from '../streams/request-streams.ts'
 import { beginAnswer } from '../streams/request-streams.ts'
 import type { LoggedEvent } from './event-log.ts'
@@ -210,9 +204,7 @@ export class Subscription implements Follower, Viewer {
       this.cursor = this.topic.log.last
       return this.topic.find.method.call(running)
     })
-    if (listRecords(body) === null) {
-      throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
-    }
+    checkRecords(body)
     this.#isPage = !Array.isArray(body)
     return { body, isResumed }
   }
@@ -253,8 +245,7 @@ export class Subscription implements Follower, Viewer {
   }
 
   createResult(data: readonly object[] = []): unknown {
-    const isPage = this.view?.isPage ?? this.#isPage
-    return isPage ? { total: data.length, limit: data.length, skip: 0, data } : data
+    return toFindResult(this.view ?? { isPage: this.#isPage }, data)
   }
 
   async #resync(): Promise<void> {
@@ -265,7 +256,7 @@ export class Subscription implements Follower, Viewer {
 
   #toSnapshot(body: unknown): string {
     const { idField, find, log } = this.topic
-    const ids = (listRecords(body) ?? []).map((record) => (record as Document)[idField])
+    const ids = checkRecords(body).map((record) => (record as Document)[idField])
     const { maxRecords } = this.hub.options
     if (ids.length > maxRecords) {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)

@@ -197,8 +197,26 @@ interface Running extends HookContext {
   readonly [HELD]?: Map<object, Params>
 }
 
+/** Returns records in the form that `find` answers in: as a page, or as a list. */
+export function toFindResult(
+  { isPage }: { readonly isPage: boolean },
+  data: readonly object[],
+): unknown {
+  return isPage ? { total: data.length, limit: data.length, skip: 0, data } : data
+}
+
+/**
+ * Returns the records of what `find` answers with.
+ * @throws {NotAcceptable} its hooks make something else than a page or a list of them
+ */
+export function checkRecords(body: unknown): readonly unknown[] {
+  const records = listRecords(body)
+  if (records !== null) return records
+  throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
+}
+
 /** Returns the records of a page or a list, `null` of anything else. */
-export function listRecords(body: unknown): readonly unknown[] | null {
+function listRecords(body: unknown): readonly unknown[] | null {
   if (Array.isArray(body)) return body
   const { data } = (body ?? {}) as { data?: unknown }
   return Array.isArray(data) ? data : null

@@ -7,7 +7,7 @@ import type { RecordStream, StreamableService } from '../../core/services/record
 import { sendBody } from '../replies/body.ts'
 import { isGone, markAnswered } from '../replies/reply-state.ts'
 import { hasWholeSchema } from '../replies/result-serializer.ts'
-import { FollowedFind, listRecords } from './followed-find.ts'
+import { checkRecords, FollowedFind, toFindResult } from './followed-find.ts'
 import type { RecordFormat, RecordWriter } from './record-formats.ts'
 import type { StreamedCall } from './request-streams.ts'
 import { beginAnswer } from './request-streams.ts'
@@ -43,13 +43,13 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
     const answer = await find.begin(context, async ({ params }) => {
       opened = await service.streamRecords(params)
       const { value } = await opened.batches.next()
-      return toResult(opened, value ?? [])
+      return toFindResult(opened, value ?? [])
     })
     // `begin()` fails where the method has not run.
     const stream = opened as unknown as RecordStream
     // Made before the answer begins: what fails here is an ordinary error.
     const writer = format.createWriter(method, select)
-    const first = writer.head + writer.write(toRecords(answer))
+    const first = writer.head + writer.write(checkRecords(answer))
     const isOpen = beginAnswer(call)
     if (isOpen) {
       reply.hook = context
@@ -79,7 +79,8 @@ async function* writeLines(call: SendingCall, first: string): AsyncGenerator<str
   if (first !== '') yield first
   try {
     for await (const batch of stream.batches) {
-      const lines = writer.write(toRecords(await find.shape(context, toResult(stream, batch))))
+      const answer = await find.shape(context, toFindResult(stream, batch))
+      const lines = writer.write(checkRecords(answer))
       if (lines !== '') yield lines
     }
   } catch (thrown) {
@@ -102,16 +103,4 @@ async function breakOff(
   if (raw.stream !== undefined) raw.stream.close(HTTP2_INTERNAL_ERROR)
   else raw.destroy()
   await closed
-}
-
-/** Returns records as hooks of `find` know them. */
-function toResult({ isPage }: RecordStream, data: readonly object[]): unknown {
-  return isPage ? { total: data.length, limit: data.length, skip: 0, data } : data
-}
-
-/** @throws {NotAcceptable} the hooks of `find` make something else of records */
-function toRecords(body: unknown): readonly unknown[] {
-  const records = listRecords(body)
-  if (records !== null) return records
-  throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
 }
