@@ -3,18 +3,18 @@ import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts
 import { isStandardMethod } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
+import { isStreamable } from '../../core/services/record-stream.ts'
 import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 import { splitPath } from '../routing/request-path.ts'
+import { RECORD_FORMATS } from '../streams/record-formats.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
 import { toConditions } from './conditions.ts'
-import { toQueryBodyOperation } from './query-body.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
 import { toSelectedRecord } from './selected-record.ts'
-import { toStreamContent } from './streams.ts'
 
 /** One operation of the document, and where it stands. */
 export interface PlacedOperation {
@@ -131,17 +131,29 @@ export class ServiceOperations {
     })
   }
 
+  /**
+   * Returns the operation of `find` with its query as a body, made of that with a query in the URL. Its key has
+   * a fragment, as those of custom methods have.
+   */
   #toQueryBody(
     { schemas }: Method,
     [find]: readonly PlacedOperation[],
   ): readonly PlacedOperation[] {
     const { components, takesQueryBodies } = this.#scope
     if (!takesQueryBodies || find === undefined) return []
-    const id = components.createOperationId('findByBody', this.#typeName)
     const query = schemas?.query
     const schema =
       query === undefined ? ANY_RECORD : components.refer(`${this.#typeName}Query`, query)
-    return [toQueryBodyOperation(find, id, schema)]
+    const { parameters, ...others } = find.operation
+    const inPath = (parameters as readonly Parameter[]).filter((one) => one.in === 'path')
+    const operation = {
+      ...others,
+      operationId: components.createOperationId('findByBody', this.#typeName),
+      summary: `${others['summary']} by a query in the body`,
+      parameters: [...inPath, toMethodHeader('find')],
+      requestBody: { required: false, content: { 'application/json': { schema } } },
+    }
+    return [{ ...find, path: `${find.path}#find`, verb: 'post', operation }]
   }
 
   #describe({ name, spec }: MethodEntry): Method {
@@ -229,11 +241,7 @@ export class ServiceOperations {
     const hasPath = hasMethodPath(ownPath)
     const resultName = `${this.#typeName}${capitalize(name)}Result`
     const result = schemas?.result === undefined ? {} : components.refer(resultName, schemas.result)
-    const header: Parameter = {
-      ...{ name: 'X-Service-Method', in: 'header', required: true },
-      schema: { type: 'string', enum: [name] },
-    }
-    const parameters = hasPath ? this.#refer(this.#toQuery(method, 'page')) : [header]
+    const parameters = hasPath ? this.#refer(this.#toQuery(method, 'page')) : [toMethodHeader(name)]
     const path = hasPath ? ownPath : `${url.path}#${name}`
     return { path, parameters: [...url.parameters, ...parameters], result }
   }
@@ -321,6 +329,23 @@ function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSche
         isTotalCapped: { ...flag, description: 'Whether there are more than `total` says.' },
       }),
     },
+  }
+}
+
+/** Returns what `find` of a service answers with beside JSON: the media types of its streams. */
+function toStreamContent({ service, options }: ServiceEntry, method: string): object {
+  if (method !== 'find' || options.singleton || !isStreamable(service)) return {}
+  const content = RECORD_FORMATS.map(({ mediaType, description }) => {
+    return [mediaType, { schema: { type: 'string', description } }]
+  })
+  return Object.fromEntries(content)
+}
+
+/** Returns the header by which a POST calls another method than `create`. */
+function toMethodHeader(name: string): Parameter {
+  return {
+    ...{ name: 'X-Service-Method', in: 'header', required: true },
+    schema: { type: 'string', enum: [name] },
   }
 }
 
