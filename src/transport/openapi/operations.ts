@@ -144,7 +144,8 @@ export class ServiceOperations {
     const query = schemas?.query
     const schema =
       query === undefined ? ANY_RECORD : components.refer(`${this.#typeName}Query`, query)
-    const { parameters, ...others } = find.operation
+    const { parameters, responses, ...others } = find.operation
+    const { 304: _notModified, ...answers } = responses as Readonly<Record<number, object>>
     const inPath = (parameters as readonly Parameter[]).filter((one) => one.in === 'path')
     const operation = {
       ...others,
@@ -152,6 +153,7 @@ export class ServiceOperations {
       summary: `${others['summary']} by a query in the body`,
       parameters: [...inPath, toMethodHeader('find')],
       requestBody: { required: false, content: { 'application/json': { schema } } },
+      responses: answers,
     }
     return [{ ...find, path: `${find.path}#find`, verb: 'post', operation }]
   }
