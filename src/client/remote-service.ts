@@ -1,4 +1,4 @@
-import { BadRequest, NotAcceptable, NotImplemented } from '../core/errors/index.ts'
+import { BadRequest, NotImplemented } from '../core/errors/index.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
@@ -7,6 +7,7 @@ import { isMethodName } from '../core/services/service-options.ts'
 import { toNetworkError } from './answers/network-error.ts'
 import { RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
+  createContentError,
   createResponseError,
   isSuccess,
   readErrorBody,
@@ -303,11 +304,9 @@ export abstract class RemoteService {
 
 /** @throws {NotAcceptable} an answer that went well has another content than is wanted */
 function checkType(answer: Answer, accept: string): Answer {
-  const type = answer.readHeaders()['content-type'] ?? 'no content'
+  const { 'content-type': type = '' } = answer.readHeaders()
   if (type.toLowerCase().startsWith(accept)) return answer
-  throw new NotAcceptable(
-    `The server answered ${answer.status} with ${type} and not with ${accept}`,
-  )
+  throw createContentError(answer, accept)
 }
 
 function toParams(params: unknown): Readonly<Record<string, unknown>> {

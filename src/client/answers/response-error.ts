@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../core/errors/index.ts'
-import { errorFromJSON, GeneralError } from '../../core/errors/index.ts'
+import { errorFromJSON, GeneralError, NotAcceptable } from '../../core/errors/index.ts'
 import { isErrorStatus } from '../../core/errors/service-error.ts'
 import type { Answer, ResponseType } from '../connection.ts'
 
@@ -64,6 +64,14 @@ export function createResponseError(answer: Answer): ServiceError {
   })
   // `response` is not enumerable: it is no part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
+}
+
+/** Returns the error for an answer that went well, and has another content than is wanted. */
+export function createContentError(answer: Answer, wanted: string): NotAcceptable {
+  const type = answer.readHeaders()['content-type'] ?? 'no content'
+  return new NotAcceptable(
+    `The server answered ${answer.status} with ${type} and not with ${wanted}`,
+  )
 }
 
 /** Returns the body of an error, `{}` for anything else: the page of a proxy, or a part of a body. */

@@ -1,8 +1,7 @@
-import { NotAcceptable } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { isSuccess } from '../answers/response-error.ts'
+import { createContentError, isSuccess } from '../answers/response-error.ts'
 import type { Answer, ConnectionParams, PreparedRequest } from '../connection.ts'
 import { FetchClient, OfetchClient } from '../libraries/fetch-connection.ts'
 import type { RemoteService } from '../remote-service.ts'
@@ -60,10 +59,10 @@ function createStreaming(service: RemoteService): RemoteService {
   const send = isFetch ? service.sendRequest : FetchClient.prototype.sendRequest
   const sendRequest = async (request: PreparedRequest): Promise<Answer> => {
     const answer = await send.call(sender, request)
-    const type = answer.readHeaders()['content-type'] ?? 'no content'
+    const { 'content-type': type = '' } = answer.readHeaders()
     if (!isSuccess(answer.status) || /^text\/event-stream\b/i.test(type)) return answer
-    const message = `The server answered ${answer.status} with ${type} and not with a stream of events`
-    throw new NotAcceptable(`${message}: it has no live queries, or a proxy changes the answer`)
+    const reason = 'it has no live queries, or a proxy changes the answer'
+    throw createContentError(answer, `a stream of events: ${reason}`)
   }
   return Object.create(service, { sendRequest: { value: sendRequest } })
 }
