@@ -244,6 +244,7 @@ export abstract class RemoteService {
     const inURL = this.getQuery(query)
     const { maxURLLength = Number.POSITIVE_INFINITY } = this.options
     const isLong = method === 'find' && path.length + inURL.length > maxURLLength
+    const sentVerb = isLong ? 'POST' : verb
     const url = isLong ? path : path + inURL
     const body = toBody(isLong ? query : data)
     const label = { method: verb, path: this.serviceURL.pattern }
@@ -261,10 +262,10 @@ export abstract class RemoteService {
       // Libraries leave the header `Authorization` out on the way to another origin, and no other
       // header with a token.
       const isBound = Object.keys(more).some((name) => name !== 'authorization')
-      const redirect = verb === 'GET' && !isLong && !isBound ? 'follow' : 'manual'
+      const redirect = sentVerb === 'GET' && !isBound ? 'follow' : 'manual'
       try {
         const answer = await this.sendRequest({
-          method: isLong ? 'POST' : verb,
+          method: sentVerb,
           url,
           headers: { ...requestHeaders, ...more },
           body,
