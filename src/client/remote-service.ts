@@ -4,6 +4,7 @@ import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
 import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
+import type { RequestLabel } from './answers/network-error.ts'
 import { toNetworkError } from './answers/network-error.ts'
 import { RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
@@ -227,7 +228,7 @@ export abstract class RemoteService {
     const { verb, withId } = toMethodSpec(method)
     const expected = verb === 'GET' ? undefined : params['version']
     const options = readConnectionParams(params['connection'], this.options)
-    const { signal, timeoutMs, retries } = options
+    const { signal, timeoutMs, retries, libraryOptions } = options
     if (accept !== undefined && options.responseType !== 'json') {
       throw new TypeError("stream() reads records: 'responseType' is for find()")
     }
@@ -247,7 +248,6 @@ export abstract class RemoteService {
     const sentVerb = isLong ? 'POST' : verb
     const url = isLong ? path : path + inURL
     const body = toBody(isLong ? query : data)
-    const label = { method: verb, path: this.serviceURL.pattern }
     const requestHeaders: SentHeaders = {
       accept: responseType === 'json' ? 'application/json' : '*/*',
       ...(verb !== 'GET' && this.addsKeys && { [IDEMPOTENCY_KEY]: createKey() }),
@@ -258,48 +258,64 @@ export abstract class RemoteService {
       ...(accept !== undefined && { accept }),
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
-    const sendOnce = async (ended?: AbortSignal, more: SentHeaders = {}): Promise<Answer> => {
-      // Libraries leave the header `Authorization` out on the way to another origin, and no other
-      // header with a token.
-      const isBound = Object.keys(more).some((name) => name !== 'authorization')
-      const redirect = sentVerb === 'GET' && !isBound ? 'follow' : 'manual'
-      try {
-        const answer = await this.sendRequest({
-          method: sentVerb,
-          url,
-          headers: { ...requestHeaders, ...more },
-          body,
-          signal: ended,
-          timeoutMs,
-          redirect,
-          isBound,
-          responseType,
-          libraryOptions: isBound
-            ? omitRedirectOptions(options.libraryOptions)
-            : options.libraryOptions,
-        })
-        if (isSuccess(answer.status)) return accept ? checkType(answer, accept) : answer
-        return refuseRedirect(await readErrorBody(answer), { redirect, isBound })
-      } catch (error) {
-        throw toNetworkError(error, label, url)
-      }
-    }
-    const start = async (ended: AbortSignal | undefined): Promise<unknown> => {
-      const send = (more?: SentHeaders): Promise<Answer> => sendOnce(ended, more)
-      const authorize = (): Promise<Answer> =>
-        (this as Authorized)[AUTHORIZER]?.({
-          service: this,
-          method,
-          headers,
-          signal: ended,
-          send,
-        }) ?? send()
-      // Without a key, the server might do a write twice.
-      const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
-      const limits = { retries: isRepeatable ? retries : 0, signal: ended }
-      return readResult(await sendWithRetries(authorize, limits), responseType)
-    }
-    return limitCall({ signal, timeoutMs, isStream: responseType === 'stream', label }, start)
+    // Without a key, the server might do a write twice.
+    const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
+    return sendCall(this, {
+      ...{ method, headers, accept, signal, retries: isRepeatable ? retries : 0 },
+      label: { method: verb, path: this.serviceURL.pattern },
+      request: {
+        ...{ method: sentVerb, url, headers: requestHeaders, body },
+        ...{ timeoutMs, responseType, libraryOptions },
+      },
+    })
+  }
+}
+
+/** A call whose request is complete but for what differs each time that it is sent. */
+interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'> {
+  readonly request: Omit<PreparedRequest, 'signal' | 'redirect' | 'isBound'>
+  /** The request, for errors. */
+  readonly label: RequestLabel
+  /** How many times it is sent again at most. */
+  readonly retries: number
+  readonly accept: Call['accept']
+}
+
+/** Resolves to the result of a call: its authorizer sends it, if there is one, again where it may be. */
+function sendCall(service: RemoteService, call: PreparedCall): Promise<unknown> {
+  const { method, headers, request, label, retries } = call
+  const { timeoutMs, responseType } = request
+  const limits = { signal: call.signal, timeoutMs, isStream: responseType === 'stream', label }
+  return limitCall(limits, async (signal) => {
+    const send = (more?: SentHeaders): Promise<Answer> => sendOnce(service, call, signal, more)
+    const authorize = (): Promise<Answer> =>
+      (service as Authorized)[AUTHORIZER]?.({ service, method, headers, signal, send }) ?? send()
+    return readResult(await sendWithRetries(authorize, { retries, signal }), responseType)
+  })
+}
+
+/** @param more what proves who calls, this time: an authorizer may send a call again with other headers */
+async function sendOnce(
+  service: RemoteService,
+  { request, label, accept }: PreparedCall,
+  signal: AbortSignal | undefined,
+  more: SentHeaders = {},
+): Promise<Answer> {
+  const { method, url, libraryOptions } = request
+  // Libraries leave the header `Authorization` out on the way to another origin, and no other
+  // header with a token.
+  const isBound = Object.keys(more).some((name) => name !== 'authorization')
+  const redirect = method === 'GET' && !isBound ? 'follow' : 'manual'
+  try {
+    const answer = await service.sendRequest({
+      ...{ ...request, signal, redirect, isBound },
+      headers: { ...request.headers, ...more },
+      libraryOptions: isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
+    })
+    if (isSuccess(answer.status)) return accept ? checkType(answer, accept) : answer
+    return refuseRedirect(await readErrorBody(answer), { redirect, isBound })
+  } catch (error) {
+    throw toNetworkError(error, label, url)
   }
 }
 
