@@ -58,7 +58,7 @@ function isVary(name: string): boolean {
 /** Names one more request header that the answer depends on. */
 export function addVary(reply: FastifyReply, name: string): void {
   const vary = String(reply.getHeader('vary') ?? '')
-  const isThere = vary.split(', ').includes(name)
+  const isThere = vary.split(/, ?/).includes(name)
   if (!isThere) reply.header('vary', vary === '' ? name : `${vary}, ${name}`)
 }
 
@@ -77,10 +77,7 @@ const IPV6_HOST = /^([a-z]+:\/\/)%5B([0-9a-f:.]+)%5D/i
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
-  // This runs twice for an answer that fails half-way.
-  if (!String(reply.getHeader('vary') ?? '').includes('authorization')) {
-    addVary(reply, 'authorization')
-  }
+  addVary(reply, 'authorization')
 }
 
 /**
