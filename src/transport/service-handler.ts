@@ -12,14 +12,13 @@ import { parseCaller, takeQueryToken } from './parse-authentication.ts'
 import { hasQueryBody, readQueryBody } from './parsing/query-body.ts'
 import { acceptsJson } from './replies/accept.ts'
 import { isEndless, isSentAsItIs, isSentAsJson, sendBody } from './replies/body.ts'
-import { setHeaders } from './replies/headers.ts'
+import { setHeaders, setLocation } from './replies/headers.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { BodySerializer } from './replies/result-serializer.ts'
 import { pickResult, toResultSerializer } from './replies/result-serializer.ts'
 import {
   isNotModified,
   readIfMatch,
-  setLocation,
   setRevalidated,
   setTag,
   writeTagged,

@@ -6,7 +6,6 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
 import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
-import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isSentAsJson } from './body.ts'
@@ -23,27 +22,6 @@ export function setTag(method: MethodEntry, context: HookContext, reply: Fastify
   if (tag !== undefined) reply.header('etag', tag)
 }
 
-/** Sets where a new record is, which a request for all records has added. */
-export function setLocation(
-  method: MethodEntry,
-  body: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  if (reply.statusCode !== 201) return
-  const id = findId(method, body)
-  if (id === undefined || reply.hasHeader('location')) return
-  reply.header('location', `${toPath(request.originalUrl)}/${encodeURIComponent(id)}`)
-}
-
-/** Returns the path of a URL without a slash at its end; the target of a request may be a whole URL. */
-function toPath(url: string): string {
-  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
-  const mark = target.indexOf('?')
-  const path = mark === -1 ? target : target.slice(0, mark)
-  return path.endsWith('/') ? path.slice(0, -1) : path
-}
-
 function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
   const { etag } = http
   if (etag !== undefined) return checkTag(etag)
@@ -55,15 +33,6 @@ function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): s
 function checkTag(tag: string): string {
   if (ENTITY_TAG.test(tag)) return tag
   throw new TypeError('context.http.etag must be an entity tag, in its quotes: "7"')
-}
-
-/** Returns the id of a new record that callers can get; it may hold any character. */
-function findId({ entry }: MethodEntry, body: unknown): string | undefined {
-  if (!isObject(body) || entry.options.singleton) return undefined
-  if (entry.methods.get('get')?.external !== true) return undefined
-  const name = findIdNames(entry.service).find((one) => body[one] != null)
-  const id = name === undefined ? undefined : String(body[name])
-  return id?.isWellFormed() ? id : undefined
 }
 
 /** Sets the entity tag of the record that a refused write has found. */
