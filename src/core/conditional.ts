@@ -39,23 +39,22 @@ export function conditional<T extends object = object>(
 ): (context: HookContext, next: Next) => Promise<void> {
   const hook = async (context: HookContext, next: Next): Promise<void> => {
     const { id, method } = context
-    const isSingleton = findServiceEntry(context.service)?.options.singleton === true
-    const isOnRecord = toMethodSpec(method).withId && (isSingleton || id !== null)
+    const { singleton = false } = findServiceEntry(context.service)?.options ?? {}
+    const isOnRecord = toMethodSpec(method).withId && (singleton || id !== null)
     if (isOnRecord && isWrite(method)) {
       const expected = readExpected(context, required)
       if (expected !== null) {
-        const current = (await readCurrent(context, isSingleton)) as T
+        const current = (await readCurrent(context, singleton)) as T
         checkVersion(expected, readVersion(current))
       }
     }
     await next()
     const { params, result } = context
-    const answered = isSingleton && method === 'find' ? 'get' : method
-    if (!answersRecord(answered, result)) return
+    if (!answersRecord(method, result, { singleton })) return
     const version = readVersion(result as T)
     if (isVersion(version)) context.http = { etag: toVersionTag(version), ...context.http }
     // Where the caller has chosen fields, the version may not be among them.
-    else if (answered === 'get' && params.query?.['$select'] === undefined) refuseVersion()
+    else if (!isWrite(method) && params.query?.['$select'] === undefined) refuseVersion()
   }
   return describeFunction(hook, { heedsVersion: true })
 }
@@ -63,11 +62,11 @@ export function conditional<T extends object = object>(
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })
 
 /** Resolves to the record as the server sees it: callers outside may not get the field of the version. */
-function readCurrent({ id, params, service }: HookContext, isSingleton: boolean): Promise<unknown> {
+function readCurrent({ id, params, service }: HookContext, singleton: boolean): Promise<unknown> {
   const { $select, ...query } = params.query ?? {}
   const inside = { ...params, query, provider: undefined, version: undefined }
   const readable = service as ReadableService
-  return isSingleton ? readable.find(inside) : readable.get(id, inside)
+  return singleton ? readable.find(inside) : readable.get(id, inside)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { isVersion } from '../../core/entity-tag.ts'
-import { BadRequest, PreconditionFailed } from '../../core/errors/index.ts'
-import { createVersionError } from '../../core/services/record-version.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { createUnversionedError, createVersionError } from '../../core/services/record-version.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { AdapterId } from '../object-id.ts'
@@ -88,9 +88,7 @@ export async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<n
       ...(collation && { collation }),
     }
     const found = await collection.findOne(createIdFilter(call, id), options)
-    if (found !== null && settings.version === undefined) {
-      throw new PreconditionFailed('The records of this service have no versions')
-    }
+    if (found !== null && settings.version === undefined) throw createUnversionedError()
     if (found !== null) throw createVersionError(found[field] ?? 0)
   }
   throw createMissingError(id)

@@ -1,6 +1,7 @@
 import { isVersion, toVersionTag } from '../entity-tag.ts'
 import { PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
+import type { ServiceOptions } from './service-options.ts'
 
 /** How the records of a service are versioned. */
 export interface RecordVersions {
@@ -23,9 +24,17 @@ export function findRecordVersions(service: VersionedService): RecordVersions | 
 /** Methods that answer with a record as it is now. */
 const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
 
-/** Whether a method has answered with one record, as it is now. */
-export function answersRecord(method: string, result: unknown): result is Record<string, unknown> {
-  return ANSWERING.has(method) && isObject(result) && !Array.isArray(result)
+/**
+ * Whether a method has answered with one record, as it is now.
+ * @param singleton whether the service is one record, which is found and not got
+ */
+export function answersRecord(
+  method: string,
+  result: unknown,
+  { singleton = false }: Pick<ServiceOptions, 'singleton'> = {},
+): result is Record<string, unknown> {
+  const isAnswering = ANSWERING.has(method) || (singleton && method === 'find')
+  return isAnswering && isObject(result) && !Array.isArray(result)
 }
 
 /** Returns the entity tag of a record of a service, `undefined` where the record does not have its version. */
@@ -41,6 +50,11 @@ export function findVersionTag(
 /** Returns the error for a write that expects another version than the record has. */
 export function createVersionError(current: number): PreconditionFailed {
   return new PreconditionFailed('The record has been changed since it was read', { current })
+}
+
+/** Returns the error for a write that expects a version of a record that can have none. */
+export function createUnversionedError(): PreconditionFailed {
+  return new PreconditionFailed('The records of this service have no versions')
 }
 
 /** Returns the error for a write that has to name a version, and does not. */

@@ -6,7 +6,11 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../../core/index.ts'
 import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
-import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
+import {
+  answersRecord,
+  createUnversionedError,
+  findVersionTag,
+} from '../../core/services/record-version.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isSentAsJson } from './body.ts'
 import type { BodySerializer } from './result-serializer.ts'
@@ -25,9 +29,8 @@ export function setTag(method: MethodEntry, context: HookContext, reply: Fastify
 function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
   const { etag } = http
   if (etag !== undefined) return checkTag(etag)
-  // The one record of a service is found, and not got.
-  const method = name === 'find' && entry.options.singleton ? 'get' : name
-  return answersRecord(method, result) ? findVersionTag(entry.service, result) : undefined
+  const isRecord = answersRecord(name, result, entry.options)
+  return isRecord ? findVersionTag(entry.service, result) : undefined
 }
 
 function checkTag(tag: string): string {
@@ -87,7 +90,7 @@ export function readIfMatch(
   if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
   const expected = readExpectedVersion(condition)
   if (expected === '*' || heedsVersion(method)) return expected
-  throw new PreconditionFailed('The records of this service have no versions')
+  throw createUnversionedError()
 }
 
 /**
