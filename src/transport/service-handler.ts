@@ -198,7 +198,7 @@ class RestCall extends TimedCall {
       }
       const after = this.#middleware?.after ?? NONE
       if (after.length === 0 && this.#transport.options.formatter == null) {
-        this.#send(body, toResultSerializer(this.#method, body))
+        this.#send(context, body, toResultSerializer(this.#method, body))
         this.#end()
       } else this.#format(context, body, after)
     } catch (error) {
@@ -217,7 +217,7 @@ class RestCall extends TimedCall {
       // A new body may need another status, unless a function has set one.
       if (reply.statusCode === status) reply.code(toStatus(context, reply.data))
       const { formatter } = this.#transport.options
-      if (formatter == null) this.#send(reply.data, null)
+      if (formatter == null) this.#send(context, reply.data, null)
       else if (this.#isKnown) reply.code(304).send()
       else {
         const value = await formatter(this.#request, reply)
@@ -232,12 +232,12 @@ class RestCall extends TimedCall {
     }
   }
 
-  #send(body: unknown, serialize: BodySerializer | null): void {
+  #send(context: HookContext, body: unknown, serialize: BodySerializer | null): void {
     const reply = this.#reply
     // Of a read, what is no JSON or leads elsewhere is given whatever the client accepts.
     const isRefused = this.#isRead && !acceptsJson(this.#request.headers.accept)
     if (isRefused && reply.statusCode < 300 && isSentAsJson(reply, body)) this.#checkAccept()
-    const write = this.#tagBody(body, serialize)
+    const write = this.#tagBody(context, body, serialize)
     if (this.#isKnown) {
       reply.code(304).send()
       return
@@ -249,13 +249,16 @@ class RestCall extends TimedCall {
   }
 
   /** Gives the answer to a read the tag of its body, where the service has chosen to. */
-  #tagBody(body: unknown, serialize: BodySerializer | null): BodySerializer | null {
-    const context = this.#context
+  #tagBody(
+    context: HookContext,
+    body: unknown,
+    serialize: BodySerializer | null,
+  ): BodySerializer | null {
     const isTagged = this.#isRead && this.#method.entry.options.etag === true
-    if (!isTagged || context === null || this.#reply.statusCode !== 200) return serialize
+    if (!isTagged || this.#reply.statusCode !== 200) return serialize
     const write = writeTagged(this.#reply, context, body, serialize)
     if (this.#reply.hasHeader('etag')) setRevalidated(this.#reply, context)
-    return write ?? serialize
+    return write
   }
 
   /** Whether the caller of a read has the answer already. */

@@ -45,9 +45,9 @@ export function setCurrentTag(reply: FastifyReply, { code, data }: ServiceError)
 }
 
 /**
- * Returns a serializer of a body that has written it already, and makes its hash the entity tag, or a part of
- * that of its version: one version may look different for each caller. `null` where the body is no JSON, or a
- * hook has set the tag.
+ * Makes the hash of a JSON body the entity tag, or a part of that of its version: one version may look different
+ * for each caller. Returns a serializer that has written the body already. Where a hook has set the tag, or the
+ * body is no JSON, it stays as it is, and so does the serializer.
  */
 export function writeTagged(
   reply: FastifyReply,
@@ -55,7 +55,7 @@ export function writeTagged(
   body: unknown,
   serialize: BodySerializer | null,
 ): BodySerializer | null {
-  if (http.etag !== undefined || !isObject(body) || !isSentAsJson(reply, body)) return null
+  if (http.etag !== undefined || !isObject(body) || !isSentAsJson(reply, body)) return serialize
   const version = reply.getHeader('etag')
   const write = serialize ?? JSON.stringify
   const text = write(body)
