@@ -5,7 +5,6 @@ import { getMiddleware } from '../middleware.ts'
 import { toQuality } from '../replies/accept.ts'
 import { addVary } from '../replies/headers.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import type { RecordFormat } from './record-formats.ts'
 import { RECORD_FORMATS } from './record-formats.ts'
 import { sendRecords } from './record-stream.ts'
 import type { RequestStreams, StreamedCall } from './request-streams.ts'
@@ -14,35 +13,25 @@ import { findStreams } from './request-streams.ts'
 /** Answers a call by a stream. Resolves when the answer has begun; rejects with what it is refused for. */
 type OpenStream = (call: StreamedCall) => Promise<void>
 
-/** One media type of the streams of `find`. */
+/** A media type of the streams of `find`, and what answers by it. */
 interface StreamType {
   readonly mediaType: string
-  /**
-   * Returns what answers by it, `null` where nothing does.
-   * @param live the live queries of the application, `null` for none
-   * @param hasRecords whether the records of the service can be streamed
-   */
-  find(live: RequestStreams | null, hasRecords: boolean): OpenStream | null
+  readonly open: OpenStream
 }
 
-const EVENTS: StreamType = {
-  mediaType: 'text/event-stream',
-  find: (live) => live && ((call) => live.open(call)),
-}
+const RECORD_TYPES: readonly StreamType[] = RECORD_FORMATS.map((format) => ({
+  mediaType: format.mediaType,
+  open: (call) => sendRecords(call, format),
+}))
 
-function toStreamType(format: RecordFormat): StreamType {
-  return {
-    mediaType: format.mediaType,
-    find: (_live, hasRecords) => (hasRecords ? (call) => sendRecords(call, format) : null),
-  }
+function toEventType(live: RequestStreams): StreamType {
+  return { mediaType: 'text/event-stream', open: (call) => live.open(call) }
 }
-
-const STREAM_TYPES: readonly StreamType[] = [EVENTS, ...RECORD_FORMATS.map(toStreamType)]
 
 /**
  * Returns what answers a request by a stream: the one that its `Accept` header wants most, and more than JSON.
- * `null` for none. Where functions behind the service or a formatter make the answers there is none: they would
- * not see it.
+ * `null` for none. Functions behind the service and formatters would not see a stream: where there are any, the
+ * answer is none. Adds `Accept` to `Vary` where the records of the service can be streamed.
  */
 export function findStream(
   transport: RestTransport,
@@ -59,14 +48,15 @@ export function findStream(
   if (live === null && !hasRecords) return null
   if (hasRecords) addVary(reply, 'accept')
   const accept = headers.accept?.toLowerCase() ?? ''
-  const named = STREAM_TYPES.filter(({ mediaType }) => accept.includes(mediaType))
+  const records = hasRecords ? RECORD_TYPES : []
+  const types = live === null ? records : [toEventType(live), ...records]
+  const named = types.filter(({ mediaType }) => accept.includes(mediaType))
   if (named.length === 0) return null
   let best: OpenStream | null = null
   let most = toQuality(accept, 'application/json')
-  for (const { mediaType, find } of named) {
+  for (const { mediaType, open } of named) {
     const quality = toQuality(accept, mediaType)
-    const open = quality > most ? find(live, hasRecords) : null
-    if (open !== null) [best, most] = [open, quality]
+    if (quality > most) [best, most] = [open, quality]
   }
   return best
 }
