@@ -4,6 +4,7 @@ import {
   checkRules,
   LIMIT_OPTION,
   OBJECT_OPTION,
+  POSITIVE_INTEGER_OPTION,
   STRING_LIST_OPTION,
   STRING_OPTION,
 } from '../core/options/option-rules.ts'
@@ -145,10 +146,7 @@ export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRu
   },
   arrayLimit: LIMIT_OPTION,
   version: STRING_OPTION,
-  maxURLLength: {
-    expected: 'a whole number from 1 on',
-    isValid: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-  },
+  maxURLLength: POSITIVE_INTEGER_OPTION,
   connection: OBJECT_OPTION,
 }
 

@@ -8,6 +8,7 @@ import {
   isOptionsObject,
   LIMIT_OPTION,
   OBJECT_OPTION,
+  POSITIVE_INTEGER_OPTION,
   STRING_LIST_OPTION,
   STRING_OPTION,
 } from './option-rules.ts'
@@ -29,10 +30,7 @@ export const OPTION: Readonly<
   count: COUNT_OPTION,
   limit: LIMIT_OPTION,
   object: OBJECT_OPTION,
-  positiveInteger: {
-    expected: 'a whole number from 1 on',
-    isValid: (value) => COUNT_OPTION.isValid(value) && value !== 0,
-  },
+  positiveInteger: POSITIVE_INTEGER_OPTION,
   /** Bytes; 0 would be the default of Fastify. */
   bodyLimit: {
     expected: 'a number of bytes from 1 on',

@@ -45,6 +45,11 @@ export const COUNT_OPTION: OptionRule = {
   isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 }
 
+export const POSITIVE_INTEGER_OPTION: OptionRule = {
+  expected: 'a whole number from 1 on',
+  isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+}
+
 /** `Infinity` stands for no limit. */
 export const LIMIT_OPTION: OptionRule = {
   expected: 'a number from 0 on',
