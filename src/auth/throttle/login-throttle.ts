@@ -7,7 +7,7 @@ import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
-import { MemoryThrottleStore } from './throttle-store.ts'
+import { MemoryThrottleStore, toRetrySeconds } from './throttle-store.ts'
 
 /** The setting `loginThrottle`. */
 export interface LoginThrottleOptions {
@@ -134,8 +134,7 @@ export class LoginThrottle {
       if (counter.count <= max) return
       // One beyond the limit isn't counted: however many come, the limit ends with its window.
       await undo()
-      const retryAfter = Math.max(1, Math.ceil(counter.remainingMs / 1000))
-      throw new TooManyRequests('Too many failed logins', { retryAfter })
+      throw new TooManyRequests('Too many failed logins', { retryAfter: toRetrySeconds(counter) })
     }
     const findCounter = async (kind: '' | '-user', name: string) => {
       // Known by the exact user name: `Ann` and `ann` may be two accounts.

@@ -8,7 +8,7 @@ import type { HookCall } from '../hooks/hook-call.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
 import { createKey, getNetwork } from './login-throttle.ts'
 import type { CallbackStore, ThrottleStore } from './throttle-store.ts'
-import { MemoryThrottleStore, toCounters } from './throttle-store.ts'
+import { MemoryThrottleStore, toCounters, toRetrySeconds } from './throttle-store.ts'
 
 /** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
@@ -75,7 +75,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
     const limited = `${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`
     // The memory of a process keeps the keys of addresses apart from those of logins.
     const counter = await counters.add(createKey('address-rate', limited), windowSeconds * 1000)
-    const seconds = Math.max(1, Math.ceil(counter.remainingMs / 1000))
+    const seconds = toRetrySeconds(counter)
     if (counter.count <= max) return { max, remaining: max - counter.count, seconds }
     throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
   }

@@ -14,6 +14,11 @@ export interface Counter {
   undo(): unknown
 }
 
+/** Returns the whole seconds until a counter begins anew, at least one. */
+export function toRetrySeconds({ remainingMs }: Counter): number {
+  return Math.max(1, Math.ceil(remainingMs / 1000))
+}
+
 /** Where counters of logins, and of limits of calls, are kept. */
 export interface ThrottleStore {
   /**
