@@ -1,5 +1,5 @@
 import { orUnavailable } from '../auth-errors.ts'
-import { createRandom, hashToken } from '../tokens/opaque-token.ts'
+import { createRandom, hashString } from '../tokens/opaque-token.ts'
 
 /** What the token of a mail is for: to verify an address, to reset a password, to verify a new address. */
 export type TokenPurpose = 'verify' | 'reset' | 'change'
@@ -55,7 +55,7 @@ export function readAccountToken(text: string): AccountToken | null {
 
 /** Returns a hash of a stored password, by which a later one is recognized as the same. */
 export function markPassword(stored: unknown): string {
-  return hashToken(`password ${String(stored ?? '')}`)
+  return hashString(`password ${String(stored ?? '')}`)
 }
 
 const STORED = 'The tokens of accounts'
@@ -82,7 +82,7 @@ export class AccountTokens {
     users: string,
     fields: Omit<StoredToken, '_id' | 'hash'>,
   ): Promise<void> {
-    const stored = { ...fields, hash: hashToken(token.text) }
+    const stored = { ...fields, hash: hashString(token.text) }
     await this.#run({ _id: toId(token, users) }, { $set: stored })
   }
 
@@ -91,7 +91,7 @@ export class AccountTokens {
    * `null` where it was never there, is void, was used or has expired.
    */
   async take(token: AccountToken, users: string): Promise<StoredToken | null> {
-    const unexpired = { hash: hashToken(token.text), expiresAt: { $gt: new Date() } }
+    const unexpired = { hash: hashString(token.text), expiresAt: { $gt: new Date() } }
     const filter = { _id: toId(token, users), ...unexpired }
     const found = orUnavailable(STORED, () => this.#collection.findOneAndDelete(filter))
     return (await found) as StoredToken | null

@@ -4,7 +4,7 @@ import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import type { OwnerClaims } from '../guarded-service.ts'
 import { proveOwner, restrictToOwn, showOnly } from '../guarded-service.ts'
-import { hashToken } from '../tokens/opaque-token.ts'
+import { hashString } from '../tokens/opaque-token.ts'
 import type { ApiKeyService, StoredApiKey } from './api-key.ts'
 import { createSecret, formatApiKey, toStart } from './api-key.ts'
 import type { ApiKeyConfiguration } from './api-key-options.ts'
@@ -65,7 +65,7 @@ async function createKey(
   const secret = createSecret()
   const record = readNewKey(keeper, context, owner)
   const { userId } = record
-  context.data = { ...record, prefix, secretHash: hashToken(secret), usedAt: null }
+  context.data = { ...record, prefix, secretHash: hashString(secret), usedAt: null }
   // Listeners to `created` would get the key.
   context.event = null
   await next()

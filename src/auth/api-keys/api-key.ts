@@ -1,7 +1,7 @@
 import { randomInt, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { createRefusal, orNone } from '../auth-errors.ts'
-import { hashToken } from '../tokens/opaque-token.ts'
+import { hashString } from '../tokens/opaque-token.ts'
 
 /** An API key as it is stored. */
 export interface StoredApiKey {
@@ -79,7 +79,7 @@ export async function findApiKey(text: unknown, service: ApiKeyService): Promise
   }
   const record = (await orNone(service._get(id))) as StoredApiKey | null
   if (record === null) return refuse('it was removed, or never made')
-  const [given, stored] = [hashToken(secret), record.secretHash].map((hash) => Buffer.from(hash))
+  const [given, stored] = [hashString(secret), record.secretHash].map((hash) => Buffer.from(hash))
   const isSame = timingSafeEqual(given as Buffer, stored as Buffer)
   return isSame && record.prefix === prefix ? record : refuse('its secret is wrong')
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createRandom, hashToken } from '../tokens/opaque-token.ts'
+import { createRandom, hashString } from '../tokens/opaque-token.ts'
 import { deriveKey, findSealed, sealData } from '../tokens/sealed-data.ts'
 
 /** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
@@ -48,7 +48,7 @@ export function createRefreshToken(
   const user = Buffer.from(userId).toString('base64url')
   const head = `${sessionId}.${createRandom()}.${user}.${generation}`
   const text = `${head}.${createCode(head, key)}`
-  return { text, sessionId, userId, generation, hash: hashToken(text) }
+  return { text, sessionId, userId, generation, hash: hashString(text) }
 }
 
 /** Returns a token that one of the keys has made, `null` for anything else. */
@@ -68,7 +68,7 @@ function parseToken(text: string): RefreshToken | null {
   const [, sessionId, user, generation] = FORMAT.exec(text) ?? []
   if (sessionId === undefined || user === undefined) return null
   const userId = Buffer.from(user, 'base64url').toString()
-  return { text, sessionId, userId, generation: Number(generation), hash: hashToken(text) }
+  return { text, sessionId, userId, generation: Number(generation), hash: hashString(text) }
 }
 
 function createCode(head: string, key: Uint8Array): string {
@@ -78,7 +78,7 @@ function createCode(head: string, key: Uint8Array): string {
 
 /** Returns the claim `jti` of the access token beside a refresh token: the same for each repeat. */
 export function toTokenId({ text }: RefreshToken): string {
-  return hashToken(`jti ${text}`).slice(0, 22)
+  return hashString(`jti ${text}`).slice(0, 22)
 }
 
 /**

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import type { Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
+import { hashString } from '../tokens/opaque-token.ts'
 import { WorkQueue } from '../work-queue.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore, toRetrySeconds } from './throttle-store.ts'
@@ -139,19 +139,19 @@ export class LoginThrottle {
     const findCounter = async (kind: '' | '-user', name: string) => {
       // Known by the exact user name: `Ann` and `ann` may be two accounts.
       const pair = `${network} ${name}`
-      const login = createKey(`known${kind}`, pair)
+      const login = createCounterKey(`known${kind}`, pair)
       const isKnown = network !== null && (await store.isRemembered(login))
       if (network !== null) logins.push(login)
       const key = isKnown
-        ? createKey(`pair${kind}`, pair)
-        : createKey(`account${kind}`, name.trim().toLowerCase())
+        ? createCounterKey(`pair${kind}`, pair)
+        : createCounterKey(`account${kind}`, name.trim().toLowerCase())
       return { key, isKnown }
     }
     const named = account === null ? null : await findCounter('', account)
     // The address first: once it is refused, the names that it invents make no counters.
     if (network !== null) {
       const kind = named?.isKnown ? 'address-known' : 'address'
-      await limit(createKey(kind, network), maxAttemptsPerAddress)
+      await limit(createCounterKey(kind, network), maxAttemptsPerAddress)
     }
     if (named !== null) await limit(named.key, maxAttempts)
     return {
@@ -187,8 +187,8 @@ export class LoginThrottle {
 }
 
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
-export function createKey(kind: string, name: string): string {
-  return `${kind} ${createHash('sha256').update(name).digest('base64url')}`
+export function createCounterKey(kind: string, name: string): string {
+  return `${kind} ${hashString(name)}`
 }
 
 /** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */

@@ -6,7 +6,7 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { readUserId } from '../../core/user-id.ts'
 import type { HookCall } from '../hooks/hook-call.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
-import { createKey, getNetwork } from './login-throttle.ts'
+import { createCounterKey, getNetwork } from './login-throttle.ts'
 import type { CallbackStore, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore, toCounters, toRetrySeconds } from './throttle-store.ts'
 
@@ -74,7 +74,10 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   const count = async ({ method, path }: LimitedCall, caller: string): Promise<Counted> => {
     const limited = `${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`
     // The memory of a process keeps the keys of addresses apart from those of logins.
-    const counter = await counters.add(createKey('address-rate', limited), windowSeconds * 1000)
+    const counter = await counters.add(
+      createCounterKey('address-rate', limited),
+      windowSeconds * 1000,
+    )
     const seconds = toRetrySeconds(counter)
     if (counter.count <= max) return { max, remaining: max - counter.count, seconds }
     throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })

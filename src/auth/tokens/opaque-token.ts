@@ -7,7 +7,10 @@ export function createRandom(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
-/** Returns what is stored of a random token, its SHA-256 as base64url: 256 bits can not be guessed, so no slow hash is needed. */
-export function hashToken(text: string): string {
+/**
+ * Returns the SHA-256 of a string as base64url. Of a random token that is stored: its 256 bits can not be guessed,
+ * so that no slow hash is needed.
+ */
+export function hashString(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import t from 'tap'
 import type { ApiKeyService } from '../../../src/auth/api-keys/api-key.ts'
 import { createSecret, findApiKey, formatApiKey } from '../../../src/auth/api-keys/api-key.ts'
-import { hashToken } from '../../../src/auth/tokens/opaque-token.ts'
+import { hashString } from '../../../src/auth/tokens/opaque-token.ts'
 import { NotFound, Unavailable } from '../../../src/core/index.ts'
 
 const ID = '0123456789abcdef01234567'
@@ -16,7 +16,7 @@ function createService(): ApiKeyService & { readonly asked: string[] } {
   const _get = async (id: string): Promise<object> => {
     asked.push(id)
     if (id !== ID) throw new NotFound()
-    return { _id: ID, prefix: 'acme', secretHash: hashToken(secret) }
+    return { _id: ID, prefix: 'acme', secretHash: hashString(secret) }
   }
   return { asked, _get } as unknown as ApiKeyService & { readonly asked: string[] }
 }
@@ -31,7 +31,7 @@ t.test('a key has a prefix, its id, 256 random bits and a checksum', async (t) =
   t.ok(62n ** 43n > 2n ** 256n)
   t.equal(withChecksum(key.slice(0, -7)), key)
   t.not(createSecret(), createSecret())
-  t.equal(hashToken(secret), createHash('sha256').update(secret).digest('base64url'))
+  t.equal(hashString(secret), createHash('sha256').update(secret).digest('base64url'))
 })
 
 t.test('its record is found, and no other', async (t) => {
