@@ -51,7 +51,7 @@ export interface PreparedRequest {
 export interface Answer {
   /** The HTTP status; 0 for a redirect that a browser does not show. */
   readonly status: number
-  /** Returns the headers with lower-case names: only errors have them. */
+  /** Returns the headers with lower-case names. Called where they are needed: most calls do without. */
   readHeaders(): Readonly<Record<string, string>>
   /**
    * The body: a string for the types `json` and `text`, unless the answer is no success: of that it

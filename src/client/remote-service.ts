@@ -89,7 +89,7 @@ interface Call {
   readonly id?: unknown
   readonly data?: unknown
   readonly params: unknown
-  /** The media type of a stream that alone is wanted. */
+  /** The media type of a stream: an answer of another type is refused. Default: the answer is no stream. */
   readonly accept?: string
 }
 

@@ -45,7 +45,6 @@ export function createSecret(): string {
   return Array.from({ length: SECRET_LENGTH }, () => DIGITS[randomInt(DIGITS.length)]).join('')
 }
 
-/** Returns what is stored of a secret: its SHA-256. */
 /** Returns the first characters of a key, which are no secret. */
 export function toStart({ prefix, _id }: Pick<StoredApiKey, 'prefix' | '_id'>): string {
   return `${prefix}_${_id}`

@@ -73,7 +73,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   const counted = new WeakMap<object, Counted>()
   const count = async ({ method, path }: LimitedCall, caller: string): Promise<Counted> => {
     const limited = `${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`
-    // The memory of a process keeps the keys of addresses apart from those of logins.
+    // A key that begins with `address` takes no room of the accounts in a `MemoryThrottleStore`.
     const counter = await counters.add(
       createCounterKey('address-rate', limited),
       windowSeconds * 1000,

@@ -52,7 +52,7 @@ export class FollowedFind {
     return callHooks(method, context, run, start)
   }
 
-  /** The same for the first of several results, which {@link shape} is called with the others of. */
+  /** Runs the hooks around the first of several results. {@link shape} has them make the further ones. */
   async begin(context: HookContext, run: Run): Promise<unknown> {
     Object.defineProperty(context, HELD, { value: new Map() })
     return this.call(context, run)
@@ -113,7 +113,7 @@ export class FollowedFind {
     const [ofApp, ofService] = registries as [FindHooks, FindHooks]
     const sources = [{ hooks: ofApp }, { hooks: ofService, schemas }]
     const method = { ...this.method, call, chain: compileChain(sources, 'find', call) }
-    const again = registries.map((registry) => ({ hooks: withoutPreparing(registry) }))
+    const again = registries.map((registry) => ({ hooks: selectShapingHooks(registry) }))
     const shaping = { ...this.method, call, chain: compileChain(again, 'find', call) }
     const shapes = again.some(({ hooks: registry }) => {
       const after = [...registry.get('after', 'all'), ...registry.get('after', 'find')]
@@ -156,7 +156,7 @@ async function callHooks(
   return toBody(dispatch === undefined ? result : dispatch)
 }
 
-/** Returns hooks of which those around get, whenever they run again, the params of their first run. */
+/** Returns the same hooks. Around hooks that run again get the params of their first run. */
 function withHeldParams(registry: FindHooks): FindHooks {
   const around = registry.getAround('find').map((hook) => {
     const held: StoredHook = function (this: object, context, next) {
@@ -168,8 +168,11 @@ function withHeldParams(registry: FindHooks): FindHooks {
   return { get: (type, method) => registry.get(type, method), getAround: () => around }
 }
 
-/** Returns hooks without those that change nothing of a result. */
-function withoutPreparing(registry: FindHooks): FindHooks {
+/**
+ * Returns the hooks that may change a result. Before hooks do not, nor do around hooks that log callers in or
+ * observe.
+ */
+function selectShapingHooks(registry: FindHooks): FindHooks {
   const around = registry.getAround('find').filter((hook) => !isNeutral(hook))
   return {
     get: (type, method) => (type === 'before' ? [] : registry.get(type, method)),
@@ -177,7 +180,10 @@ function withoutPreparing(registry: FindHooks): FindHooks {
   }
 }
 
-/** Notes the params that somebody gets; the next time, these take the place of what they are then. */
+/**
+ * Keeps the params that a hook, or the method, gets in its first run. When it runs again, it gets a copy of
+ * these.
+ */
 function holdParams(context: Running, holder: object): void {
   const all = context[HELD]
   if (all === undefined) return

@@ -65,7 +65,7 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
     body.once('close', () => void stream.batches.return().catch(() => undefined))
     sendBody(reply, body)
-    // What the time limit and errors are to know before the first byte is written.
+    // Marked before the first byte is written: neither the time limit nor an error is to answer any more.
     markAnswered(reply)
     transport.followEndless(reply)
   } catch (error) {
