@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import type { Document } from 'mongodb'
 import t from 'tap'
 import { MongoDBService } from '../../src/adapter/index.ts'
@@ -65,6 +66,20 @@ for (const mode of MODES) {
       const seen = { a: 1, b: null, c: [true, '1'], d: { e: 1.5 } }
       const echoed = await server.request('/seen', { ...request, data: seen })
       t.strictSame(echoed.body, { query: seen }, 'types arrive')
+    })
+
+    t.test(`${mode}, ${way}: a body that is compressed, or not UTF-8, is refused`, async (t) => {
+      const { app, request: send } = await startTasks(t, mode)
+      app.use('late', { find: async () => [] })
+      const type = 'application/json'
+      for (const path of ['/tasks', '/late']) {
+        const find = (body: Buffer, headers: RequestOptions['headers']): Promise<Answer> =>
+          send(path, { ...request, headers: { ...request.headers, ...headers }, body })
+        const packed = { 'content-type': type, 'content-encoding': 'gzip' }
+        t.match(await find(gzipSync('{"n":1}'), packed), { status: 415 })
+        const latin = { 'content-type': `${type}; charset=latin1` }
+        t.match(await find(Buffer.from('{"n":1}'), latin), { status: 415 })
+      }
     })
 
     t.test(`${mode}, ${way}: what find refuses is refused`, async (t) => {

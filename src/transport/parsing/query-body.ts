@@ -4,7 +4,7 @@ import { BadRequest } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 
 /** The verb of a read whose query is its body. @see draft-ietf-httpbis-safe-method-w-body */
-const QUERY = 'QUERY'
+export const QUERY = 'QUERY'
 
 /** Has a server take queries as bodies. Returns the verbs for them. */
 export function addQueryVerbs(scope: FastifyInstance): readonly string[] {

@@ -6,6 +6,7 @@ import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { QUERY } from './query-body.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser, QUERY_RULES, quoteName } from './query-string.ts'
 
@@ -167,7 +168,7 @@ export function addFormParser(
 
 const NOT_UTF8 = 'The body is not valid UTF-8, or holds a U+FFFD that is not percent-encoded'
 
-const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE', QUERY]
 
 /** Longest content type with parameters: Node reads many spaces in quadratic time. */
 const MAX_TYPE_LENGTH = 256
