@@ -1,11 +1,13 @@
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
-import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { stripSlashes } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
+import { QUERY } from '../parsing/query-body.ts'
+import type { RestOptions } from '../rest-options.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
-import type { Configurator, ServerPlugin } from './server-setup.ts'
+import type { Configurator, ServerSetup } from './server-setup.ts'
 import { createServerConfigurator } from './server-setup.ts'
 
 /**
@@ -17,11 +19,11 @@ function createPluginConfigurator(
   name: 'cors' | 'compress' | 'serveStatic',
   options: object,
   names: readonly string[],
-  plugin: ServerPlugin,
+  plugin: (server: FastifyInstance, setup: ServerSetup) => Promise<void>,
 ): Configurator {
   const configure = createServerConfigurator(name, options, ({ serverSetup }) => {
     if (name !== 'serveStatic') serverSetup.configureOnce(name)
-    serverSetup.addPlugin(plugin)
+    serverSetup.addPlugin((server) => plugin(server, serverSetup))
   })
   checkOptionNames(`${name}()`, options, names)
   return configure
@@ -29,13 +31,17 @@ function createPluginConfigurator(
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
-/** What a browser may send when nothing else is said: the verbs and headers of services. */
+/** What a browser may send when nothing else is said: the headers of services, and {@link listVerbs}. */
 const CORS_DEFAULTS: FastifyCorsOptions = {
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   allowedHeaders: [
     ...['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
     ...['Last-Event-ID', 'X-Service-Method'],
   ],
+}
+
+/** Returns the verbs of services: with `QUERY` where they take queries as bodies. */
+function listVerbs({ queryBodies = false }: RestOptions): string[] {
+  return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', ...(queryBodies ? [QUERY] : [])]
 }
 
 /** The options that the plugin takes for each request. */
@@ -52,13 +58,14 @@ const CORS_NAMES: readonly string[] = [
  * @see https://github.com/fastify/fastify-cors for the options
  */
 export function cors(options: FastifyCorsOptions = {}): Configurator {
-  const configure = createPluginConfigurator('cors', options, CORS_NAMES, async (server) => {
+  const configure = createPluginConfigurator('cors', options, CORS_NAMES, async (server, setup) => {
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
       // An OPTIONS request without these headers is no preflight: it asks what a service offers.
       const { origin, 'access-control-request-method': wanted } = request.headers
       const isPlain = origin === undefined || wanted === undefined
-      callback(null, isPlain ? { ...resolved, preflight: false } : resolved)
+      if (isPlain) callback(null, { ...resolved, preflight: false })
+      else callback(null, { methods: listVerbs(setup.restOptions), ...resolved })
     })
   })
   const resolved = withDefaults(CORS_DEFAULTS, options)
@@ -143,7 +150,7 @@ const WELL_KNOWN = '.well-known'
  * @see RFC 8615 for `/.well-known`
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
-  const plugin: ServerPlugin = async (server) => {
+  const plugin = async (server: FastifyInstance): Promise<void> => {
     const { default: fastifyStatic } = await import('@fastify/static')
     let isLoading = true
     server.addHook('onRoute', (route) => {

@@ -1,10 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { METHODS as VERBS } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import type { FastifyCompressOptions } from '@fastify/compress'
 import t from 'tap'
-import type { Configurator } from '../../../src/transport/index.ts'
+import type { Configurator, FastifyApplication } from '../../../src/transport/index.ts'
 import {
   compress,
   cors,
@@ -80,6 +81,23 @@ t.test('COR-4: a preflight allows our verbs and headers, and calls nothing', asy
     t.match(headers.vary, /origin/i)
   }
   t.equal(calls, 0)
+})
+
+const skip = !VERBS.includes('QUERY')
+
+t.test('a preflight allows QUERY where queries are taken as bodies', { skip }, async (t) => {
+  const headers = { origin: ORIGIN, 'access-control-request-method': 'QUERY' }
+  for (const [methods, queryBodies, expected] of [
+    [undefined, true, `${METHODS}, QUERY`],
+    [undefined, false, METHODS],
+    ['GET', true, 'GET'],
+  ] as const) {
+    const configure = (app: FastifyApplication) =>
+      app.configure(cors({ origin: [ORIGIN], ...(methods && { methods }) })).use('notes', notes)
+    const server = await startOwnServer(t, configure, { queryBodies })
+    const answer = await server.request('/notes', { method: 'OPTIONS', headers })
+    t.equal(answer.headers['access-control-allow-methods'], expected)
+  }
 })
 
 t.test('cors() allows no other origin, and leaves a plain OPTIONS to the service', async (t) => {
