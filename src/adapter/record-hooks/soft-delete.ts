@@ -1,9 +1,10 @@
 import type { Hook } from '../../core/application-defaults.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
+import { findServiceEntry } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { setRule } from '../call-rules.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
+import { createRecordHook, FIELD, requireService, storesData, withoutField } from './record-hook.ts'
 
 /** Options of {@link softDelete}. */
 export interface SoftDeleteOptions {
@@ -27,7 +28,17 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
     if (provider === undefined || !storesData(context.method)) return
     context.data = withoutField(context.data, field)
   })
-  return describeFunction(hook, { refusesNobody: true })
+  return describeFunction(hook, {
+    refusesNobody: true,
+    checkPlace({ service, label }) {
+      const owner = requireService(`softDelete() in ${label}`, service)
+      const all: readonly unknown[] = findServiceEntry(owner)?.hooks.get('before', 'all') ?? []
+      if (all.includes(hook)) return
+      throw new TypeError(
+        `softDelete() in ${label} must stand in 'before all': other methods would find marked records`,
+      )
+    },
+  })
 }
 
 describeFunction(softDelete, { hookFactory: 'softDelete()' })

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb'
 import t from 'tap'
 import type { MongoDBParams } from '../../../src/adapter/index.ts'
 import { limitTo, MongoDBService, softDelete, transaction } from '../../../src/adapter/index.ts'
-import type { AnyService, HookContext } from '../../../src/core/index.ts'
+import type { AnyService, HookContext, HookOptions } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { EventFrames } from '../../support/event-frames.ts'
@@ -319,9 +319,6 @@ t.test('it is refused where it can do nothing', async (t) => {
   const Model = await empty('notes')
   t.throws(() => softDelete({ field: '' }), TypeError)
   t.throws(() => softDelete({ fields: 'a' } as object), /unknown option 'fields'/)
-  const hooks = { after: { all: [softDelete()] } }
-  const { send } = await startRecords(t, { adapter: { Model }, hooks })
-  t.equal((await send('GET')).status, 500)
   const plain: Partial<AnyService> = { find: async () => [] }
   const start = startRecords(t, {
     adapter: { Model },
@@ -331,4 +328,19 @@ t.test('it is refused where it can do nothing', async (t) => {
   const { app } = await start
   app.service('plain').hooks({ before: { find: [softDelete()] } })
   await t.rejects(app.service('plain').find(), /needs a service of remex\/mongodb/)
+})
+
+t.test('it must stand before all methods', async (t) => {
+  const Model = await empty('notes')
+  const start = (hooks: HookOptions<MongoDBService>): Promise<unknown> => {
+    const app = createApp<{ notes: MongoDBService }>()
+    app.use('notes', new MongoDBService({ Model }))
+    app.service('notes').hooks(hooks)
+    return app.setup()
+  }
+  const hook = softDelete()
+  await t.rejects(start({ before: { remove: [hook] } }), /must stand in 'before all'/)
+  await t.rejects(start({ before: { all: [softDelete()], get: [hook] } }), /in 'before get'/)
+  await t.rejects(start({ after: { all: [hook] } }), /in 'after all'/)
+  await start({ before: { all: [hook] } })
 })
