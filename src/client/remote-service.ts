@@ -6,7 +6,7 @@ import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import type { RequestLabel } from './answers/network-error.ts'
 import { toNetworkError } from './answers/network-error.ts'
-import { RECORD_LINES, readRecords } from './answers/record-lines.ts'
+import { asksForRecords, RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
   createContentError,
   createResponseError,
@@ -259,7 +259,8 @@ export abstract class RemoteService {
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
     // Without a key, the server might do a write twice.
-    const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
+    const isWhole = responseType === 'stream' || !asksForRecords(headers['accept'])
+    const isRepeatable = verb === 'GET' ? isWhole : IDEMPOTENCY_KEY in requestHeaders
     return sendCall(this, {
       ...{ method, headers, accept, signal, retries: isRepeatable ? retries : 0 },
       label: { method: verb, path: this.serviceURL.pattern },

@@ -5,6 +5,14 @@ import { isObject } from '../../core/value-kind.ts'
 export const RECORD_LINES = 'application/x-ndjson'
 
 /**
+ * Whether an `Accept` header asks for all records that a service finds, and not for JSON. The server breaks such an
+ * answer off where it fails: it would fail again.
+ */
+export function asksForRecords(accept = ''): boolean {
+  return accept.includes(RECORD_LINES) || accept.includes('text/csv')
+}
+
+/**
  * Returns the records of an answer as they arrive; whoever goes no further ends the request.
  * @param open sends the request. Resolves to the body, a stream of the platform or of Node
  * @param signal what the caller aborts the request by

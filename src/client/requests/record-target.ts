@@ -17,7 +17,9 @@ export function takeRecords(field: string): (context: HookContext, next: Next) =
     if (!isObject(record) || toSentForm(record) !== undefined) return next()
     const version = record[field]
     if (!isVersion(version)) {
-      throw new BadRequest(`The record has no version in its field '${field}'`)
+      throw new BadRequest(
+        `The record has no version in its field '${field}': does a schema of the server leave it out?`,
+      )
     }
     context.id = (record['_id'] ?? record['id']) as HookContext['id']
     const { params } = context

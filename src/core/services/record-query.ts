@@ -68,8 +68,8 @@ interface Filters<T> {
   $select: readonly (FieldName<T> | UntypedField)[]
   $limit: number | string
   $skip: number | string
-  $after: string
-  $before: string
+  $after: string | undefined
+  $before: string | undefined
   $total: boolean | 'true' | 'false' | 'estimate' | { readonly cap: number | string }
 }
 
