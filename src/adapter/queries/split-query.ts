@@ -40,7 +40,9 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
   const keyset = KEYSET_NAMES.find((name) => conditions[name] !== undefined)
-  if (keyset !== undefined) throw new BadRequest(`${keyset} is possible in find alone, and in no live query`)
+  if (keyset !== undefined) {
+    throw new BadRequest(`${keyset} is possible in find alone, and in no live query`)
+  }
   return {
     filter: createTopFilter(conditions, settings),
     ...resolvePageSize(readCount('$limit', $limit), settings.paginate),
