@@ -55,7 +55,7 @@ class HttpError extends Error {
   }
 }
 
-/** Starts the server that Remex is compared with: routes by hand, the same bodies. Returns its port. */
+/** Starts the server that Remex is compared with: routes by hand, the same answers. Returns its port. */
 export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promise<number> {
   const server = fastify(
     parseQuery === undefined ? {} : { routerOptions: { querystringParser: parseQuery } },
@@ -99,8 +99,9 @@ export async function startPlain({ hasSchema, parseQuery }: PlainOptions): Promi
     async (request) => findRecords(request.query),
   )
   server.post<{ Body: NewRecord }>('/records', answers({ 201: RECORD }), async (request, reply) => {
-    reply.code(201)
-    return createRecord(request.body)
+    const record = createRecord(request.body)
+    reply.code(201).header('location', `/records/${record.id}`)
+    return record
   })
   // No promises where nothing waits.
   server.setNotFoundHandler((request, reply) => {

@@ -114,7 +114,17 @@ function listKeys(
 /** The key of cursors where no secret is set: each process has its own. */
 let ownKey: Uint8Array | undefined
 
-/** So that tokens and cursors share no key. In each call: HKDF takes five times as long. */
+/** Keys by their secret. To derive one takes as long as to encrypt a cursor. */
+const KEYS = new Map<string, Uint8Array>()
+/** A program has few secrets, unless it makes one for each call. */
+const MAX_KEYS = 100
+
+/** So that tokens and cursors share no key. */
 function deriveKey(secret: string): Uint8Array {
-  return createHmac('sha256', secret).update('remex page-cursor').digest()
+  const known = KEYS.get(secret)
+  if (known !== undefined) return known
+  if (KEYS.size === MAX_KEYS) KEYS.clear()
+  const key = createHmac('sha256', secret).update('remex page-cursor').digest()
+  KEYS.set(secret, key)
+  return key
 }

@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpAnswer, MethodEntry } from '../../core/index.ts'
-import { findIdNames } from '../../core/schema/resolvers/selection.ts'
+import { readRecordId } from '../../core/schema/resolvers/selection.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
@@ -60,9 +60,9 @@ function isVary(name: string): boolean {
 
 /** Names one more request header that the answer depends on. */
 export function addVary(reply: FastifyReply, name: string): void {
-  const vary = String(reply.getHeader('vary') ?? '')
-  const isThere = vary.split(/, ?/).includes(name)
-  if (!isThere) reply.header('vary', vary === '' ? name : `${vary}, ${name}`)
+  const vary = reply.getHeader('vary') ?? ''
+  if (vary === '') reply.header('vary', name)
+  else if (!`${vary}`.split(/, ?/).includes(name)) reply.header('vary', `${vary}, ${name}`)
 }
 
 /**
@@ -87,17 +87,18 @@ export function setLocation(
   if (reply.statusCode !== 201) return
   const id = findId(method, body)
   if (id === undefined || reply.hasHeader('location')) return
-  const path = toPath(request.originalUrl, DEFAULT_ROUTING).replace(/\/$/, '')
-  reply.header('location', `${path}/${encodeURIComponent(id)}`)
+  const path = toPath(request.originalUrl, DEFAULT_ROUTING)
+  reply.header('location', `${path}${path.endsWith('/') ? '' : '/'}${encodeURIComponent(id)}`)
 }
 
 /** Returns the id of a new record that callers can get; it may hold any character. */
 function findId({ entry }: MethodEntry, body: unknown): string | undefined {
   if (!isObject(body) || entry.options.singleton) return undefined
   if (entry.methods.get('get')?.external !== true) return undefined
-  const name = findIdNames(entry.service).find((one) => body[one] != null)
-  const id = name === undefined ? undefined : String(body[name])
-  return id?.isWellFormed() ? id : undefined
+  const id = readRecordId(entry.service, body)
+  if (id === undefined || id === null) return undefined
+  const text = String(id)
+  return text.isWellFormed() ? text : undefined
 }
 
 /** Keeps an answer out of caches, and with that from being compressed. */

@@ -103,8 +103,9 @@ function heedsVersion({ name, entry }: MethodEntry): boolean {
 }
 
 /** Whether the caller of a read has its answer already. */
-export function isNotModified(request: FastifyRequest, reply: FastifyReply): boolean {
+export function isNotModified({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  const known = headers['if-none-match']
+  if (known === undefined || reply.statusCode !== 200) return false
   const tag = reply.getHeader('etag')
-  if (tag === undefined || reply.statusCode !== 200) return false
-  return isKnownTag(request.headers['if-none-match'], String(tag))
+  return tag !== undefined && isKnownTag(known, String(tag))
 }
