@@ -11,6 +11,20 @@ export interface HookPlace {
   readonly label: string
 }
 
+/** What callers outside see of a hook: what they can send to it, and what it answers. */
+interface HookTerms {
+  /** A header that it reads. */
+  readonly header?: {
+    readonly name: string
+    readonly description: string
+    readonly required: boolean
+  }
+  /** The statuses that it refuses calls with. */
+  readonly errors: readonly number[]
+  /** Whether reads pass. */
+  readonly onlyWrites?: boolean
+}
+
 /** What is known of a function beside its code, for those who register it. */
 interface FunctionMetadata {
   /**
@@ -28,6 +42,8 @@ interface FunctionMetadata {
   readonly secretFields?: readonly string[]
   /** Set for a hook that compares `params.version` with the record that is written. */
   readonly heedsVersion?: boolean
+  /** What the OpenAPI document says of a hook. */
+  readonly terms?: HookTerms
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */

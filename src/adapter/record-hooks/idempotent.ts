@@ -47,6 +47,8 @@ const RULES: OptionRules = {
 /** One structured string of visible characters, with its quotes or without. @see RFC 8941 §3.3.3 */
 const KEY = /^("?)([!#-+\--[\]-~]{1,255})\1$/
 
+const KEY_DESCRIPTION = 'Names the request: one that is repeated with the same key runs once.'
+
 /** The index by which the database removes answers that have expired. */
 const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
 
@@ -120,6 +122,11 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     setAnswer(context as HookContext, stored)
   }
   return describeFunction(nameFunction('idempotent', hook), {
+    terms: {
+      header: { name: 'Idempotency-Key', description: KEY_DESCRIPTION, required },
+      errors: [409, 422],
+      onlyWrites: true,
+    },
     checkPlace: ({ app, service, label }) => {
       if (service === undefined) throw new TypeError(`idempotent() in ${label} needs a service`)
       findStore(app as AnyApplication, path, service)

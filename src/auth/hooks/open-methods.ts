@@ -1,28 +1,17 @@
 import { isDeveloping } from '../../core/errors/hint.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
-import type { HookGroup } from '../../core/hooks/hook-context.ts'
 import type { HookRegistry } from '../../core/hooks/hook-registry.ts'
+import { listEarlyHooks, listOwnEarlyHooks } from '../../core/hooks/hook-registry.ts'
 import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
-
-/** The groups whose hooks run before a method. */
-const GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
-
-function listHooks(registry: HookRegistry, name: string): readonly object[] {
-  return GROUPS.flatMap((group) => registry.get(group, name))
-}
 
 /**
  * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
  * several hooks each has to be passed: the strategies are those of the first.
  */
 export function findStrategies(entry: ServiceEntry, method: string): readonly string[] | null {
-  const hooks = [entry.app.hookRegistry, entry.hooks].flatMap((registry) =>
-    ['all', method].flatMap((name) => listHooks(registry, name)),
-  )
-  return (
-    hooks.map((hook) => metadataOf(hook).strategies).find((names) => names !== undefined) ?? null
-  )
+  const all = listEarlyHooks(entry, method).map((hook) => metadataOf(hook).strategies)
+  return all.find((names) => names !== undefined) ?? null
 }
 
 /** Notes at a service that it was looked at: it may have many such hooks. */
@@ -48,7 +37,7 @@ export function warnOfOpenMethods(service: object): void {
   if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return
   const isExternal = (name: string): boolean => methods.get(name)?.external === true
   const passes = (name: string): boolean =>
-    listHooks(hooks, name).every((hook) => metadataOf(hook).refusesNobody === true)
+    listOwnEarlyHooks(hooks, name).every((hook) => metadataOf(hook).refusesNobody === true)
   const guarded = WRITING.filter((name) => isExternal(name) && isGuarded(hooks, name))
   const open = CHANGING.filter((name) => isExternal(name) && passes(name))
   if (guarded.length === 0 || open.length === 0) return
@@ -65,5 +54,5 @@ function joinNames(names: readonly string[]): string {
 }
 
 function isGuarded(registry: HookRegistry, name: string): boolean {
-  return listHooks(registry, name).some((hook) => metadataOf(hook).strategies !== undefined)
+  return listOwnEarlyHooks(registry, name).some((hook) => metadataOf(hook).strategies !== undefined)
 }

@@ -97,6 +97,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   }
   return describeFunction(nameFunction('rateLimit', hook), {
     refusesNobody: true,
+    terms: { errors: [429] },
     checkPlace: ({ group, label }) => {
       if (group !== 'after' && group !== 'error') return
       throw new TypeError(`rateLimit() in ${label} runs too late: register it in 'before'`)

@@ -99,6 +99,21 @@ export class HookRegistry {
   }
 }
 
+/** The groups whose hooks run before a method, or begin to. */
+const EARLY_GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
+
+/** Returns the hooks of one registry that run before a method of this name alone, or before `all`. */
+export function listOwnEarlyHooks(registry: HookRegistry, name: string): readonly StoredHook[] {
+  return EARLY_GROUPS.flatMap((group) => registry.get(group, name))
+}
+
+/** Returns the hooks that run before a method of a service, those of its application first. */
+export function listEarlyHooks({ app, hooks }: HookOwners, method: string): readonly StoredHook[] {
+  return [app.hookRegistry, hooks].flatMap((registry) =>
+    ['all', method].flatMap((name) => listOwnEarlyHooks(registry, name)),
+  )
+}
+
 /** Returns all hooks of a service, those of its application first. */
 export function listServiceHooks({ app, hooks }: HookOwners): readonly StoredHook[] {
   return [app.hookRegistry, hooks].flatMap(({ stored }) => [...stored.values()].flat())

@@ -47,9 +47,11 @@ const ERRORS: Readonly<Record<string | number, readonly [name: string, descripti
   400: ['BadRequest', 'The query or the data can not be accepted.'],
   401: ['NotAuthenticated', 'Nothing proves who calls.'],
   404: ['NotFound', 'There is no such record.'],
-  409: ['Conflict', 'Another record has a value that only one can have.'],
+  409: ['Conflict', 'Another record, or another request, is in the way.'],
   412: ['PreconditionFailed', 'The record has another version.'],
+  422: ['Unprocessable', 'The key of the request was used for another one.'],
   428: ['PreconditionRequired', 'The version of the record is not named.'],
+  429: ['TooManyRequests', 'There were too many requests.'],
   default: ['Error', 'Any other error.'],
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { MongoDBService } from '../../../src/adapter/index.ts'
+import { idempotent, MongoDBService } from '../../../src/adapter/index.ts'
+import { rateLimit } from '../../../src/auth/index.ts'
 import { createApp, openapiDocument } from '../../../src/transport/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 
@@ -77,4 +78,30 @@ t.test('queries as bodies have an operation of their own', async (t) => {
   t.ok(notModified)
   t.strictSame(operation?.responses, responses, 'a POST is never answered by 304')
   t.notOk((await openapiDocument(app, { info })).paths['/notes#find'])
+})
+
+t.test('hooks say which header they read, and what they refuse calls with', async (t) => {
+  const app = createApp()
+  app.use('notes', new MongoDBService({ Model: idleCollection }), {
+    methods: ['find', 'get', 'create', 'patch'],
+  })
+  app.service('notes').hooks({
+    around: { all: [idempotent({ service: 'repeats', required: true })] },
+    before: { find: [rateLimit({ max: 10 })] },
+  })
+  const document = await openapiDocument(app, { info: { title: 'Notes', version: '1' } })
+  const paths = document.paths as Record<string, Record<string, Operation>>
+  const errorsOf = (operation: Operation | undefined): readonly string[] =>
+    Object.keys(operation?.responses ?? {}).filter((code) => /409|422|429/.test(code))
+  const key = { name: 'Idempotency-Key', in: 'header', required: true }
+  const { '/notes': all, '/notes/{id}': one } = paths
+  for (const operation of [all?.['post'], one?.['patch']]) {
+    t.match(operation?.parameters.at(-1), key)
+    t.strictSame(errorsOf(operation), ['409', '422'])
+  }
+  t.strictSame(errorsOf(all?.['get']), ['429'])
+  t.strictSame(errorsOf(one?.['get']), [])
+  for (const operation of [all?.['get'], one?.['get']]) {
+    t.notOk(operation?.parameters.some(({ name }) => name === key.name))
+  }
 })
