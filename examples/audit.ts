@@ -48,7 +48,7 @@ const Page = Type.Object({
 })
 type Page = Static<typeof Page>
 
-// By this schema, a query finds entries by the digits of an id.
+// With this schema, the string in `?recordId=…` is converted to an ObjectId. Without it, nothing is found.
 const Change = Type.Object({
   _id: Id,
   at: DateSchema(),

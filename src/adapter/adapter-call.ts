@@ -45,7 +45,7 @@ export interface AdapterCall {
   readonly searchLimitMs: number | undefined
   /** The versions of which a record that is written has to have one; `undefined` for any. */
   readonly expected: readonly number[] | undefined
-  /** Whether the whole of what is removed is noted, for those who follow the records. */
+  /** Whether it is noted how removed records were stored: for streams, and for rules that hear of writes. */
   readonly notesRemoved: boolean
   /** What hooks have said of the records; the query has the conditions. */
   readonly rules: readonly CallRule[]

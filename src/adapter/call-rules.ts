@@ -47,8 +47,7 @@ export function setRule(context: RuledCall, by: object, rule: CallRule | undefin
   if (rule !== undefined) {
     rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
   }
-  const changed: RuledParams = { [CALL_RULES]: rules }
-  changeParams(context, changed)
+  changeParams<RuledParams>(context, { [CALL_RULES]: rules })
 }
 
 const NO_RULES: readonly CallRule[] = []

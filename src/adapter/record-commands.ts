@@ -21,8 +21,8 @@ import {
   findById,
   findIds,
   findPage,
-  notesStored,
-  showRemoved,
+  isNotingStored,
+  showMarked,
   toWholeRecords,
 } from './queries/find.ts'
 import {
@@ -128,8 +128,8 @@ export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): 
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const mark = createMark(call.rules)
   if (mark !== null) {
-    if (!notesStored(call)) return patchRecord(call, id, mark)
-    return showRemoved(call, await patchRecord(toWholeRecords(call), id, mark), mark)
+    if (!isNotingStored(call)) return patchRecord(call, id, mark)
+    return showMarked(call, await patchRecord(toWholeRecords(call), id, mark), mark)
   }
   checkTarget(call)
   if (call.pipeline === null) return deleteById(call, id)
@@ -163,9 +163,9 @@ export async function removeRecords(call: AdapterCall): Promise<Document[] | Wri
   const mark = createMark(call.rules)
   if (mark !== null) {
     const isUnread = call.driver.returning === false
-    if (isUnread || !notesStored(call)) return patchRecords(call, mark)
+    if (isUnread || !isNotingStored(call)) return patchRecords(call, mark)
     const marked = (await patchRecords(toWholeRecords(call), mark)) as Document[]
-    return marked.map((record) => showRemoved(call, record, mark))
+    return marked.map((record) => showMarked(call, record, mark))
   }
   if (call.driver.returning === false) return deleteUnread(call)
   if (call.pipeline === null) return deleteMatching(call)

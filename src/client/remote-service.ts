@@ -6,7 +6,7 @@ import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import type { RequestLabel } from './answers/network-error.ts'
 import { toNetworkError } from './answers/network-error.ts'
-import { asksForRecords, RECORD_LINES, readRecords } from './answers/record-lines.ts'
+import { asksForExport, RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
   createContentError,
   createResponseError,
@@ -259,11 +259,11 @@ export abstract class RemoteService {
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
     // Without a key, the server might do a write twice.
-    const isWhole = responseType === 'stream' || !asksForRecords(headers['accept'])
-    const isRepeatable = verb === 'GET' ? isWhole : IDEMPOTENCY_KEY in requestHeaders
+    const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
     return sendCall(this, {
       ...{ method, headers, accept, signal, retries: isRepeatable ? retries : 0 },
       label: { method: verb, path: this.serviceURL.pattern },
+      isExport: responseType !== 'stream' && asksForExport(requestHeaders['accept']),
       request: {
         ...{ method: sentVerb, url, headers: requestHeaders, body },
         ...{ timeoutMs, responseType, libraryOptions },
@@ -280,18 +280,20 @@ interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'>
   /** How many times it is sent again at most. */
   readonly retries: number
   readonly accept: Call['accept']
+  /** Whether the server breaks the answer off where it fails. */
+  readonly isExport: boolean
 }
 
 /** Resolves to the result of a call: its authorizer sends it, if there is one, again where it may be. */
 function sendCall(service: RemoteService, call: PreparedCall): Promise<unknown> {
-  const { method, headers, request, label, retries } = call
+  const { method, headers, request, label, retries, isExport } = call
   const { timeoutMs, responseType } = request
   const limits = { signal: call.signal, timeoutMs, isStream: responseType === 'stream', label }
   return limitCall(limits, async (signal) => {
     const send = (more?: SentHeaders): Promise<Answer> => sendOnce(service, call, signal, more)
     const authorize = (): Promise<Answer> =>
       (service as Authorized)[AUTHORIZER]?.({ service, method, headers, signal, send }) ?? send()
-    return readResult(await sendWithRetries(authorize, { retries, signal }), responseType)
+    return readResult(await sendWithRetries(authorize, { retries, signal, isExport }), responseType)
   })
 }
 

@@ -63,8 +63,7 @@ export function setCheckedQuery(
 ): void {
   const params: MarkedParams = context.params
   const marks = places === undefined ? params[MARK] : toMarks(places, context)
-  const changed: MarkedParams = marks === undefined ? { query } : { query, [MARK]: marks }
-  changeParams(context, changed)
+  changeParams<MarkedParams>(context, marks === undefined ? { query } : { query, [MARK]: marks })
 }
 
 /** Returns the places at which operators are allowed in the query of a call of a service. */

@@ -10,7 +10,7 @@ interface RecordNotes {
   dispatch?: unknown
   /** The event that a result stands for, in the place of that of its method. */
   event?: string | null
-  /** A removed record as it was stored, where somebody follows the records of its service. */
+  /** A removed record as it was stored, where a stream or a hook asks for it. */
   stored?: object
 }
 

@@ -42,9 +42,10 @@ export function carryFacts(from: TransportParams, to: TransportParams): void {
 
 /**
  * Changes the params of a call. Those of a transport are its own, and are changed in place; those of a caller
- * in this process are not ours to change, and a copy takes their place.
+ * in this process are not ours to change, and a copy takes their place. The copy has their symbols, but for the
+ * facts of a transport, which such params do not have.
  */
-export function changeParams<P extends object>(context: { params: P }, changes: Partial<P>): void {
+export function changeParams<P extends object>(context: { params: object }, changes: P): void {
   if (isPlainObject(context.params)) context.params = { ...context.params, ...changes }
   else Object.assign(context.params, changes)
 }

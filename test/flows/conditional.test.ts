@@ -140,15 +140,25 @@ t.test('a version is required where the service says so', async (t) => {
   t.match(await request('/tasks', { data: { text: 'c' } }), { status: 201 })
 })
 
+class Text {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 t.test('a schema that drops the version of the data leaves the write its condition', async (t) => {
   const text = { type: 'string' } as const
   const closed = { type: 'object', properties: { text } } as const
   const named = { ...closed, properties: { text, v: { type: 'integer' } } } as const
   const stripping = z.object({ text: z.string() })
+  const classy = stripping.transform(({ text }) => new Text(text))
   const rows: readonly ServiceSchemas[] = [
     { entity: named, create: closed, unknown: 'drop' },
     { entity: named, create: closed, unknown: 'drop', update: named, patch: named },
     { entity: named, create: stripping, patch: stripping, query: true },
+    { entity: named, create: classy, patch: classy, query: true },
   ]
   for (const schemas of rows) {
     const { request, path } = await startTasks(t, { requireVersion: true, served: { schemas } })

@@ -152,23 +152,34 @@ export function toWholeRecords(call: AdapterCall): AdapterCall {
   return { ...call, hidden: [], query: { ...call.query, select: undefined } }
 }
 
-/** Whether a call that removes records notes how they were stored, and needs them whole for it. */
-export function notesStored({ notesRemoved, driver, pipeline }: AdapterCall): boolean {
+/**
+ * Whether a removal reads its records whole, to note how they were stored. Where the call has a projection or a
+ * pipeline, that says what is read.
+ */
+export function isNotingStored({ notesRemoved, driver, pipeline }: AdapterCall): boolean {
   return notesRemoved && driver.projection === undefined && pipeline === null
 }
 
 /**
  * Returns a removed record with the fields of a call, and notes how it was stored.
- * @param mark what was set in it in place of removing it
+ * @param stored as it was before. Default: the record
  */
 export function showRemoved(
   { settings, query, hidden }: AdapterCall,
   record: Document,
-  mark: Document = {},
+  stored: Document = record,
 ): Document {
   const shown = showFields(record, { select: query.select, hidden, id: settings.id })
-  addNotes(shown, { stored: omitFields(record, Object.keys(mark)) })
+  addNotes(shown, { stored })
   return shown
+}
+
+/** The same for a record that was marked in place of being removed, which has raised its version. */
+export function showMarked(call: AdapterCall, record: Document, mark: Document): Document {
+  const { version } = call.settings
+  const before = omitFields(record, Object.keys(mark))
+  if (version === undefined) return showRemoved(call, record, before)
+  return showRemoved(call, record, { ...before, [version]: record[version] - 1 })
 }
 
 /** Returns a copy of a whole record with the fields that a projection would give. */

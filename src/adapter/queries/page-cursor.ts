@@ -116,7 +116,7 @@ let ownKey: Uint8Array | undefined
 
 /** Keys by their secret. To derive one takes as long as to encrypt a cursor. */
 const KEYS = new Map<string, Uint8Array>()
-/** A program has few secrets, unless it makes one for each call. */
+/** Bounds the memory of a program that passes a new secret in each call. */
 const MAX_KEYS = 100
 
 /** So that tokens and cursors share no key. */

@@ -130,7 +130,10 @@ async function describeWrite(
   })
 }
 
-/** Resolves to records as they are stored, or were when they were removed: a call may show less of them. */
+/**
+ * Resolves to records as they are stored, or were when they were removed: a call may show less of them. One that a
+ * call with a pipeline has marked as removed is as it is now.
+ */
 async function readStored(
   service: RecordService,
   params: MongoDBParams,

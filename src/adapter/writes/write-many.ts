@@ -11,7 +11,7 @@ import {
   findAll,
   findIds,
   findOnlyIds,
-  notesStored,
+  isNotingStored,
   showRemoved,
   toWholeRecords,
 } from '../queries/find.ts'
@@ -36,7 +36,7 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
 
 /** Resolves to all records that matched, as they were when they were removed. */
 export async function deleteMatching(call: AdapterCall): Promise<Document[]> {
-  if (!notesStored(call)) return writeInSlices(call, findWithIds, deleteAll)
+  if (!isNotingStored(call)) return writeInSlices(call, findWithIds, deleteAll)
   const removed = await writeInSlices(toWholeRecords(call), findAll, deleteAll)
   return removed.map((record) => showRemoved(call, record))
 }

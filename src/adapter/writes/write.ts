@@ -7,7 +7,7 @@ import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
 import {
   chooseFields,
-  notesStored,
+  isNotingStored,
   showFields,
   showRemoved,
   toWholeRecords,
@@ -85,7 +85,7 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
-  if (notesStored(call)) {
+  if (isNotingStored(call)) {
     const whole = { ...toWholeRecords(call), notesRemoved: false }
     return showRemoved(call, await deleteById(whole, id))
   }

@@ -4,13 +4,13 @@ import { isObject } from '../../core/value-kind.ts'
 /** The media type of records that come one in each line. */
 export const RECORD_LINES = 'application/x-ndjson'
 
-/**
- * Whether an `Accept` header asks for all records that a service finds, and not for JSON. The server breaks such an
- * answer off where it fails: it would fail again.
- */
-export function asksForRecords(accept = ''): boolean {
-  return accept.includes(RECORD_LINES) || accept.includes('text/csv')
+/** Whether an `Accept` header asks for all records that a service finds, and not for JSON as well. */
+export function asksForExport(accept = ''): boolean {
+  const types = accept.toLowerCase()
+  return [RECORD_LINES, 'text/csv'].some((type) => types.includes(type)) && !JSON_TYPE.test(types)
 }
+
+const JSON_TYPE = /application\/json\b/
 
 /**
  * Returns the records of an answer as they arrive; whoever goes no further ends the request.

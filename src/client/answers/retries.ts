@@ -16,18 +16,26 @@ const MAX_WAIT_MS = 30_000
 /** The share of a wait that is added by chance: clients that were refused together come apart. */
 const JITTER = 0.25
 
+interface RetryLimits {
+  /** How many times a request is sent again at most. */
+  readonly retries: number
+  /** Ends the retries. */
+  readonly signal: AbortSignal | undefined
+  /** Whether an answer that breaks off is not asked for again. */
+  readonly isExport?: boolean
+}
+
 /**
  * Resolves to the answer to a read, or to a write with a key, which is sent again while the server can not
  * answer, at the time that its `Retry-After` names.
- * @param limits how many times it is sent again at most, and what ends that
  */
 export async function sendWithRetries(
   send: () => Promise<Answer>,
-  limits: { readonly retries: number; readonly signal: AbortSignal | undefined },
+  limits: RetryLimits,
 ): Promise<Answer> {
   for (let retry = 0; retry < limits.retries; retry += 1) {
     const sent = send()
-    const waitMs = await findWait(sent, FIRST_WAIT_MS * 2 ** retry)
+    const waitMs = await findWait(sent, FIRST_WAIT_MS * 2 ** retry, limits)
     if (waitMs > MAX_WAIT_MS) return sent
     await wait(waitMs * (1 + JITTER * Math.random()), limits.signal)
   }
@@ -35,7 +43,11 @@ export async function sendWithRetries(
 }
 
 /** Resolves to how long to wait; `Infinity` where another attempt would change nothing. */
-async function findWait(sent: Promise<Answer>, ownWaitMs: number): Promise<number> {
+async function findWait(
+  sent: Promise<Answer>,
+  ownWaitMs: number,
+  { isExport = false }: RetryLimits,
+): Promise<number> {
   try {
     const answer = await sent
     const isPassing = PASSING.includes(answer.status)
@@ -43,6 +55,8 @@ async function findWait(sent: Promise<Answer>, ownWaitMs: number): Promise<numbe
     const waitMs = toWaitMs(answer.readHeaders()['retry-after'])
     return waitMs ?? (isPassing ? ownWaitMs : Number.POSITIVE_INFINITY)
   } catch (error) {
+    // It has broken off by an error of the server, which would come again.
+    if (isExport) return Number.POSITIVE_INFINITY
     const isPassing = error instanceof ServiceError && PASSING.includes(error.code)
     return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY
   }

@@ -1,10 +1,10 @@
 import { metadataOf } from '../../core/function-metadata.ts'
 import { listEarlyHooks } from '../../core/hooks/hook-registry.ts'
-import type { ServiceEntry } from '../../core/index.ts'
+import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { findRecordVersions } from '../../core/services/record-version.ts'
 import type { DocumentSchema, Parameter } from './components.ts'
 
-/** What an operation says of conditional requests, and of the terms of hooks. */
+/** What an operation says of conditional requests. */
 interface Conditions {
   readonly parameters: readonly Parameter[]
   /** The headers of an answer that went well. */
@@ -33,25 +33,21 @@ const IF_NONE_MATCH: Parameter = {
 const NOT_MODIFIED: DocumentSchema = { description: 'The caller has the answer already.' }
 
 /**
- * Returns what the operations of a service say of conditional requests, and of the terms of hooks.
+ * Returns what the operations of a service say of conditional requests.
  * @param isOne whether the operation answers with one record
  */
-export function toConditions(entry: ServiceEntry, method: string, isOne: boolean): Conditions {
-  const { service, options, methods } = entry
+export function toConditions(
+  { service, options, methods }: ServiceEntry,
+  method: string,
+  isOne: boolean,
+): Conditions {
   const versions = isOne ? findRecordVersions(service) : null
   const isRead = method === 'find' || method === 'get'
   const isTagged = method !== 'remove' && (versions !== null || (isRead && options.etag === true))
   const isChange = versions !== null && !isRead && method !== 'create'
   const isLocated = method === 'create' && isOne && methods.get('get')?.external === true
-  const terms = listEarlyHooks(entry, method)
-    .flatMap((hook) => metadataOf(hook).terms ?? [])
-    .filter(({ onlyWrites }) => !(isRead && onlyWrites))
   return {
-    parameters: [
-      ...(isTagged && isRead ? [IF_NONE_MATCH] : []),
-      ...(isChange ? [IF_MATCH] : []),
-      ...terms.flatMap(({ header }) => (header === undefined ? [] : [toHeader(header)])),
-    ],
+    parameters: [...(isTagged && isRead ? [IF_NONE_MATCH] : []), ...(isChange ? [IF_MATCH] : [])],
     headers: {
       ...(isTagged && { ETag: { description: 'Names what is answered.', schema: TAG } }),
       ...(isLocated && {
@@ -59,13 +55,23 @@ export function toConditions(entry: ServiceEntry, method: string, isOne: boolean
       }),
     },
     responses: isTagged && isRead ? { 304: NOT_MODIFIED } : {},
-    errors: [
-      ...(isChange ? [412, ...(versions.isRequired ? [428] : [])] : []),
-      ...terms.flatMap(({ errors }) => errors),
-    ],
+    errors: isChange ? [412, ...(versions.isRequired ? [428] : [])] : [],
   }
 }
 
-function toHeader(header: Pick<Parameter, 'name' | 'description' | 'required'>): Parameter {
-  return { ...header, in: 'header', schema: { type: 'string' } }
+/** Returns the headers that hooks around a method read, and the statuses that they refuse calls with. */
+export function toHookTerms(
+  entry: ServiceEntry,
+  { name, spec }: Pick<MethodEntry, 'name' | 'spec'>,
+): Pick<Conditions, 'parameters' | 'errors'> {
+  const terms = listEarlyHooks(entry, name)
+    .flatMap((hook) => metadataOf(hook).terms ?? [])
+    .filter(({ onlyWrites }) => !onlyWrites || spec.verb !== 'GET')
+  // Of several hooks with one header, any may require it.
+  const headers = new Map<string, Parameter>()
+  for (const { header } of terms) {
+    if (header === undefined || headers.get(header.name)?.required) continue
+    headers.set(header.name, { ...header, in: 'header', schema: { type: 'string' } })
+  }
+  return { parameters: [...headers.values()], errors: terms.flatMap(({ errors }) => errors) }
 }

@@ -9,7 +9,7 @@ import { splitPath } from '../routing/request-path.ts'
 import { RECORD_FORMATS } from '../streams/record-formats.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
-import { toConditions } from './conditions.ts'
+import { toConditions, toHookTerms } from './conditions.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
@@ -132,8 +132,8 @@ export class ServiceOperations {
   }
 
   /**
-   * Returns the operation of `find` with its query as a body, made of that with a query in the URL. Its key has
-   * a fragment, as those of custom methods have.
+   * Returns the operation of `find` that takes its query as a body: a copy of the one with a query in the URL. Its
+   * path ends with `#find`, since `POST` of the path itself is `create`.
    */
   #toQueryBody(
     { schemas }: Method,
@@ -187,12 +187,13 @@ export class ServiceOperations {
     const isRecord = answer === 'record' && !this.#isLogin
     const conditions = toConditions(this.#entry, name, isRecord)
     const { headers } = conditions
+    const terms = toHookTerms(this.#entry, method)
     const operation = {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
       ...(requirements.length > 0 && { security: requirements }),
-      parameters: [...parameters, ...conditions.parameters],
+      parameters: [...parameters, ...conditions.parameters, ...terms.parameters],
       ...this.#toBody(method),
       responses: {
         [status]: {
@@ -207,7 +208,7 @@ export class ServiceOperations {
         ...(schemas?.result === undefined ? NO_CONTENT : {}),
         ...components.referErrors([
           ...[400, ...(security === null ? [] : [401])],
-          ...[...errors, ...conditions.errors],
+          ...[...errors, ...conditions.errors, ...terms.errors],
         ]),
       },
     }

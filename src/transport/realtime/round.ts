@@ -64,14 +64,14 @@ export class Round {
   }
 
   /**
-   * Returns an event as a view is told of it. A removed record that it shows is there again, or its removal is
-   * told late: to this view it has not gone. A record that is only marked as removed is there, and not shown.
+   * Returns an event as one view is told of it. A removal is told as a change where the view shows the record as it
+   * is now: it was added again, or is only marked, and the view shows marked records.
    */
-  toTold(event: LoggedEvent, view: RecordView): LoggedEvent {
+  eventFor(view: RecordView, event: LoggedEvent): LoggedEvent {
     if (event.name !== 'removed') return event
     const record = this.recordOf(event, view)
     return record !== undefined && this.matches(view, record)
-      ? { ...event, name: 'created' }
+      ? { ...event, name: 'patched' }
       : event
   }
 

@@ -125,7 +125,13 @@ export class Subscription implements Follower, Viewer {
     this.cursor = round.end
     if (this.expiresAt <= Date.now()) this.end('expired')
     if (!this.#stream?.isOpen) return
-    const events = this.#choose(round.since(cursor), round)
+    let events: readonly LoggedEvent[] | null
+    try {
+      events = this.#choose(round.since(cursor), round)
+    } catch (error) {
+      this.#endBy(error)
+      return
+    }
     if (events === null) void this.#work(() => this.#resync())
     else if (events.length > 0 && this.topic.find.shapes) {
       void this.#work(async () => {
@@ -286,9 +292,9 @@ export class Subscription implements Follower, Viewer {
     const { view } = this
     if (view === null) return events.filter(({ name }) => name !== RECHECK)
     const told = new Set<string>()
-    const own = events.filter(({ place }) => place === view.place)
-    return own
-      .map((event) => round.toTold(event, view))
+    const inPlace = events.filter(({ place }) => place === view.place)
+    return inPlace
+      .map((event) => round.eventFor(view, event))
       .filter(({ id, name }) => {
         // Several changes of a record would all tell it as it is now.
         const key = toKey(id)

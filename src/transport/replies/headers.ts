@@ -5,7 +5,7 @@ import { readRecordId } from '../../core/schema/resolvers/selection.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
-import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
+import { getRouting, toPath } from '../routing/request-path.ts'
 
 /** Headers that tell where an answer ends, which the server sets. */
 const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
@@ -87,7 +87,7 @@ export function setLocation(
   if (reply.statusCode !== 201) return
   const id = findId(method, body)
   if (id === undefined || reply.hasHeader('location')) return
-  const path = toPath(request.originalUrl, DEFAULT_ROUTING)
+  const path = toPath(request.originalUrl, getRouting(request.server))
   reply.header('location', `${path}${path.endsWith('/') ? '' : '/'}${encodeURIComponent(id)}`)
 }
 

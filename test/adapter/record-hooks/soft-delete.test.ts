@@ -275,6 +275,19 @@ t.test('a live list that has one page hears of each removal, as without marks', 
   t.match(await frames.next(), { event: 'removed', data: { n: '2' } })
 })
 
+t.test('a live list is told of a marked record as it was before', async (t) => {
+  const Model = await empty('notes')
+  const { notes, send, url } = await startRecords(t, {
+    adapter: { Model, version: 'v' },
+    hooks: { before: { all: [softDelete()] } },
+  })
+  const { _id } = (await notes.create({ text: 'a' })) as Document
+  const frames: EventFrames = await openFrames(t, `${url}/notes`)
+  await frames.next()
+  t.match((await send('DELETE', `/${_id}`)).body, { v: 2, deletedAt: String })
+  t.strictSame((await frames.next()).data, { _id: String(_id), text: 'a', v: 1 })
+})
+
 t.test('a live list with marked records is told that one has changed', async (t) => {
   const Model = await empty('notes')
   const showMarked = ({ params }: HookContext): void => {
@@ -289,7 +302,7 @@ t.test('a live list with marked records is told that one has changed', async (t)
   const others: EventFrames = await openFrames(t, `${url}/notes`)
   for (const frames of [marked, others]) t.match((await frames.next()).data, [{ text: 'a' }])
   await send('DELETE', `/${_id}`)
-  t.match(await marked.next(), { event: 'created', data: { text: 'a', deletedAt: String } })
+  t.match(await marked.next(), { event: 'patched', data: { text: 'a', deletedAt: String } })
   t.match(await others.next(), { event: 'removed', data: { text: 'a' } })
   await notes.remove(String(_id), PURGE)
   t.match(await marked.next(), { event: 'removed', data: { text: 'a', deletedAt: String } })

@@ -45,9 +45,9 @@ export function findIdNames(service: unknown): readonly string[] {
 /** Returns the id of a record of a service, by the first of its names that the record has. */
 export function readRecordId(service: unknown, record: Readonly<Record<string, unknown>>): unknown {
   const names = findIdNames(service)
-  // By plain names: a search of the list takes ten times as long.
+  // The usual names are read directly: a search of the list takes ten times as long.
   if (names === USUAL_IDS) return record['_id'] ?? record['id']
-  return record[names[0] ?? '_id']
+  return names.map((name) => record[name])[0]
 }
 
 /**

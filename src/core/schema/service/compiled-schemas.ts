@@ -10,7 +10,7 @@ import type {
   MethodSchemas,
   ServiceSchemas,
 } from '../../services/service-schemas.ts'
-import { isObject, isPlainObject } from '../../value-kind.ts'
+import { isObject } from '../../value-kind.ts'
 import { toClosedSchema, toPatchSchema } from '../model/derived-schemas.ts'
 import { getOrAdd, hasKeywords } from '../model/keywords.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
@@ -105,8 +105,7 @@ export class CompiledSchemas {
     if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
     return whenReady(data, (checked) => {
-      context.data =
-        version !== null && isPlainObject(checked) ? { ...version, ...checked } : checked
+      context.data = version !== null && isRecord(checked) ? { ...version, ...checked } : checked
     })
   }
 
@@ -118,13 +117,17 @@ export class CompiledSchemas {
 }
 
 /**
- * Returns the version in the data of a call, `null` for none. A schema may drop it, as a field that it does not
- * name, but it is no field to be stored: without it, the write would overwrite that of another caller.
+ * Returns the version in the data of a call, `null` for none. A schema may drop it as an unknown field. It is put
+ * back, because it is a condition of the write: without it, the write would overwrite another caller's.
  */
 function pickVersion({ data, method, service }: HookContext): Record<string, unknown> | null {
-  if (!isObject(data) || (method !== 'update' && method !== 'patch')) return null
+  if (!isRecord(data) || (method !== 'update' && method !== 'patch')) return null
   const { field } = findRecordVersions(service) ?? {}
   return field === undefined || data[field] === undefined ? null : { [field]: data[field] }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value)
 }
 
 /**
