@@ -261,12 +261,21 @@ export abstract class RemoteService {
     // Without a key, the server might do a write twice.
     const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
     return sendCall(this, {
-      ...{ method, headers, accept, signal, retries: isRepeatable ? retries : 0 },
+      method,
+      headers,
+      accept,
+      signal,
+      retries: isRepeatable ? retries : 0,
       label: { method: verb, path: this.serviceURL.pattern },
       isExport: responseType !== 'stream' && asksForExport(requestHeaders['accept']),
       request: {
-        ...{ method: sentVerb, url, headers: requestHeaders, body },
-        ...{ timeoutMs, responseType, libraryOptions },
+        method: sentVerb,
+        url,
+        headers: requestHeaders,
+        body,
+        timeoutMs,
+        responseType,
+        libraryOptions,
       },
     })
   }
@@ -311,7 +320,10 @@ async function sendOnce(
   const redirect = method === 'GET' && !isBound ? 'follow' : 'manual'
   try {
     const answer = await service.sendRequest({
-      ...{ ...request, signal, redirect, isBound },
+      ...request,
+      signal,
+      redirect,
+      isBound,
       headers: { ...request.headers, ...more },
       libraryOptions: isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
     })

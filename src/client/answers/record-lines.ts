@@ -4,13 +4,12 @@ import { isObject } from '../../core/value-kind.ts'
 /** The media type of records that come one in each line. */
 export const RECORD_LINES = 'application/x-ndjson'
 
-/** Whether an `Accept` header asks for all records that a service finds, and not for JSON as well. */
-export function asksForExport(accept = ''): boolean {
-  const types = accept.toLowerCase()
-  return [RECORD_LINES, 'text/csv'].some((type) => types.includes(type)) && !JSON_TYPE.test(types)
-}
+const EXPORT = /^[^,]*(x-ndjson|\/csv)/i
 
-const JSON_TYPE = /application\/json\b/
+/** Whether an `Accept` header asks first of all for all records that a service finds, and not for JSON. */
+export function asksForExport(accept = ''): boolean {
+  return EXPORT.test(accept)
+}
 
 /**
  * Returns the records of an answer as they arrive; whoever goes no further ends the request.

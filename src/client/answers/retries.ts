@@ -46,7 +46,7 @@ export async function sendWithRetries(
 async function findWait(
   sent: Promise<Answer>,
   ownWaitMs: number,
-  { isExport = false }: RetryLimits,
+  { isExport }: RetryLimits,
 ): Promise<number> {
   try {
     const answer = await sent
@@ -55,9 +55,8 @@ async function findWait(
     const waitMs = toWaitMs(answer.readHeaders()['retry-after'])
     return waitMs ?? (isPassing ? ownWaitMs : Number.POSITIVE_INFINITY)
   } catch (error) {
-    // It has broken off by an error of the server, which would come again.
-    if (isExport) return Number.POSITIVE_INFINITY
-    const isPassing = error instanceof ServiceError && PASSING.includes(error.code)
+    // An export breaks off by an error of the server, which would come again.
+    const isPassing = !isExport && error instanceof ServiceError && PASSING.includes(error.code)
     return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY
   }
 }
