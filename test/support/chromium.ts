@@ -5,7 +5,6 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { TestScope } from './http.ts'
 import { until } from './until.ts'
 
@@ -59,8 +58,7 @@ async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
   const { sessionId } = await devtools.send('Target.attachToTarget', { targetId, flatten: true })
   const evaluate = async (expression: string): Promise<unknown> => {
     const params = { expression, returnByValue: true }
-    const sent = devtools.send('Runtime.evaluate', params, sessionId)
-    const { result } = await Promise.race([sent, delay<Message>(ANSWER_MS, {}, { ref: false })])
+    const { result } = await devtools.send('Runtime.evaluate', params, sessionId)
     return (result as { value?: unknown } | undefined)?.value
   }
   const whenShown = async (selector: string, expression: string): Promise<unknown> => {
@@ -90,9 +88,6 @@ async function remove(folder: string): Promise<boolean> {
     throw error
   }
 }
-
-/** When a page is asked again: Chromium may lose a question that comes while the page is loaded anew. */
-const ANSWER_MS = 15_000
 
 type Message = Readonly<Record<string, unknown>>
 
