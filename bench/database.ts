@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Db } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 
 /** A database of its own, which is dropped at the end. */
@@ -40,4 +40,16 @@ async function startChild(): Promise<{ url: string; stop: () => void }> {
   })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return { url, stop: () => child.disconnect() }
+}
+
+/** Names a collection to the processes that are started from now on. */
+export function passCollection({ url }: BenchDatabase, { namespace }: Collection): void {
+  Object.assign(process.env, { BENCH_URL: url, BENCH_COLLECTION: namespace })
+}
+
+/** Resolves to the collection that the parent has named. */
+export async function openPassedCollection(): Promise<Collection> {
+  const { BENCH_URL = '', BENCH_COLLECTION = '' } = process.env
+  const [database = '', name = ''] = BENCH_COLLECTION.split('.')
+  return (await new MongoClient(BENCH_URL).connect()).db(database).collection(name)
 }

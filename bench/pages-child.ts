@@ -1,19 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
-import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
 import { MongoDBService } from 'remex/mongodb'
 import { answerParent } from './child-answers.ts'
+import { openPassedCollection } from './database.ts'
 import { KEYSET_SORT, toBehind, toPage, toPlainKey } from './plain-cursor.ts'
 import { RECORD } from './rest-plain.ts'
 
-// A server of `bench/pages`: by Remex, or the same by hand. The records are those of BENCH_COLLECTION, in
-// BENCH_URL; the cursors are encrypted by BENCH_SECRET.
+// A server of `bench/pages`: by Remex, or the same by hand. The cursors are encrypted by BENCH_SECRET.
 
-const { BENCH_URL = '', BENCH_COLLECTION = '', BENCH_SECRET: secret = '' } = process.env
-const [database = '', name = ''] = BENCH_COLLECTION.split('.')
-const client = await new MongoClient(BENCH_URL).connect()
-const Model = client.db(database).collection(name)
+const { BENCH_SECRET: secret = '' } = process.env
+const Model = await openPassedCollection()
 const anywhere = { port: 0, host: '127.0.0.1' }
 
 async function startRemex(): Promise<number> {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createApp } from 'remex/core'
 import { MongoDBService } from 'remex/mongodb'
-import { openBenchDatabase } from './database.ts'
+import { openBenchDatabase, passCollection } from './database.ts'
 import { toRequest } from './load.ts'
 import { KEYSET_SORT, toCursor, toPlainKey } from './plain-cursor.ts'
 import type { Column } from './rest-columns.ts'
@@ -37,11 +37,8 @@ try {
   const people = database.db.collection('people')
   await people.createIndex(KEYSET_SORT)
   await people.insertMany(Array.from({ length: RECORDS }, (_none, index) => toNewRecord(index)))
-  Object.assign(process.env, {
-    BENCH_URL: database.url,
-    BENCH_COLLECTION: people.namespace,
-    BENCH_SECRET: SECRET,
-  })
+  passCollection(database, people)
+  process.env['BENCH_SECRET'] = SECRET
   const before = { sort: KEYSET_SORT, skip: PLACE - 1, limit: 1 }
   const [last] = await people.find({}, before).toArray()
   const app = createApp().use(

@@ -1,18 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import fastify from 'fastify'
-import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
 import { MongoDBService } from 'remex/mongodb'
 import { answerParent } from './child-answers.ts'
+import { openPassedCollection } from './database.ts'
 
-// A server of `bench/streams`: by Remex, or the same by hand. The records are those of BENCH_COLLECTION, in
-// BENCH_URL.
+// A server of `bench/streams`: by Remex, or the same by hand.
 
-const { BENCH_URL = '', BENCH_COLLECTION = '' } = process.env
-const [database = '', name = ''] = BENCH_COLLECTION.split('.')
-const client = await new MongoClient(BENCH_URL).connect()
-const Model = client.db(database).collection(name)
+const Model = await openPassedCollection()
 const anywhere = { port: 0, host: '127.0.0.1' }
 
 async function startRemex(): Promise<number> {

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { parseArgs } from 'node:util'
-import { openBenchDatabase } from './database.ts'
+import { openBenchDatabase, passCollection } from './database.ts'
 import { toNewRecord } from './rest-records.ts'
 import type { ServerProcess } from './rest-server.ts'
 import { STEADY_FLAGS, startServer } from './rest-server.ts'
@@ -36,7 +36,7 @@ for (let index = 0; index < count; index += INSERTED) {
   const length = Math.min(INSERTED, count - index)
   await records.insertMany(Array.from({ length }, (_none, n) => toNewRecord(index + n)))
 }
-Object.assign(process.env, { BENCH_URL: database.url, BENCH_COLLECTION: records.namespace })
+passCollection(database, records)
 const file = new URL('./streams-child.js', import.meta.url)
 const servers: readonly StreamServer[] = [
   await startServer<Kind>(file, 'plain', STEADY_FLAGS),

@@ -104,8 +104,8 @@ export function checkChangeData(
     checkReservedNames(data)
     return
   }
-  if (getGivenOptions(params)?.upsert && !settings.allowClientId)
-    throw createFieldError(settings.id)
+  const { upsert } = getGivenOptions(params) ?? {}
+  if (upsert && !settings.allowClientId) throw createFieldError(settings.id)
   checkChange(data, id, settings)
   checkPreconditions(settings, params, data as WriteData)
 }

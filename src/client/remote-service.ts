@@ -6,7 +6,7 @@ import { toServicePath } from '../core/services/service-input.ts'
 import { isMethodName } from '../core/services/service-options.ts'
 import type { RequestLabel } from './answers/network-error.ts'
 import { toNetworkError } from './answers/network-error.ts'
-import { asksForExport, RECORD_LINES, readRecords } from './answers/record-lines.ts'
+import { EXPORT, RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
   createContentError,
   createResponseError,
@@ -267,7 +267,7 @@ export abstract class RemoteService {
       signal,
       retries: isRepeatable ? retries : 0,
       label: { method: verb, path: this.serviceURL.pattern },
-      isExport: responseType !== 'stream' && asksForExport(requestHeaders['accept']),
+      isExport: responseType !== 'stream' && EXPORT.test(requestHeaders['accept'] ?? ''),
       request: {
         method: sentVerb,
         url,

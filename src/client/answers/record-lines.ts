@@ -4,12 +4,8 @@ import { isObject } from '../../core/value-kind.ts'
 /** The media type of records that come one in each line. */
 export const RECORD_LINES = 'application/x-ndjson'
 
-const EXPORT = /^[^,]*(x-ndjson|\/csv)/i
-
-/** Whether an `Accept` header asks first of all for all records that a service finds, and not for JSON. */
-export function asksForExport(accept = ''): boolean {
-  return EXPORT.test(accept)
-}
+/** An `Accept` header that asks first of all for all records that a service finds, and not for JSON. */
+export const EXPORT: RegExp = /^[^,]*(x-ndjson|\/csv)/i
 
 /**
  * Returns the records of an answer as they arrive; whoever goes no further ends the request.

@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpAnswer, MethodEntry } from '../../core/index.ts'
-import { readRecordId } from '../../core/schema/resolvers/selection.ts'
+import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
@@ -95,10 +95,9 @@ export function setLocation(
 function findId({ entry }: MethodEntry, body: unknown): string | undefined {
   if (!isObject(body) || entry.options.singleton) return undefined
   if (entry.methods.get('get')?.external !== true) return undefined
-  const id = readRecordId(entry.service, body)
-  if (id === undefined || id === null) return undefined
-  const text = String(id)
-  return text.isWellFormed() ? text : undefined
+  const name = findIdNames(entry.service).find((one) => body[one] != null)
+  const id = name === undefined ? undefined : String(body[name])
+  return id?.isWellFormed() ? id : undefined
 }
 
 /** Keeps an answer out of caches, and with that from being compressed. */

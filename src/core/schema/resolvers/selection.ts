@@ -42,14 +42,6 @@ export function findIdNames(service: unknown): readonly string[] {
   return isObject(options) && typeof options['id'] === 'string' ? [options['id']] : USUAL_IDS
 }
 
-/** Returns the id of a record of a service, by the first of its names that the record has. */
-export function readRecordId(service: unknown, record: Readonly<Record<string, unknown>>): unknown {
-  const names = findIdNames(service)
-  // The usual names are read directly: a search of the list takes ten times as long.
-  if (names === USUAL_IDS) return record['_id'] ?? record['id']
-  return names.map((name) => record[name])[0]
-}
-
 /**
  * Where a context has the names that a resolver has taken out of its `$select`. They are not in the query
  * any more, since the service is to return whole records.
