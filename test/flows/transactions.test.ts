@@ -5,14 +5,20 @@ import { MongoDBService, transaction } from '../../src/adapter/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
 import { Conflict } from '../../src/core/index.ts'
 import { startOwnServer } from '../support/own-server.ts'
-import { asStandalone, failTimes, runAll, startScriptedServer } from '../support/scripted-server.ts'
+import {
+  asStandalone,
+  DRIVER_COMMANDS,
+  failTimes,
+  runAll,
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 
 /** What happens to commands in the test that runs; none of them is recorded outside of tests. */
 let script = runAll
 let commands: string[] = []
 
 const url = await startScriptedServer(t, (name, command, run) => {
-  commands.push(name)
+  if (!DRIVER_COMMANDS.has(name)) commands.push(name)
   return script(name, command, run)
 })
 const client = new MongoClient(url, { replicaSet: 'rs0' })

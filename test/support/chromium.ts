@@ -31,6 +31,8 @@ export interface ChromiumPage {
   click(selector: string): Promise<void>
   /** Waits until what a selector means is shown, and resolves to its text. */
   read(selector: string): Promise<string>
+  /** Loads the page anew; nothing is shown until then. */
+  reload(): Promise<void>
   /** Resolves to another page of the same browser. */
   openTab(url: string): Promise<ChromiumPage>
 }
@@ -74,6 +76,10 @@ async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
     evaluate,
     click: async (selector) => void (await whenShown(selector, "(it.click(), 'clicked')")),
     read: async (selector) => String(await whenShown(selector, 'it.textContent')),
+    reload: async () => {
+      await evaluate('document.documentElement.replaceChildren()')
+      await devtools.send('Page.reload', {}, sessionId)
+    },
     openTab: (other) => openTab(devtools, other),
   }
 }

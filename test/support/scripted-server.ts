@@ -19,6 +19,9 @@ export type Script = (
 /** Lets the embedded server run everything: it says that it is the primary of a replica set. */
 export const runAll: Script = (_name, _command, run) => run()
 
+/** The commands that a driver sends by itself, whenever it opens a connection or looks after one. */
+export const DRIVER_COMMANDS: ReadonlySet<string> = new Set(['hello', 'ismaster', 'endSessions'])
+
 /** Returns a script that answers the next commands of a name with an error: `{ code, errmsg }`. */
 export function failTimes(times: number, failing: string, error: Document): Script {
   let left = times

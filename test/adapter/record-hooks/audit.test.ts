@@ -15,13 +15,18 @@ import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startRecords } from '../../support/record-server.ts'
 import type { Script } from '../../support/scripted-server.ts'
-import { failTimes, runAll, startScriptedServer } from '../../support/scripted-server.ts'
+import {
+  DRIVER_COMMANDS,
+  failTimes,
+  runAll,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 /** What happens to commands in the test that runs. */
 let script = runAll
 let commands: string[] = []
 const url = await startScriptedServer(t, (name, command, run) => {
-  commands.push(name)
+  if (!DRIVER_COMMANDS.has(name)) commands.push(name)
   return script(name, command, run)
 })
 const client = new MongoClient(url, { replicaSet: 'rs0' })

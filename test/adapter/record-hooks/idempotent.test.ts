@@ -22,6 +22,7 @@ import type { Answer, TestScope } from '../../support/http.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import {
   asStandalone,
+  DRIVER_COMMANDS,
   failTimes,
   runAll,
   startScriptedServer,
@@ -31,7 +32,7 @@ import {
 let script = runAll
 let commands: string[] = []
 const url = await startScriptedServer(t, (name, command, run) => {
-  commands.push(name)
+  if (!DRIVER_COMMANDS.has(name)) commands.push(name)
   return script(name, command, run)
 })
 const client = new MongoClient(url, { replicaSet: 'rs0' })

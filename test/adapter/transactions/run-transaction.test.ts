@@ -7,14 +7,14 @@ import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { openImpatientClient } from '../../support/impatient-client.ts'
 import type { Script } from '../../support/scripted-server.ts'
-import { startScriptedServer } from '../../support/scripted-server.ts'
+import { DRIVER_COMMANDS, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 const pass: Script = (_name, _command, run) => run()
 let script = pass
 let commands: Document[] = []
 const url = await startScriptedServer(t, (name, command, run) => {
-  commands.push(command)
+  if (!DRIVER_COMMANDS.has(name)) commands.push(command)
   return script(name, command, run)
 })
 
@@ -22,9 +22,7 @@ t.beforeEach(() => {
   script = pass
 })
 
-const HANDSHAKE: ReadonlySet<string | undefined> = new Set(['hello', 'ismaster', 'endSessions'])
-const namesOf = (list: Document[]) =>
-  list.map((command) => Object.keys(command)[0]).filter((name) => !HANDSHAKE.has(name))
+const namesOf = (list: Document[]) => list.map((command) => Object.keys(command)[0])
 
 const REPLICA_SET = { replicaSet: 'rs0' }
 

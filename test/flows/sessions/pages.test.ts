@@ -20,10 +20,6 @@ const chromium = findChromium()
 const HTML = `<!doctype html><button id="in">Log in</button><button id="out">Log out</button>
 <p id="who">…</p><p id="notes">…</p><script type="module" src="/page.js"></script>`
 
-/** Not at once: the page would be gone before it has answered. */
-const RELOAD = `document.querySelector('#who').textContent = 'before'
-setTimeout(() => location.reload())`
-
 /** Returns the script of a page that shows who is logged in. */
 async function bundlePage(options: object): Promise<string> {
   const contents = `import { authentication, createClient } from 'remex/client'
@@ -69,7 +65,7 @@ for (const cookie of [true, 'all'] as const) {
       const kept = await one.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')
       t.strictSame(JSON.parse(String(kept)), { 'feathers-jwt': String(user?._id) })
       t.equal(await stored.countDocuments(), 1)
-      await one.evaluate(RELOAD)
+      await one.reload()
       await shows(one, ADA.email, 'notes')
       const two = await one.openTab(url)
       await shows(two, ADA.email, 'notes')
@@ -103,7 +99,7 @@ t.test(
     await is(ADA.email)
     await until(async () => /this one/.test(await page.read('#sessions')))
     t.equal(await page.evaluate('document.cookie'), '')
-    await page.evaluate(RELOAD)
+    await page.reload()
     await is(ADA.email)
     await page.click('#logout')
     await is('nobody')
