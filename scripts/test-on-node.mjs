@@ -3,9 +3,9 @@
 //
 //   node scripts/test-on-node.mjs [--loops 4] [--all] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Without names, each version gets a part of the files by turns: every third for those of other majors than
-// the Node that runs this, every twelfth for one of the same major, which `npm test` has just run. All run
-// all of them with `--all`.
+// Without names, each version gets a part of the files by turns: every ninth for those of other majors than
+// the Node that runs this, every eighteenth for one of the same major, which `npm test` has just run. Which
+// part that is changes with the length of CHANGELOG.md. All run all of them with `--all`.
 //
 // Each version comes from the package `node` of the registry into a temporary folder. All run at the
 // same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its
@@ -57,12 +57,14 @@ const isWhole = named.length > 0 || options.all
 const majorOf = (version) => version.split('.')[0]
 const others = versions.filter((version) => majorOf(version) !== majorOf(process.versions.node))
 
+const { length: turn } = readFileSync('CHANGELOG.md')
+
 /** Returns the files to run on one of `versions`. */
 function filesFor(version) {
   if (isWhole) return files
   const place = others.indexOf(version)
-  const [share, first] = place === -1 ? [12, 2] : [3, place]
-  return files.filter((_file, index) => index % share === first)
+  const [share, first] = place === -1 ? [18, others.length] : [9, place]
+  return files.filter((_file, index) => (index + turn) % share === first)
 }
 
 /** Runs the tests, and prints how that went. Resolves to whether they passed. */
