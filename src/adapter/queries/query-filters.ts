@@ -13,7 +13,12 @@ type SortOrder = Readonly<Record<string, 1 | -1>>
 export const MAX_SORT_FIELDS = 32
 
 const DIGITS = /^[0-9]+$/
-const DIRECTIONS = [1, -1] as const
+const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
+  [1, 1],
+  ['1', 1],
+  [-1, -1],
+  ['-1', -1],
+])
 
 /**
  * Returns the number that `$limit` or `$skip` stands for, `undefined` when it is not given.
@@ -52,7 +57,7 @@ export function readSort(value: unknown): SortOrder | undefined {
     throw new BadRequest(`$sort takes at most ${MAX_SORT_FIELDS} fields`)
   }
   const entries = pairs.map(([name, given]): [string, 1 | -1] => {
-    const direction = DIRECTIONS.find((one) => given === one || given === String(one))
+    const direction = DIRECTIONS.get(given)
     if (direction === undefined || !isFieldPath(name)) {
       throw new BadRequest('$sort takes field names with the values 1 and -1')
     }

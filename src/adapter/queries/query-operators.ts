@@ -89,12 +89,14 @@ export function sanitizeQuery(
   if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
   const check: Check = { settings, patternLength, conditions: 0, values: 0 }
   const top: QueryPlace = { depth: 0, field: '', own: named, outer: NONE }
-  const entries = Object.entries(query)
-  const conditions = entries.filter(([name]) => findReader(name, settings) === undefined)
-  const filters = entries.flatMap(([name, value]): [string, unknown][] => {
-    const read = findReader(name, settings)?.(value, check, getValuePlace(top, name))
-    return read === undefined ? [] : [[name, read]]
-  })
+  const conditions: [string, unknown][] = []
+  const filters: [string, unknown][] = []
+  for (const [name, value] of Object.entries(query)) {
+    const reader = findReader(name, settings)
+    const read = reader?.(value, check, getValuePlace(top, name))
+    if (reader === undefined) conditions.push([name, value])
+    else if (read !== undefined) filters.push([name, read])
+  }
   return {
     ...checkConditions(Object.fromEntries(conditions), 'filter value', top, check),
     ...Object.fromEntries(filters),
