@@ -3,9 +3,10 @@
 //
 //   node scripts/test-on-node.mjs [--loops 4] [--all] [22 20.19.4 …] [build/test/core/app.test.js …]
 //
-// Without names, each version gets a part of the files by turns: every ninth for those of other majors than
-// the Node that runs this, every eighteenth for one of the same major, which `npm test` has just run. Which
-// part that is changes with the length of CHANGELOG.md. All run all of them with `--all`.
+// Without names, each version gets a part of the files: every ninth for those of other majors than the Node
+// that runs this, every eighteenth for one of the same major, which `npm test` has just run. Which part that
+// is depends on the length of CHANGELOG.md: it is the same for each run of a commit, and another one after
+// most changes. With `--all`, every version runs every file.
 //
 // Each version comes from the package `node` of the registry into a temporary folder. All run at the
 // same time, and beside as many busy loops as are asked for. A test that fails here, and passes with its

@@ -31,7 +31,7 @@ export interface ChromiumPage {
   click(selector: string): Promise<void>
   /** Waits until what a selector means is shown, and resolves to its text. */
   read(selector: string): Promise<string>
-  /** Loads the page anew; nothing is shown until then. */
+  /** Loads the page anew. It is emptied first: `read` and `click` wait for the new one. */
   reload(): Promise<void>
   /** Resolves to another page of the same browser. */
   openTab(url: string): Promise<ChromiumPage>

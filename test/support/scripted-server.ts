@@ -19,7 +19,7 @@ export type Script = (
 /** Lets the embedded server run everything: it says that it is the primary of a replica set. */
 export const runAll: Script = (_name, _command, run) => run()
 
-/** The commands that a driver sends by itself, whenever it opens a connection or looks after one. */
+/** The commands that a driver sends by itself: to open a connection, look after it, and close it. */
 export const DRIVER_COMMANDS: ReadonlySet<string> = new Set(['hello', 'ismaster', 'endSessions'])
 
 /** Returns a script that answers the next commands of a name with an error: `{ code, errmsg }`. */

@@ -98,8 +98,8 @@ function listKeys(
   const authentication = (app as WithSettings | undefined)?.get?.('authentication')
   const { secret } = isObject(authentication) ? authentication : {}
   // Of a list, the first signs tokens, and the others still verify them.
-  const given: readonly unknown[] = [own ?? secret].flat()
-  const [first, ...others] = given.filter(isNonEmptyString).map(deriveKey)
+  const secrets: readonly unknown[] = own === undefined ? [secret].flat().filter(isSecret) : [own]
+  const [first, ...others] = secrets.filter(isNonEmptyString).map(deriveKey)
   if (first !== undefined) return [first, ...others]
   if (ownKey === undefined && process.env['NODE_ENV'] === 'production') {
     app?.logger.warn(
@@ -111,10 +111,16 @@ function listKeys(
   return [ownKey]
 }
 
+/** Whether a value is none of the public keys in PEM format that tokens may be verified by. */
+function isSecret(value: unknown): boolean {
+  const text = String(value)
+  return !text.includes('-----BEGIN ') || text.includes('PRIVATE KEY-----')
+}
+
 /** The key of cursors where no secret is set: each process has its own. */
 let ownKey: Uint8Array | undefined
 
-/** So that tokens and cursors share no key. In each call: HKDF takes ten times as long. */
+/** So that tokens and cursors share no key. It is derived in each call, for which HKDF takes too long. */
 function deriveKey(secret: string): Uint8Array {
   return hash('sha256', `remex page-cursor\0${secret}`, 'buffer')
 }

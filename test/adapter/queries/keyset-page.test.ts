@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import type { Collection, Document } from 'mongodb'
 import { MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
@@ -382,16 +383,19 @@ t.test('params.paginate keeps the secret of the service', async (t) => {
   t.match(page, { limit: 1, data: [{ _id: 2 }] })
 })
 
+/** Returns `find` of a service in an application with a secret of its authentication. */
+function startPages(model: Collection, secret: unknown, paginate: object = {}) {
+  const app = createApp()
+  app.set('authentication', { secret })
+  app.use('pages', serve(model, { paginate: { default: 2, ...paginate } }).service as never)
+  return (query: object): Promise<Page<Document>> =>
+    app.service('pages').find({ query } as never) as Promise<Page<Document>>
+}
+
 t.test('the secret of the authentication is the default, and a list of them rotates', async (t) => {
   const { model } = await startWith(5)
   const [old, fresh] = ['an old secret of at least 32 bytes', 'a new secret of at least 32 bytes']
-  const start = (secret: unknown) => {
-    const app = createApp()
-    app.set('authentication', { secret })
-    app.use('pages', serve(model, { paginate: { default: 2 } }).service as never)
-    return (query: object): Promise<Page<Document>> =>
-      app.service('pages').find({ query } as never) as Promise<Page<Document>>
-  }
+  const start = (secret: unknown) => startPages(model, secret)
   const { nextCursor } = await start(old)({ $after: '' })
   const rotated = await start([fresh, old])({ $after: nextCursor })
   t.strictSame(idsOf(rotated), [2, 3])
@@ -424,6 +428,28 @@ t.test(
     ])
   },
 )
+
+t.test('a public key that tokens are verified by makes and opens no cursor', async (t) => {
+  const { model } = await startWith(5)
+  const { publicKey, privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  // What everybody could make.
+  const { nextCursor: forged } = await startPages(model, undefined, { secret: publicKey })({
+    $after: '',
+  })
+  for (const secret of [[privateKey, publicKey], publicKey]) {
+    const find = startPages(model, secret)
+    await t.rejects(find({ $after: forged }), BadRequest)
+    const { nextCursor } = await find({ $after: '' })
+    t.strictSame(idsOf(await find({ $after: nextCursor })), [2, 3])
+  }
+  const { nextCursor } = await startPages(model, [privateKey, publicKey])({ $after: '' })
+  const signing = await startPages(model, privateKey)({ $after: nextCursor })
+  t.strictSame(idsOf(signing), [2, 3], 'a private key is a secret')
+})
 
 t.test('the option paginate.secret is checked', (t) => {
   for (const secret of ['short', 5, Buffer.alloc(32)]) {
