@@ -20,6 +20,7 @@ const Task = Type.Object({
 
 const { empty } = await openDatabase(t)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
+const REACT = `${root}scripts/react-pages/node_modules`
 const docs = readFileSync(`${root}docs/reference/realtime-client.md`, 'utf8')
 const chromium = findChromium()
 
@@ -63,6 +64,8 @@ async function bundlePage(framework: keyof typeof PAGES): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root, loader: 'ts' },
     bundle: true,
+    // The React at the root is tap's.
+    alias: { react: `${REACT}/react`, 'react-dom': `${REACT}/react-dom` },
     format: 'esm',
     platform: 'browser',
     write: false,
