@@ -183,7 +183,7 @@ const SEALED = 'a'.repeat(360)
 function toSession(id: string) {
   const now = new Date()
   return {
-    ...{ _id: id, userId: 'record-0007', createdAt: now, usedAt: now, loginAt: now },
+    ...{ _id: id, userId: 'record-0007', createdAt: now, usedAt: now },
     ...{ expiresAt: toLater(), endsAt: toLater(), userAgent: null, address: null },
     ...{ tokenHash: toHash(), issuedAt: 0, spent: {} },
   }

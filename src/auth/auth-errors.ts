@@ -51,11 +51,20 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
 }
 
 /** Resolves to a record, `null` where there is none. */
-export async function orNone<T>(pending: Promise<T>): Promise<T | null> {
+export function orNone<T>(pending: Promise<T>): Promise<T | null> {
+  return orNull(pending, 404)
+}
+
+/** Resolves to what is proven, `null` where nothing is. */
+export function orRefused<T>(pending: Promise<T>): Promise<T | null> {
+  return orNull(pending, 401)
+}
+
+async function orNull<T>(pending: Promise<T>, code: number): Promise<T | null> {
   try {
     return await pending
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 404) return null
+    if (error instanceof ServiceError && error.code === code) return null
     throw error
   }
 }

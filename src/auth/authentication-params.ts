@@ -16,6 +16,11 @@ export interface AuthenticationParams extends Params {
   address?: string | undefined
   /** The login that is being counted: strategies that know its user say so. */
   attempt?: LoginAttempt | undefined
+  /**
+   * Where strategies add the stored records of users by which they prove something. No session begins for a user
+   * whose password or name is not as in the last of these records any more, or who was barred since the first.
+   */
+  proven?: Record<string, unknown>[] | undefined
   /** Whether a strategy has confirmed the caller. Trusted on internal calls only. */
   authenticated?: boolean | undefined
 }
@@ -33,6 +38,7 @@ export function createInternalParams(
     provider: _provider,
     authentication: _proof,
     attempt: _attempt,
+    proven: _proven,
     address,
     ...others
   } = params

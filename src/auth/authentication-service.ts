@@ -6,6 +6,7 @@ import type {
   Query,
 } from '../core/index.ts'
 import { BadRequest, NotAuthenticated } from '../core/index.ts'
+import { carryFacts } from '../core/transport-facts.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -250,12 +251,13 @@ export class AuthenticationService implements Authentication {
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
       )
     }
-    const loginAt = new Date()
-    const result = await this.authenticate(data, params, ...allowed)
+    const login = sessions ? { ...params, proven: [] } : params
+    if (login !== params) carryFacts(params, login)
+    const result = await this.authenticate(data, login, ...allowed)
     if (result.accessToken) return result
     const payload = await this.getPayload(result, params)
     const options = await this.getTokenOptions(result, params)
-    if (sessions) return sessions.begin(result, payload, options, params, loginAt)
+    if (sessions) return sessions.begin(result, payload, options, login)
     const accessToken = await this.createAccessToken(payload, options, params.secret)
     const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
     return { accessToken, ...result, authentication }

@@ -121,7 +121,7 @@ export async function readResultEntity(
     entity,
     entityName: name,
   }
-  const { attempt: _attempt, ...given } = params
+  const { attempt: _attempt, proven: _proven, ...given } = params
   const external: AuthenticationParams & Record<string, unknown> = {
     ...given,
     query: {},

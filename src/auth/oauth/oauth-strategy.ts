@@ -86,6 +86,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       code !== undefined && profile === undefined
         ? await this.#redeem(code, internal)
         : await this.#findOrCreate(await this.#prove(request, internal), internal)
+    params.proven?.push(entity)
     const authentication = { strategy: this.name }
     return { authentication, [String(name)]: await this.getEntity(entity, params) }
   }
@@ -256,7 +257,10 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   async #findOrCreate(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const current = await this.getCurrentEntity(params)
     const known = await this.findEntity(profile, params)
-    if (known !== null) this.#checkOwner(known, current)
+    if (known !== null) {
+      this.#checkOwner(known, current)
+      params.proven?.push(known)
+    }
     const entity = known ?? current
     if (known === null && current !== null && this.#entities.patch === undefined) {
       throw new NotAuthenticated('Accounts can not be linked: the entity service has no patch')

@@ -1,5 +1,5 @@
 import type { ScryptOptions } from 'node:crypto'
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import bcrypt from 'bcryptjs'
@@ -136,14 +136,18 @@ export class Passwords {
 
   /**
    * Returns the hash of a password as a string: by scrypt in PHC format, by bcrypt in its own.
+   * @param replaced the outdated hash of the same password, which the salt of the new one then names
    * @throws {BadRequest} as {@link check}
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
-  async hash(password: unknown, turn: Turn = {}): Promise<string> {
+  async hash(password: unknown, turn: Turn = {}, replaced: string = ''): Promise<string> {
     this.check(password)
+    // A digest is as unique as what it is of: a hash without a salt is that of everybody with the password.
+    const salt = readSalt(replaced) === null ? randomBytes(SALT_BYTES) : digestHash(replaced)
     const cost = this.#bcryptCost
-    if (cost !== null) return this.#queue.run(() => bcrypt.hash(password, cost), turn)
-    const salt = randomBytes(SALT_BYTES)
+    if (cost !== null) {
+      return this.#queue.run(() => bcrypt.hash(password, formatBcryptSalt(salt, cost)), turn)
+    }
     const hash = { ...this.#cost, salt }
     const key = await this.#queue.run(() => deriveKey(password, hash, KEY_BYTES), turn)
     return formatScryptHash({ ...hash, key })
@@ -210,6 +214,22 @@ export function checkPassword(password: unknown): asserts password is string {
 
 const SALT_BYTES = 16
 const KEY_BYTES = 32
+
+/**
+ * Returns what names a stored hash: a digest of it. A second one names the outdated hash of the same password that
+ * it has replaced. It is the salt, which is random where there was none.
+ */
+export function nameHash(stored: unknown): readonly string[] {
+  const hash = String(stored ?? '')
+  const salt = readSalt(hash)
+  const names = salt === null ? [digestHash(hash)] : [digestHash(hash), salt]
+  return names.map((name) => name.toString('base64url'))
+}
+
+/** Returns a digest of a stored hash, of the length of a salt. */
+function digestHash(stored: string): Buffer {
+  return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
+}
 
 /** Stored hashes with higher parameters are refused: checking one could stop the server. */
 const MAX_MEMORY_BYTES = 2 ** 29
@@ -281,6 +301,17 @@ const BCRYPT_KEY_BYTES = 23
 function readBcryptCost(hash: string): number | null {
   const [, cost] = BCRYPT_HASH.exec(hash) ?? []
   return cost === undefined ? null : Number(cost)
+}
+
+/** Returns the salt in a hash by scrypt or bcrypt, `null` for any other string. */
+function readSalt(hash: string): Buffer | null {
+  if (readBcryptCost(hash) === null) return parseScryptHash(hash)?.salt ?? null
+  return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
+}
+
+/** Returns what bcrypt takes in place of a cost: `$2b$10$<salt>`. */
+function formatBcryptSalt(salt: Buffer, cost: number): string {
+  return `$2b$${String(cost).padStart(2, '0')}$${bcrypt.encodeBase64(salt, SALT_BYTES)}`
 }
 
 /**

@@ -4,6 +4,8 @@ import type { Authentication } from '../authentication.ts'
 import { findEntityService, getEntityIdName, getField } from '../entity-service.ts'
 import { getTokenClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
+import type { LoginFields } from './user-state.ts'
+import { listLoginFields } from './user-state.ts'
 
 /** The methods that change users, or remove them. */
 export const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
@@ -20,13 +22,16 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
     const ends = await endsLogins(authentication, context)
     await next()
     // Asked again: a hook may have set the password from a field of another name.
-    if (!ends && !setsPassword(listFields(authentication), readChange(context.data))) return
+    const change = readChange(context.data)
+    if (!ends && !setsPassword(listLoginFields(authentication), change)) return
     const { sid, sub } = getTokenClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
     for (const id of context.id == null ? found : [context.id]) {
       if (id == null) continue
       const isOwn = sub === String(id) && context.method !== 'remove'
-      await sessions.endOld(String(id), isOwn && typeof sid === 'string' ? sid : undefined)
+      const keep = isOwn && typeof sid === 'string' ? sid : undefined
+      if (keep !== undefined) await sessions.keep(keep, String(id), 'isActive' in change.fields)
+      await sessions.endAll(String(id), keep)
     }
   }
 }
@@ -38,7 +43,7 @@ async function endsLogins(authentication: Authentication, context: HookContext):
   if (method === 'remove' || method === 'update') return true
   const change = readChange(data)
   const { fields, targets, removed } = change
-  const loginFields = listFields(authentication)
+  const loginFields = listLoginFields(authentication)
   const { names } = loginFields
   if (setsPassword(loginFields, change)) return true
   if ('isActive' in fields && !fields['isActive']) return true
@@ -73,24 +78,4 @@ function setsPassword({ passwords }: LoginFields, { fields, targets }: Change): 
     (path) =>
       fields[path] !== undefined || getField(fields, path) !== undefined || targets.includes(path),
   )
-}
-
-interface LoginFields {
-  readonly passwords: readonly string[]
-  readonly names: readonly string[]
-}
-
-/** Returns the fields of users that hold passwords and user names, those of all strategies. */
-function listFields(authentication: Authentication): LoginFields {
-  const all = authentication.strategyNames.map((name) => {
-    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
-    return configuration
-  })
-  const list = (field: string): string[] =>
-    all.map((one) => one[field]).filter((name) => typeof name === 'string')
-  return { passwords: list('entityPasswordField'), names: list('entityUsernameField') }
-}
-
-interface Configured {
-  readonly configuration?: Readonly<Record<string, unknown>>
 }

@@ -1,12 +1,10 @@
-import { AsyncResource } from 'node:async_hooks'
 import type { Application, Params } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { createRefusal, orNone } from '../auth-errors.ts'
+import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
-import { findUserFinder } from '../entity-service.ts'
 import { findRecordService } from '../guarded-service.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
@@ -22,7 +20,9 @@ import {
 } from './refresh-token.ts'
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
+import { SessionUsers } from './session-users.ts'
 import type { SpentToken, StoredSession } from './stored-session.ts'
+import type { UserState } from './user-state.ts'
 
 /** The methods that sessions call on the service that keeps them, each one command. */
 interface SessionService {
@@ -40,15 +40,11 @@ export interface SessionEnd {
   readonly keep?: string | undefined
 }
 
-/** How long after a change of a password a login that has proven the old one may still come, in ms. */
-const LOGIN_MS = 10_000
 /** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
 const MAX_SPENT = 3
 const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
-/** Runs functions outside of every transaction, as it is made while the module loads. */
-const OUTSIDE = new AsyncResource('RemexSessions')
 
 /** What follows from one state of the settings. */
 interface Prepared {
@@ -60,12 +56,14 @@ interface Prepared {
 /** The sessions of one authentication service. */
 export class Sessions {
   readonly #authentication: Authentication
+  readonly #users: SessionUsers
   /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
   #prepared: Prepared | null = null
 
   constructor(authentication: Authentication) {
     this.#authentication = authentication
+    this.#users = new SessionUsers(authentication)
   }
 
   get options(): ResolvedSessionOptions {
@@ -93,13 +91,16 @@ export class Sessions {
     return this.#prepared
   }
 
-  /** Begins a session for a login. Resolves to its result with an access token and a refresh token. */
+  /**
+   * Begins a session for a login. Resolves to its result with an access token and a refresh token.
+   * @param params those of the login, with what strategies have noted as proven
+   * @throws {NotAuthenticated} the user has changed since, or may not log in any more
+   */
   async begin(
     result: AuthenticationResult,
     payload: object,
     options: TokenOptions,
     params: AuthenticationParams,
-    loginAt: Date,
   ): Promise<AuthenticationResult> {
     const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
@@ -108,24 +109,47 @@ export class Sessions {
     const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.#sign(token, issuedAt, payload, options, params)
+    const proven = await this.#users.findProven(userId, result, params, this.tokenKeys)
     const session: StoredSession = {
       _id: sid,
       userId,
       createdAt: new Date(now),
       usedAt: new Date(now),
-      loginAt,
       expiresAt: new Date(now + idleMs),
       endsAt: new Date(now + absoluteMs),
       ...describeCaller(params),
       tokenHash: token.hash,
+      marks: proven.marks,
       issuedAt,
       spent: {},
     }
     await this.#service.create(session, {})
+    await this.#confirm(session, proven, params)
     if (userId !== '' && maxPerUser < Number.POSITIVE_INFINITY) {
       await this.#endSurplus(session, maxPerUser)
     }
     return toResult(result, accessToken, token)
+  }
+
+  /**
+   * Compares what a login has proven with the user as stored. Its session is stored before: whatever changes the
+   * user later ends it with the others.
+   * @throws {NotAuthenticated} the user has changed since, or may not log in any more
+   */
+  async #confirm(
+    { _id, userId }: StoredSession,
+    proven: UserState,
+    params: AuthenticationParams,
+  ): Promise<void> {
+    try {
+      const state = await this.#users.confirm(userId, proven, params, this.tokenKeys)
+      if (state.findChange(proven.marks) === null) return
+      // The strategy has noted a part of the record.
+      await this.#patch(_id, { marks: state.marks }, {})
+    } catch (error) {
+      await this.end(_id)
+      throw error
+    }
   }
 
   /** Ends the sessions that a user has used longest ago. With the new one, `count` are left. */
@@ -151,19 +175,20 @@ export class Sessions {
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, this.tokenKeys)
     // The work on tokens is done while the database works: after the commands have left.
-    const [result, next] = await Promise.all([
+    const [user, next] = await Promise.all([
       // Before anything is written: a user who can not be read now keeps the token.
-      this.#findResult(given.userId, params),
+      this.#users.read(given.userId, params, this.tokenKeys),
       afterOutput(() => sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000))),
     ])
+    const result = { authentication: { strategy: 'refresh' }, ...user.result }
     const now = Date.now()
     const renewed = { userId: given.userId, issuedAt: Math.floor(now / 1000) }
     const [isRotated, answer] = await Promise.all([
-      this.#rotate(given, { ...successor, next }, now, params),
+      this.#rotate(given, { ...successor, next }, user.state, now, params),
       afterOutput(() => this.#renew(result, renewed, successor, params)),
     ])
     if (isRotated) return answer
-    const { session, token } = await this.#repeat(given, params)
+    const { session, token } = await this.#repeat(given, user.state, params)
     return this.#renew(result, session, token, params)
   }
 
@@ -194,34 +219,23 @@ export class Sessions {
   async endAll(userId: string, keep?: string): Promise<void> {
     if (userId === '')
       throw new BadRequest('The sessions of nobody can not be ended: no user is known')
-    await this.#removeAll({ userId }, keep)
+    const query = { userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
+    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
     this.noteEnd({ userId, keep })
   }
 
-  /** Ends all sessions of a user whose password has changed, and later those of logins that were under way. */
-  async endOld(userId: string, keep?: string): Promise<void> {
-    const old = { userId, loginAt: { $lte: new Date() } }
-    const end = async (): Promise<void> => {
-      for (const { _id } of await this.#removeAll(old, keep)) this.noteEnd({ sid: _id })
-    }
-    const endLater = (): void => {
-      end().catch((error: unknown) =>
-        this.#app.logger.error({ err: error }, 'Sessions of an old password could not be ended'),
-      )
-    }
-    // Before the first attempt, which may fail. Outside of the transaction that changes the user: it is over then.
-    OUTSIDE.runInAsyncScope(() => setTimeout(endLater, LOGIN_MS).unref())
-    await this.endAll(userId, keep)
-  }
-
-  /** Resolves to the sessions that were removed. */
-  async #removeAll(
-    conditions: object,
-    keep: string | undefined,
-  ): Promise<readonly StoredSession[]> {
-    const query = { ...conditions, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
-    const params = { query, adapter: { multi: ['remove'] } } as Params
-    return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
+  /**
+   * Has a session go on with its user as it is now, who was changed by the session itself.
+   * @param setsActive whether the change has set `isActive`; otherwise the session stays that of one who was barred
+   */
+  async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
+    const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
+    // Without a user who may log in, nothing goes on.
+    if (user === null) return
+    const { marks, loginMarks } = user.state
+    const entries = Object.entries(setsActive ? marks : loginMarks)
+    const changes = Object.fromEntries(entries.map(([key, mark]) => [`marks.${key}`, mark]))
+    await this.#patch(sid, { $set: changes }, { userId })
   }
 
   /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
@@ -232,12 +246,14 @@ export class Sessions {
   }
 
   /**
-   * Replaces the refresh token of a session by its successor. Resolves to whether the given one was its token.
+   * Replaces the refresh token of a session by its successor. Resolves to whether the given one was its token, and
+   * the user is as the session knows it: one command finds out both.
    * @param now in ms since the epoch
    */
   async #rotate(
     given: RefreshToken,
     successor: RefreshToken & { readonly next: string },
+    user: UserState,
     now: number,
     params: AuthenticationParams,
   ): Promise<boolean> {
@@ -246,6 +262,7 @@ export class Sessions {
     const data = {
       $set: {
         tokenHash: successor.hash,
+        marks: user.marks,
         usedAt: new Date(now),
         expiresAt: new Date(now + idleMs),
         issuedAt: Math.floor(now / 1000),
@@ -257,21 +274,27 @@ export class Sessions {
       $currentDate: { [`${place}.at`]: true },
     }
     const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
-    const query = { tokenHash: given.hash, ...alive }
+    const query = { tokenHash: given.hash, ...alive, ...user.query }
     return (await this.#patch(given.sessionId, data, query)) !== null
   }
 
   /**
    * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
-   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
+   * @throws {NotAuthenticated} it was used earlier, or its user has changed, which ends the session; or that has ended
    */
   async #repeat(
     given: RefreshToken,
+    user: UserState,
     params: AuthenticationParams,
   ): Promise<{ session: StoredSession; token: RefreshToken }> {
     const sid = given.sessionId
     const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
     if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
+    const changed = user.findChange(session.marks)
+    if (changed !== null) {
+      await this.end(sid)
+      throw createRefusal(REFUSED, { reason: `'${changed}' of its user has changed`, sid })
+    }
     const { spent, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
     if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
       throw createRefusal(REFUSED, { reason: 'its session has expired', sid })
@@ -301,20 +324,9 @@ export class Sessions {
     throw createRefusal(REFUSED, { reason: 'it was used before', sid })
   }
 
-  /**
-   * Resolves to what a login of a user results in. The strategy for access tokens finds the user: one that it
-   * excludes is refused here as well.
-   */
-  async #findResult(userId: string, params: AuthenticationParams): Promise<AuthenticationResult> {
-    const { entity } = this.#authentication.configuration
-    const authentication = { strategy: 'refresh' }
-    if (entity == null) return { authentication }
-    return { authentication, [entity]: await this.finder?.getEntity(userId, params) }
-  }
-
   /** The strategy that finds users by their ids, `undefined` for none. */
   get finder(): UserFinder | undefined {
-    return findUserFinder(this.#authentication)
+    return this.#users.finder
   }
 
   /** Resolves to a result with a pair of tokens. */

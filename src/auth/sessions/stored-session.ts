@@ -1,3 +1,5 @@
+import type { UserMarks } from './user-state.ts'
+
 /** A session as the service that keeps it stores it. */
 export interface StoredSession {
   readonly _id: string
@@ -7,13 +9,13 @@ export interface StoredSession {
   readonly usedAt: Date
   /** Until when it can be refreshed; the database removes it afterwards. */
   readonly expiresAt: Date
-  /** When its login began: a login that began before a change of the password has proven the old one. */
-  readonly loginAt: Date
   /** When it ends, however often it is refreshed. */
   readonly endsAt: Date
   readonly userAgent: string | null
   readonly address: string | null
   readonly tokenHash: string
+  /** The state of its user that its login has proven. Those of an earlier version have none. */
+  readonly marks?: UserMarks
   /** When the access token beside the refresh token was issued, in seconds since the epoch. */
   readonly issuedAt: number
   /** The refresh tokens that were used last, each at the place of its generation. */

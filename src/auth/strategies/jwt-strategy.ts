@@ -173,6 +173,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     try {
       const entity = await service.get(id, entityParams)
       if (!isObject(entity)) throw new NotAuthenticated(missing)
+      params.proven?.push(entity)
       return params.provider
         ? ((await readResultEntity(this, entity, id, params, missing)) as Entity)
         : entity

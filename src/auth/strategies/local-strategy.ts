@@ -138,6 +138,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
       // With another answer than for a wrong password, the limit would tell that there is a user.
       return this.#refuse(password, 'too many failed logins of this user', params)
     }
+    params.proven?.push(found)
     await this.comparePassword(found, password, params)
     return found
   }
@@ -206,12 +207,15 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    * Returns the hash of a password, as {@link Passwords.hash} does.
    * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many
    *   are waiting
+   * @param replaced the outdated hash of the same password: sessions of before go on with the new one
    */
-  hashPassword(password: unknown, params?: AuthenticationParams): Promise<string> {
-    return this.#getPasswords().hash(password, {
-      ...createTurn(params),
-      isPatient: !params?.provider && params?.address === undefined,
-    })
+  hashPassword(
+    password: unknown,
+    params?: AuthenticationParams,
+    replaced?: string,
+  ): Promise<string> {
+    const isPatient = !params?.provider && params?.address === undefined
+    return this.#getPasswords().hash(password, { ...createTurn(params), isPatient }, replaced)
   }
 
   /**
@@ -259,10 +263,11 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const patch = methods?.get('patch')
     if (get === undefined || patch === undefined) return
     const id = entity[getEntityIdName(this)]
-    const query = { [field]: getField(entity, field) }
+    const outdated = getField(entity, field)
+    const query = { [field]: outdated }
     try {
       // First, since it takes long, and what is read afterwards may change meanwhile.
-      const hash = await this.hashPassword(password, params)
+      const hash = await this.hashPassword(password, params, String(outdated))
       // The outermost field is read once more as it is stored: hooks may have changed it in the
       // entity.
       const isNested = field.includes('.')

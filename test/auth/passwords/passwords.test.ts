@@ -3,6 +3,7 @@ import { scryptSync } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import t from 'tap'
 import { Passwords } from '../../../src/auth/index.ts'
+import { nameHash } from '../../../src/auth/passwords/passwords.ts'
 import { CHEAP_SCRYPT } from '../login-app.ts'
 
 t.test('hashes with the parameters that OWASP advises, in PHC format', async (t) => {
@@ -249,4 +250,35 @@ t.test('RES-11: what waits ends with its caller, and what has begun with itself'
     await t.rejects(passwords.hash('pony', { signal }), { message: 'gone' })
   })
   t.equal(count, 2)
+})
+
+t.test('a new hash of the same password names the one that it replaces', async (t) => {
+  const scrypt = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  const stronger = new Passwords({ ...CHEAP_SCRYPT, cost: 2 ** 11 }, 'stronger')
+  const byBcrypt = new Passwords({}, 'bcrypt', { hash: 'bcrypt' })
+  const outdated = [await scrypt.hash('pony'), await bcrypt.hash('pony', 4)]
+  for (const before of outdated) {
+    const [name = ''] = nameHash(before)
+    for (const passwords of [stronger, byBcrypt]) {
+      const after = await passwords.hash('pony', {}, before)
+      t.match(await passwords.verify('pony', after), { isCorrect: true, isOutdated: false })
+      t.equal(nameHash(after)[1], name)
+      t.not(nameHash(after)[0], name)
+      t.equal(after, await passwords.hash('pony', {}, before), 'at the same time, too')
+      t.notOk(nameHash(await passwords.hash('pony')).includes(name), 'another password does not')
+    }
+  }
+})
+
+t.test('a salt is random where the hash before had none', async (t) => {
+  const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
+  for (const before of ['', '1a1dc91c907325c69271ddf0c944bc72', '$2b$10$short', '$scrypt$']) {
+    const hashes = [
+      await passwords.hash('pony', {}, before),
+      await passwords.hash('pony', {}, before),
+    ]
+    t.not(hashes[0], hashes[1], before)
+    t.equal(nameHash(before).length, 1)
+  }
+  t.strictSame(nameHash(undefined), nameHash(null))
 })

@@ -1,0 +1,107 @@
+import { isObject } from '../../core/value-kind.ts'
+import { createRefusal } from '../auth-errors.ts'
+import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { withoutProvider } from '../authentication-params.ts'
+import type { Entity, UserFinder } from '../entity-service.ts'
+import {
+  createEntityParams,
+  findEntityService,
+  findUserFinder,
+  getEntityIdName,
+  getField,
+} from '../entity-service.ts'
+import type { TokenKeys } from './refresh-token.ts'
+import { listLoginFields, UserState } from './user-state.ts'
+
+const CHANGED = 'The account has changed during the login: log in again'
+
+/** A user as sessions need one. */
+export interface SessionUser {
+  /** The part of a result that has the user; empty where sessions belong to nobody. */
+  readonly result: Readonly<Record<string, unknown>>
+  readonly state: UserState
+}
+
+/** The users of sessions. The strategy for access tokens finds them: one that it excludes has no session. */
+export class SessionUsers {
+  readonly #authentication: Authentication
+
+  constructor(authentication: Authentication) {
+    this.#authentication = authentication
+  }
+
+  /** The strategy that finds users by their ids, `undefined` for none. */
+  get finder(): UserFinder | undefined {
+    return findUserFinder(this.#authentication)
+  }
+
+  /**
+   * Resolves to a user, whom external params get as callers outside may see it.
+   * @throws {NotAuthenticated} there is none, or none who may log in
+   */
+  async read(userId: string, params: AuthenticationParams, keys: TokenKeys): Promise<SessionUser> {
+    const { app, configuration } = this.#authentication
+    const { entity, service } = configuration
+    if (entity == null) return { result: {}, state: this.#toState(null, keys) }
+    // The strategy notes the stored record, which is not read once more for that.
+    const proven: Entity[] = []
+    const user = await this.finder?.getEntity(userId, { ...params, proven })
+    const record =
+      this.#findOwn(proven, userId) ??
+      (await findEntityService(app, service)?.get(userId, createEntityParams(params, {})))
+    if (!isObject(record)) throw createRefusal('There is no such user', { userId })
+    return { result: { [entity]: user }, state: this.#toState(record, keys) }
+  }
+
+  /** Resolves to the state of a user that a login has proven: the present one, where its strategy notes none. */
+  async findProven(
+    userId: string,
+    result: AuthenticationResult,
+    params: AuthenticationParams,
+    keys: TokenKeys,
+  ): Promise<UserState> {
+    const { entity } = this.#authentication.configuration
+    const { proven = [] } = params
+    const { passwords } = listLoginFields(this.#authentication)
+    // A record with a hash is one as it is stored. Another may be what callers outside see.
+    const isStored = (record: unknown): boolean =>
+      passwords.some((field) => getField(record, field) !== undefined)
+    const returned = [entity == null ? null : result[entity]].filter(isStored)
+    const record = this.#findOwn(proven, userId) ?? this.#findOwn(returned, userId)
+    if (record !== undefined) return this.#toState(record, keys)
+    return (await this.read(userId, withoutProvider(params), keys)).state
+  }
+
+  /**
+   * Resolves to the present state of a user whom a login has proven.
+   * @throws {NotAuthenticated} the user has changed since, or may not log in any more
+   */
+  async confirm(
+    userId: string,
+    proven: UserState,
+    params: AuthenticationParams,
+    keys: TokenKeys,
+  ): Promise<UserState> {
+    const { state } = await this.read(userId, withoutProvider(params), keys)
+    const field = state.findChange(proven.knownMarks)
+    if (field === null) return state
+    throw createRefusal(CHANGED, `'${field}' is not what the login has proven`)
+  }
+
+  /** Returns the last record that is of a user. Who may log in was found by the first, which a login may change. */
+  #findOwn(records: readonly unknown[], userId: string): Entity | undefined {
+    const { app, configuration } = this.#authentication
+    const entityService = findEntityService(app, configuration.service)
+    const idName = getEntityIdName({ configuration, entityService })
+    const isOwn = (record: unknown): record is Entity =>
+      isObject(record) && String(record[idName]) === userId
+    const own = records.filter(isOwn)
+    const [first] = own
+    return first && { ...own.at(-1), isActive: first['isActive'] }
+  }
+
+  #toState(record: Entity | null, keys: TokenKeys): UserState {
+    return new UserState(listLoginFields(this.#authentication), record, keys)
+  }
+}

@@ -1,0 +1,136 @@
+import { createHmac } from 'node:crypto'
+import type { Query } from '../../core/index.ts'
+import type { Authentication } from '../authentication.ts'
+import type { Entity } from '../entity-service.ts'
+import { getField } from '../entity-service.ts'
+import { nameHash } from '../passwords/passwords.ts'
+import type { TokenKeys } from './refresh-token.ts'
+
+/** The fields of users that hold passwords and user names, those of all strategies. */
+export interface LoginFields {
+  readonly passwords: readonly string[]
+  readonly names: readonly string[]
+}
+
+interface Configured {
+  readonly configuration?: Readonly<Record<string, unknown>>
+}
+
+/** Returns the fields of users that hold passwords and user names. */
+export function listLoginFields(authentication: Authentication): LoginFields {
+  const all = authentication.strategyNames.map((name) => {
+    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
+    return configuration
+  })
+  const list = (option: string): string[] => {
+    const fields = all.map((one) => one[option]).filter((name) => typeof name === 'string')
+    return [...new Set(fields)]
+  }
+  return { passwords: list('entityPasswordField'), names: list('entityUsernameField') }
+}
+
+/** What a session stores of its user: a code for each field whose change ends it, by a key for that field. */
+export type UserMarks = Readonly<Record<string, string>>
+
+/** A field of a user that sessions depend on. */
+interface StateField {
+  readonly name: string
+  /** Where sessions store its code: a path can not hold the name of a nested field. */
+  readonly key: string
+  /** Whether the record has the field. */
+  readonly isKnown: boolean
+  /** The code, and others for the same state: by keys of before, or of the hash that the stored one has replaced. */
+  readonly codes: readonly string[]
+}
+
+/** The state of a user that sessions depend on: passwords, user names, and whether the user is barred. */
+export class UserState {
+  readonly #fields: readonly StateField[]
+  readonly #isBarred: boolean
+
+  /**
+   * @param record as it is stored; `null` where sessions belong to nobody
+   * @param keys the first makes codes. Without a key, nobody can tell by a code what was stored
+   */
+  constructor({ passwords, names }: LoginFields, record: Entity | null, keys: TokenKeys) {
+    this.#isBarred = isBarred(record)
+    const toField = (name: string, value: unknown, texts: readonly string[]): StateField => ({
+      ...{ name, key: Buffer.from(name).toString('base64url'), isKnown: value !== undefined },
+      codes: keys.flatMap((key) => texts.map((text) => createCode(`${name} ${text}`, key))),
+    })
+    this.#fields =
+      record === null
+        ? []
+        : [
+            ...passwords.map((name) => {
+              const value = getField(record, name)
+              return toField(name, value, nameHash(value))
+            }),
+            ...names.map((name) => {
+              const value = getField(record, name)
+              return toField(name, value, [`${typeof value} ${String(value)}`])
+            }),
+            toField(ACTIVE, true, [String(!this.#isBarred)]),
+          ]
+  }
+
+  /** What a session of this user stores. */
+  get marks(): UserMarks {
+    return toMarks(this.#fields)
+  }
+
+  /** The marks of the fields that the record has: strategies may note a part of it alone. */
+  get knownMarks(): UserMarks {
+    return toMarks(this.#fields.filter(({ isKnown }) => isKnown))
+  }
+
+  /** The marks of passwords and names, for a session that goes on though they have changed. */
+  get loginMarks(): UserMarks {
+    return toMarks(this.#fields.filter(({ name }) => name !== ACTIVE))
+  }
+
+  /** The query for sessions of this state. */
+  get query(): Query {
+    const conditions = this.#fields
+      .filter((field) => this.#accepts(field) !== null)
+      .map((field) => [`marks.${field.key}`, { $in: this.#accepts(field) }])
+    return Object.fromEntries(conditions)
+  }
+
+  /** Returns the name of the first field that has another state than what was stored of it; `null` for none. */
+  findChange(marks: UserMarks = {}): string | null {
+    const changed = this.#fields.find((field) => {
+      const accepted = this.#accepts(field)
+      return accepted !== null && !accepted.includes(marks[field.key] ?? null)
+    })
+    return changed?.name ?? null
+  }
+
+  /** Returns what a session may have stored of a field, `null` for anything. */
+  #accepts({ name, codes }: StateField): readonly (string | null)[] | null {
+    // A session of an earlier version, or of a time without this field, gets its mark at the next refresh.
+    if (name !== ACTIVE) return [...codes, null]
+    // Of a user who is barred, sessions go on that began so.
+    return this.#isBarred ? codes : null
+  }
+}
+
+/** The field by which users are barred. */
+const ACTIVE = 'isActive'
+
+/** Whether a user is barred, which one without the field is not. */
+function isBarred(record: Entity | null): boolean {
+  const isActive = record?.[ACTIVE]
+  return isActive !== undefined && !isActive
+}
+
+function toMarks(fields: readonly StateField[]): UserMarks {
+  return Object.fromEntries(fields.map(({ key, codes: [code = ''] }) => [key, code]))
+}
+
+/** No refresh token has such a text, whose codes the same keys make. */
+function createCode(text: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update(`mark ${text}`).digest('base64url').slice(0, CODE_LENGTH)
+}
+
+const CODE_LENGTH = 22

@@ -1,0 +1,195 @@
+import type { Test } from 'tap'
+import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import type {
+  AuthenticationParams,
+  AuthenticationResult,
+  Entity,
+  OAuthProfile,
+} from '../../../src/auth/index.ts'
+import {
+  AuthenticationBaseStrategy,
+  AuthenticationService,
+  JwtStrategy,
+  OAuthStrategy,
+} from '../../../src/auth/index.ts'
+import { proveProfile } from '../../../src/auth/proof.ts'
+import type { AuthenticationRequest } from '../../../src/core/index.ts'
+import { createApp } from '../../../src/core/index.ts'
+import { openDatabase } from '../../support/database.ts'
+import type { Tokens } from '../../support/session-server.ts'
+import { SECRET, UserService } from '../../support/users.ts'
+
+const database = await openDatabase(t)
+const stored = database.db.collection('sessions')
+
+const ANN = { id: 1, email: 'ann@example.org', password: 'a hash', isActive: true }
+const BEN = { id: 2, email: 'ben@example.org', password: 'his hash', githubId: '7' }
+
+/** What a strategy does with the record of a user, and the user that its result has. */
+type Prove = (user: Entity, params: AuthenticationParams) => unknown
+
+/** Notes a record as proven. Returns what the caller is to see of it. */
+function note(proven: Entity[] | undefined, record: Entity): Entity {
+  proven?.push(record)
+  return { id: record['id'] }
+}
+
+/** Logs in the user whom a request names; something may happen between the proof and the result. */
+class TestStrategy extends AuthenticationBaseStrategy {
+  prove: Prove = (user) => user
+  meanwhile: () => unknown = () => undefined
+
+  async authenticate(
+    { id }: AuthenticationRequest,
+    params: AuthenticationParams,
+  ): Promise<AuthenticationResult> {
+    const user = (await this.entityService?.get(String(id), {})) as Entity
+    const shown = this.prove({ ...user }, params)
+    await this.meanwhile()
+    return { authentication: { strategy: this.name }, user: shown }
+  }
+}
+
+/** Starts sessions of users who are in no database. */
+async function start(t: Test, jwt = new JwtStrategy()) {
+  await database.empty('sessions')
+  const [app, users] = [createApp(), new UserService()]
+  app.logger = { error: () => undefined, warn: () => undefined, info: () => undefined }
+  const authStrategies = ['jwt', 'test', 'github']
+  const authentication = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies },
+    // As `LocalStrategy` has them.
+    test: { entityUsernameField: 'email', entityPasswordField: 'password' },
+    oauth: { github: { key: 'id', secret: 'secret' } },
+    sessions: { service: 'sessions' },
+  })
+  const [test, github] = [new TestStrategy(), new TestGitHub()]
+  authentication.register('jwt', jwt).register('test', test).register('github', github)
+  app.use('users', users).use('authentication', authentication as never)
+  app.use('sessions', new MongoDBService({ Model: stored }) as never)
+  await app.setup()
+  t.teardown(() => app.teardown())
+  const put = async (): Promise<void> => {
+    for (const user of [ANN, BEN]) await users.create({ ...user })
+  }
+  await put()
+  const post = async (data: AuthenticationRequest, provider?: string): Promise<Tokens> => {
+    const params = provider === undefined ? {} : { provider, query: {}, headers: {} }
+    return (await authentication.create(data, params)) as unknown as Tokens
+  }
+  const logIn = (id: number, provider?: string) => post({ strategy: 'test', id }, provider)
+  const refresh = ({ refreshToken }: Tokens, provider?: string) =>
+    post({ strategy: 'refresh', refreshToken }, provider)
+  return { users, put, test, github, post, logIn, refresh }
+}
+
+/** Stores the address of the profile as well. */
+class TestGitHub extends OAuthStrategy {
+  meanwhile: () => unknown = () => undefined
+
+  override async getEntityData(profile: OAuthProfile) {
+    await this.meanwhile()
+    return { githubId: String(profile['id']), email: String(profile['email']) }
+  }
+}
+
+const REFUSED = { code: 401, message: 'The account has changed during the login: log in again' }
+
+t.test('a strategy that notes the record, or returns it, is compared with it', async (t) => {
+  const { logIn, users, put, test, refresh } = await start(t)
+  const ways: readonly [name: string, prove: Prove][] = [
+    ['returned', (user) => user],
+    ['noted', ({ id, ...user }, { proven }) => note(proven, { id, ...user })],
+    ['a part', ({ id, password }, { proven }) => note(proven, { id, password })],
+  ]
+  for (const [name, prove] of ways) {
+    for (const provider of [undefined, 'rest']) {
+      await put()
+      Object.assign(test, { prove, meanwhile: () => undefined })
+      const tokens = await logIn(1, provider)
+      await users.patch(1, { email: 'ann@example.com' })
+      await t.rejects(refresh(tokens), { code: 401 }, `${name}: all is stored`)
+      await put()
+      test.meanwhile = () => users.patch(1, { password: 'a new hash' })
+      await t.rejects(logIn(1, provider), REFUSED, name)
+      t.equal(await stored.countDocuments(), 0)
+    }
+  }
+})
+
+t.test('a strategy that says nothing begins sessions of the user as it is then', async (t) => {
+  const { logIn, users, put, test, refresh } = await start(t)
+  test.prove = ({ id, email }) => ({ id, email: `${String(email).slice(0, 1)}***` })
+  const tokens = await logIn(1)
+  const next = await refresh(tokens, 'rest')
+  await users.patch(1, { password: 'a new hash' })
+  await t.rejects(refresh(next), { code: 401 })
+  await put()
+  // As one user who acts for another.
+  test.prove = ({ id }, { proven }) => {
+    note(proven, { ...BEN, password: 'of somebody else' })
+    return { id }
+  }
+  await refresh(await logIn(1))
+})
+
+t.test('a strategy for access tokens that notes nothing has the user read once more', async (t) => {
+  class Quiet extends JwtStrategy {
+    override async getEntity(id: string) {
+      return { id, name: 'Ann' }
+    }
+  }
+  for (const [jwt, internal, external] of [
+    [new JwtStrategy(), 1, 2],
+    [new Quiet(), 1, 1],
+  ] as const) {
+    const { logIn, users, refresh } = await start(t, jwt)
+    const tokens = await logIn(1)
+    users.takeCalls()
+    const next = await refresh(tokens)
+    t.equal(users.takeCalls().length, internal)
+    const last = await refresh(next, 'rest')
+    t.equal(users.takeCalls().length, external)
+    await users.patch(1, { password: 'a new hash' })
+    await t.rejects(refresh(last), { code: 401 })
+  }
+})
+
+t.test('a login by OAuth is compared, but for what it stores itself', async (t) => {
+  const { post, github, users, put, refresh } = await start(t)
+  const profile = proveProfile({ id: 7, email: 'ben@example.com' }, 'github')
+  const logIn = () => post({ strategy: 'github', profile })
+  t.match(await refresh(await logIn()), { user: { id: 2, email: 'ben@example.com' } })
+  await put()
+  github.meanwhile = () => users.patch(2, { isActive: false })
+  await t.rejects(logIn(), REFUSED, 'barred before the account was updated')
+  github.meanwhile = () => undefined
+  await users.patch(2, { isActive: true })
+  const fresh = proveProfile({ id: 8, email: 'eve@example.org' }, 'github')
+  const tokens = await refresh(await post({ strategy: 'github', profile: fresh }))
+  const eve = [...users.users.values()].find(({ githubId }) => githubId === '8')
+  await users.patch(eve?.id ?? 0, { password: 'her first hash' })
+  await t.rejects(refresh(tokens), { code: 401 })
+})
+
+t.test('sessions of nobody depend on no user', async (t) => {
+  await database.empty('sessions')
+  const app = createApp()
+  app.logger = { error: () => undefined, warn: () => undefined, info: () => undefined }
+  const authentication = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: null, authStrategies: ['test'] },
+    sessions: { service: 'sessions' },
+  })
+  authentication.register('test', {
+    authenticate: async () => ({ authentication: { strategy: 'test' } }),
+  })
+  app.use('authentication', authentication as never)
+  app.use('sessions', new MongoDBService({ Model: stored }) as never)
+  await app.setup()
+  t.teardown(() => app.teardown())
+  const { refreshToken } = (await authentication.create({ strategy: 'test' })) as never as Tokens
+  t.match(await stored.findOne(), { marks: {} })
+  await authentication.create({ strategy: 'refresh', refreshToken })
+  t.equal(await stored.countDocuments(), 1)
+})
