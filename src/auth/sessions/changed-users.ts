@@ -30,8 +30,8 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
       if (id == null) continue
       const isOwn = sub === String(id) && context.method !== 'remove'
       const keep = isOwn && typeof sid === 'string' ? sid : undefined
-      if (keep !== undefined) await sessions.keep(keep, String(id), 'isActive' in change.fields)
       await sessions.endAll(String(id), keep)
+      if (keep !== undefined) await sessions.keep(keep, String(id), 'isActive' in change.fields)
     }
   }
 }

@@ -163,9 +163,13 @@ export class Sessions {
   /**
    * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
    * the same pair within `graceMs`. Later it ends its session: either it or its successor is in other hands.
-   * @throws {NotAuthenticated} it was not made here, was used before, or its session has ended
+   * @throws {NotAuthenticated} it was not made here, was used before, its session has ended, or its user has changed
    */
-  async refresh(text: unknown, params: AuthenticationParams): Promise<AuthenticationResult> {
+  async refresh(
+    text: unknown,
+    params: AuthenticationParams,
+    isSecond = false,
+  ): Promise<AuthenticationResult> {
     const given = readRefreshToken(text, this.tokenKeys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
@@ -188,8 +192,12 @@ export class Sessions {
       afterOutput(() => this.#renew(result, renewed, successor, params)),
     ])
     if (isRotated) return answer
-    const { session, token } = await this.#repeat(given, user.state, params)
-    return this.#renew(result, session, token, params)
+    const repeated = await this.#repeat(given, user.state, params)
+    if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
+    // The user may have been read before a change that the session has made itself, and knows by now.
+    if (!isSecond) return this.refresh(text, params, true)
+    await this.end(given.sessionId)
+    throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
   }
 
   /** @throws {NotAuthenticated} the session of an access token has ended, and `checkSession` is `'always'` */
@@ -230,12 +238,8 @@ export class Sessions {
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
     const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
-    // Without a user who may log in, nothing goes on.
     if (user === null) return
-    const { marks, loginMarks } = user.state
-    const entries = Object.entries(setsActive ? marks : loginMarks)
-    const changes = Object.fromEntries(entries.map(([key, mark]) => [`marks.${key}`, mark]))
-    await this.#patch(sid, { $set: changes }, { userId })
+    await this.#patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
 
   /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
@@ -280,21 +284,18 @@ export class Sessions {
 
   /**
    * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
-   * @throws {NotAuthenticated} it was used earlier, or its user has changed, which ends the session; or that has ended
+   * `null` where the session knows another state of its user.
+   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
    */
   async #repeat(
     given: RefreshToken,
     user: UserState,
     params: AuthenticationParams,
-  ): Promise<{ session: StoredSession; token: RefreshToken }> {
+  ): Promise<{ session: StoredSession; token: RefreshToken } | null> {
     const sid = given.sessionId
     const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
     if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
-    const changed = user.findChange(session.marks)
-    if (changed !== null) {
-      await this.end(sid)
-      throw createRefusal(REFUSED, { reason: `'${changed}' of its user has changed`, sid })
-    }
+    if (user.findChange(session.marks) !== null) return null
     const { spent, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
     if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
       throw createRefusal(REFUSED, { reason: 'its session has expired', sid })

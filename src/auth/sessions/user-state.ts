@@ -84,9 +84,10 @@ export class UserState {
     return toMarks(this.#fields.filter(({ isKnown }) => isKnown))
   }
 
-  /** The marks of passwords and names, for a session that goes on though they have changed. */
-  get loginMarks(): UserMarks {
-    return toMarks(this.#fields.filter(({ name }) => name !== ACTIVE))
+  /** Returns what changes the marks of a session that goes on with a changed user: those of passwords and names. */
+  toChange(withActive: boolean): Readonly<Record<string, string>> {
+    const fields = this.#fields.filter(({ name }) => withActive || name !== ACTIVE)
+    return toMarks(fields.map((field) => ({ ...field, key: `marks.${field.key}` })))
   }
 
   /** The query for sessions of this state. */

@@ -18,6 +18,7 @@ import type { AuthenticationRequest } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Tokens } from '../../support/session-server.ts'
+import { claimsOf } from '../../support/session-server.ts'
 import { SECRET, UserService } from '../../support/users.ts'
 
 const database = await openDatabase(t)
@@ -28,6 +29,9 @@ const BEN = { id: 2, email: 'ben@example.org', password: 'his hash', githubId: '
 
 /** What a strategy does with the record of a user, and the user that its result has. */
 type Prove = (user: Entity, params: AuthenticationParams) => unknown
+
+/** Returns the id of a session, as the collection has it. */
+const sidOf = (tokens: Tokens) => claimsOf(tokens).sid as never
 
 /** Notes a record as proven. Returns what the caller is to see of it. */
 function note(proven: Entity[] | undefined, record: Entity): Entity {
@@ -154,6 +158,26 @@ t.test('a strategy for access tokens that notes nothing has the user read once m
     await users.patch(1, { password: 'a new hash' })
     await t.rejects(refresh(last), { code: 401 })
   }
+})
+
+t.test('a refresh that has read its user too early reads anew, and ends nothing', async (t) => {
+  const { logIn, users, refresh } = await start(t)
+  const tokens = await logIn(1)
+  const { get } = users
+  let reads = 0
+  users.get = async (...args) => {
+    const user = await get.apply(users, args)
+    reads += 1
+    if (reads > 1) return user
+    // What the session does that changes its own password, behind the first read.
+    users.users.set('1', { ...ANN, password: 'a new hash' })
+    const other = await logIn(1)
+    const [{ marks } = { marks: null }] = await stored.find({ _id: sidOf(other) }).toArray()
+    await stored.updateOne({ _id: sidOf(tokens) }, { $set: { marks } })
+    return user
+  }
+  t.match(await refresh(tokens), { user: { id: 1 } })
+  t.equal(await stored.countDocuments(), 2)
 })
 
 t.test('a login by OAuth is compared, but for what it stores itself', async (t) => {
