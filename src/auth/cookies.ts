@@ -1,7 +1,7 @@
 /** Browsers drop a cookie of more than 4,096 bytes, with its name and attributes. */
 const MAX_COOKIE_LENGTH = 3800
 
-/** A cookie that scripts can not read. */
+/** A cookie that scripts cannot read. */
 export interface Cookie {
   readonly name: string
   readonly value: string
@@ -22,14 +22,18 @@ export function toSetCookie(cookie: Cookie): string | null {
 }
 
 /**
- * Returns the cookies of a request that have one of the names, as `[name, value]`. More than one is mostly an
- * attack: a neighbouring host has set one of the same name.
+ * Returns the cookies of a request that have one of the names, byte by byte, as `[name, value]`. More than one is
+ * mostly an attack: a neighbouring host has set one of the same name.
  * @param header the header `cookie`
  */
 export function findCookies(header: unknown, names: readonly string[]): [string, string][] {
-  return String(header ?? '')
-    .split(';')
-    .map((pair) => pair.trim().split('=', 2) as [string, string?])
-    .filter(([name]) => names.includes(name))
-    .map(([name, value = '']) => [name, value])
+  return (
+    String(header ?? '')
+      .split(';')
+      // Browsers strip these two only. `trim()` would also strip a no-break space, and so turn a cookie that any
+      // neighbouring host can set into one with the prefix `__Host-`.
+      .map((pair) => pair.replace(/^[ \t]+/, '').split('=', 2) as [string, string?])
+      .filter(([name]) => names.includes(name))
+      .map(([name, value = '']) => [name, value])
+  )
 }

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import t from 'tap'
 import type { Flow } from '../../../src/auth/oauth/flow-cookie.ts'
-import { removeFlow, storeFlow } from '../../../src/auth/oauth/flow-cookie.ts'
+import { readFlow, removeFlow, storeFlow } from '../../../src/auth/oauth/flow-cookie.ts'
 import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 import { parseSetCookie } from '../../support/oauth/set-cookie.ts'
 import { SECRET } from '../../support/users.ts'
@@ -127,6 +127,29 @@ t.test('CSRF-2: no path of a caller adds attributes to the cookie', async (t) =>
   const { hostOnly, path, sameSite } = parseSetCookie(removal, new URL(url), 0)
   t.strictSame([hostOnly, sameSite], [true, 'Lax'])
   t.equal(path, '/x%3BDomain=app.test%3BSameSite=None/oauth/apple/callback')
+})
+
+t.test('CSRF-2: a cookie whose name has one byte more is another cookie', async (t) => {
+  const [cookie = ''] = storeFlow(toFlow(CALLBACK), [SECRET], false)?.split(';') ?? []
+  const [name, value] = cookie.split('=')
+  const isFound = (given: string): boolean => {
+    try {
+      return readFlow('apple', `a=b; ${given}=${value}`, [SECRET]).state === 's'
+    } catch {
+      return false
+    }
+  }
+  // Node reads headers as Latin-1.
+  const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
+  t.strictSame(
+    bytes.filter((byte) => isFound(`${byte}${name}`)),
+    ['\t', ' ', ';'],
+    'browsers strip two of them, and end the cookie before at the third',
+  )
+  t.strictSame(
+    bytes.filter((byte) => isFound(`${name}${byte}`)),
+    [],
+  )
 })
 
 t.test('JWT-14: a flow and a login code are no access tokens, nor each other', async (t) => {
