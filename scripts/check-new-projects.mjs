@@ -42,7 +42,10 @@ async function runScript(folder, name) {
   })
 }
 
-/** Starts what was built, as `npm start` does, and asks for the document of the API. */
+/**
+ * Starts what was built, and asks for the document of the API. With the embedded database it starts as `npm run dev`
+ * does, and only then serves the page for developers.
+ */
 async function askServer(folder, database, mongodbUrl) {
   const port = await findFreePort()
   const production = {
@@ -52,16 +55,25 @@ async function askServer(folder, database, mongodbUrl) {
     GITHUB_KEY: 'key',
     GITHUB_SECRET: 'secret',
   }
-  const child = spawn(process.execPath, ['build/src/server.js'], {
+  const { NODE_ENV: _mode, ...outer } = toOuterEnv()
+  const isDev = database === 'embedded'
+  const words = ['build/src/server.js', ...(isDev ? ['--dev'] : [])]
+  const child = spawn(process.execPath, words, {
     cwd: folder,
-    env: { ...toOuterEnv(), PORT: String(port), ...(database === 'mongodb' ? production : {}) },
+    env: { ...outer, PORT: String(port), ...(isDev ? {} : production) },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
   const ended = once(child, 'close')
   const paths = await readPaths(`http://127.0.0.1:${port}/docs/json`, child)
+  const page = await fetch(`http://127.0.0.1:${port}/`).catch(({ message }) => ({
+    status: message,
+  }))
   child.kill('SIGTERM')
   const [status] = await ended
+  if (page.status !== (isDev ? 200 : 404)) {
+    throw new Error(`${folder} answers ${page.status} for the page for developers:\n${output}`)
+  }
   if (!paths.includes('/messages') || (status !== 0 && !windows)) {
     throw new Error(`${folder} serves ${paths}, and has ended with ${status}:\n${output}`)
   }

@@ -33,6 +33,11 @@ for (const flags of KINDS) {
     t.equal(/AUTH_SECRET/.test(files['.env.example'] ?? ''), flags.includes('--logins'))
     t.equal(/GITHUB_KEY/.test(files['.env.example'] ?? ''), flags.includes('github'))
     t.equal(/embedded/.test(files['src/server.ts'] ?? ''), flags.includes('embedded'))
+    t.match(files['package.json'], '"dev": "tsx watch src/server.ts --dev"')
+    t.match(
+      files['src/server.ts'],
+      /includes\('--dev'\)\) process\.env\['NODE_ENV'\] \|\|= 'development'/,
+    )
     t.match(files['.gitignore'], /^\.data$[\s\S]*^\.env$/m)
     t.match(parse(files['compose.yaml'] ?? '').services.mongodb.command, ['--replSet', 'rs0'])
     const { name, dependencies } = readManifest(join(folder, 'shop'))

@@ -1,6 +1,6 @@
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
 import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
-import { isProxied } from '../../core/proxy-headers.ts'
+import { isLocalHost, isOfDeveloper } from '../../core/local-request.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { NO_SESSION } from '../auth-errors.ts'
 import type {
@@ -18,8 +18,6 @@ type TokenKind = 'access' | 'refresh'
 
 /** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
-
-const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /** Moves the tokens of sessions between calls and cookies, which no script can read. */
 export class SessionCookies {
@@ -197,7 +195,7 @@ export class SessionCookies {
       this.#hasWarned = true
       this.#authentication.app.logger.warn(
         { host: headers['host'] },
-        'Cookies of sessions lack Secure on this computer, as long as NODE_ENV is not production',
+        'Cookies of sessions lack Secure on this computer, because NODE_ENV is development',
       )
     }
     return isLocal
@@ -207,20 +205,13 @@ export class SessionCookies {
 /** Whether an origin is without TLS elsewhere than on this computer: browsers keep no cookies with `Secure` there. */
 function isPlainOrigin(origin: unknown): boolean {
   const url = typeof origin === 'string' && URL.canParse(origin) ? new URL(origin) : null
-  return url?.protocol === 'http:' && !LOCAL_HOSTS.includes(url.hostname)
+  return url?.protocol === 'http:' && !isLocalHost(url.hostname)
 }
 
-/** Whether a request may come from a browser of a developer on this computer, and from no page with TLS. */
+/** Whether a request comes from a browser of the developer, and from no page with TLS. */
 function isNear(headers: Headers): boolean {
-  const { host, origin } = headers
-  const url = `http://${host}`
-  return (
-    process.env['NODE_ENV'] !== 'production' &&
-    LOCAL_HOSTS.includes(URL.canParse(url) ? new URL(url).hostname : '') &&
-    // A proxy that hands on its own address as the host says nothing else.
-    !String(origin).startsWith('https:') &&
-    !isProxied(headers)
-  )
+  // A proxy of the developer that serves TLS may say nothing else.
+  return !String(headers['origin']).startsWith('https:') && isOfDeveloper(headers)
 }
 
 /** Removes what is in cookies from the body of an answer. */

@@ -1,10 +1,10 @@
 import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyApplication } from '../../core/index.ts'
+import { isDevelopment, isOfDeveloper } from '../../core/local-request.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
-import { isProxied } from '../../core/proxy-headers.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
 import { findStreams } from '../streams/request-streams.ts'
@@ -32,6 +32,9 @@ const PATHS = ['/', '/developer'] as const
 /** How many calls are shown. */
 const MAX_CALLS = 100
 
+const NOT_SERVED =
+  'The page for developers is not served, because NODE_ENV is not set: start with NODE_ENV=development'
+
 /** Where an application keeps its page. */
 const PAGE: unique symbol = Symbol('remex.developerPage')
 
@@ -43,8 +46,8 @@ interface WithPage {
 
 /**
  * Shows the services with their methods, hooks and schemas, the open streams, and the last 100 calls of the
- * process, on a page at `/`: `app.configure(developerPage())`. It answers browsers on the same machine alone, and is
- * not there where `NODE_ENV` is `production`.
+ * process, on a page at `/`: `app.configure(developerPage())`. The page exists only if `NODE_ENV` is `development`,
+ * and answers only browsers on the same machine.
  * @throws {TypeError} an option is not known or invalid; when configured, a second time, or after the start
  */
 export function developerPage(options: DeveloperPageOptions = {}): (app: AnyApplication) => void {
@@ -58,7 +61,8 @@ export function developerPage(options: DeveloperPageOptions = {}): (app: AnyAppl
       if (app[PAGE] !== undefined) {
         throw new TypeError('developerPage(): the application has one already')
       }
-      if (process.env['NODE_ENV'] !== 'production') app[PAGE] = new DeveloperPage(options)
+      if (isDevelopment()) app[PAGE] = new DeveloperPage(options)
+      else if (!process.env['NODE_ENV']) app.logger.info({}, NOT_SERVED)
     },
   )
   checkOptions('developerPage()', options, RULES)
@@ -144,23 +148,15 @@ class DeveloperPage {
  * site may send requests here by the browser of a developer, under a name of its own too (DNS rebinding).
  */
 function isOfThisMachine({ raw }: FastifyRequest): boolean {
-  const { host = '', 'sec-fetch-site': site = 'none' } = raw.headers
+  const { 'sec-fetch-site': site = 'none' } = raw.headers
   return (
     isLoopback(raw.socket.remoteAddress ?? '') &&
-    isLocalHost(host) &&
     (site === 'none' || site === 'same-origin') &&
-    !isProxied(raw.headers)
+    isOfDeveloper(raw.headers)
   )
 }
 
 function isLoopback(address: string): boolean {
   const bare = address.replace(/^::ffff:/, '')
   return address === '::1' || (isIPv4(bare) && bare.startsWith('127.'))
-}
-
-function isLocalHost(host: string): boolean {
-  if (!URL.canParse(`http://${host}`)) return false
-  const { hostname } = new URL(`http://${host}`)
-  const isNamed = hostname === 'localhost' || hostname.endsWith('.localhost')
-  return isNamed || hostname === '[::1]' || isLoopback(hostname)
 }

@@ -18,7 +18,7 @@ export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
   app.configure(realtime())
   addMessages(app, db)
   // remex:services. `npx remex service notes` adds a line above this one, and one above remex:imports.
-  // At `/`, for browsers on this machine, and not in production: services, hooks and the last calls.
+  // At `/`, only in development, and only for browsers on this machine: services, hooks and the last calls.
   app.configure(developerPage())
   app.configure(openapi({ info: { title: 'my-app', version: '1.0.0' } }))
   return app

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { HookContext } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { setEnvironment } from '../../support/environment.ts'
 import { openFrames } from '../../support/event-frames.ts'
 import { ADA, startSessions } from '../../support/session-server.ts'
 import { until } from '../../support/until.ts'
@@ -226,7 +227,8 @@ t.test(
   },
 )
 
-t.test('on this computer, cookies work without TLS', async (t) => {
+t.test('for a developer on this computer, cookies work without TLS', async (t) => {
+  setEnvironment(t, 'development')
   const { set, jar, refresh, server, send } = await startBrowser(t, { cookie: true })
   const local = { host: '127.0.0.1:3030' }
   const data = { strategy: 'local', ...ADA }
@@ -239,18 +241,30 @@ t.test('on this computer, cookies work without TLS', async (t) => {
   jar.clear()
   await send('/authentication', { data, headers: { ...local, 'x-forwarded-for': '192.0.2.1' } })
   t.match(set.at(-1), /^__Host-/)
-  const before = process.env['NODE_ENV']
-  t.teardown(() => {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
-  })
-  process.env['NODE_ENV'] = 'production'
-  jar.clear()
-  await send('/authentication', { data, headers: local })
-  t.match(set.at(-1), /^__Host-/)
+  for (const environment of ['production', 'test', '', undefined]) {
+    setEnvironment(t, environment)
+    jar.clear()
+    await send('/authentication', { data, headers: local })
+    t.match(set.at(-1), /^__Host-/, String(environment))
+  }
 })
 
-t.test('cookies without the prefix count on this computer alone', async (t) => {
+t.test('a proxy that adds no header brings no cookie without the prefix', async (t) => {
+  setEnvironment(t, undefined)
+  const { logIn, jar, server } = await startBrowser(t, { cookie: 'all' })
+  await logIn()
+  const token = (kind: string) => jar.get(`__Host-authentication-${kind}`)
+  // As nginx asks by default. A neighbouring host has set the cookies.
+  const headers = { host: '127.0.0.1:3030', 'sec-fetch-site': 'same-origin' }
+  const read = { ...headers, cookie: `authentication-access=${token('access')}` }
+  t.equal((await server.request('/notes', { headers: read })).status, 401)
+  const renewal = { ...headers, cookie: `authentication-refresh=${token('refresh')}` }
+  const data = { strategy: 'refresh' }
+  t.equal((await server.request('/authentication', { data, headers: renewal })).status, 401)
+})
+
+t.test('cookies without the prefix count for a developer on this computer alone', async (t) => {
+  setEnvironment(t, 'development')
   const { logIn, jar, server } = await startBrowser(t, { cookie: true })
   await logIn()
   const cookie = `authentication-refresh=${jar.get('__Host-authentication-refresh')}`
@@ -298,6 +312,7 @@ t.test('a cookie whose name has one byte more is another cookie', async (t) => {
 })
 
 t.test('the next login takes the place of a cookie with another name', async (t) => {
+  setEnvironment(t, 'development')
   const { send, jar, refresh, set } = await startBrowser(t, { cookie: 'all' })
   const data = { strategy: 'local', ...ADA }
   const local = { host: 'localhost:3030' }

@@ -1,5 +1,4 @@
 import { tracingChannel } from 'node:diagnostics_channel'
-import type { Test } from 'tap'
 import t from 'tap'
 import {
   AuthenticationService,
@@ -20,8 +19,11 @@ import {
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { findChromium, openPage } from '../../support/chromium.ts'
 import { openFrames } from '../../support/event-frames.ts'
+import { setEnvironment } from '../../support/environment.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import { until } from '../../support/until.ts'
+
+setEnvironment(t, 'development')
 
 const chromium = findChromium()
 const skip = chromium === undefined && 'the page needs Chromium: install the package `chromium`'
@@ -163,14 +165,23 @@ t.test('others than browsers on this machine get 404', async (t) => {
   }
 })
 
-t.test('in production the page is not there, and nothing is kept', async (t) => {
-  setEnvironment(t, 'production')
-  const app = createServed((app) => app.configure(developerPage()))
-  t.teardown(() => app.close())
-  for (const url of ['/', '/developer', '/developer/calls.json']) {
-    t.equal((await ask(app, url)).statusCode, 404)
+t.test('unless NODE_ENV is development the page is not there, and nothing is kept', async (t) => {
+  const lines: (string | undefined)[] = []
+  for (const environment of [undefined, '', 'production', 'prod', 'test', 'Development']) {
+    setEnvironment(t, environment)
+    // A proxy on this machine that adds no header, as nginx does by default, asks like a browser of the developer.
+    const app = createServed((app) => {
+      app.logger = { ...app.logger, info: (_details, message) => void lines.push(message) }
+      app.configure(developerPage())
+    })
+    for (const url of ['/', '/developer', '/developer/calls.json', '/developer/services.json']) {
+      t.equal((await ask(app, url)).statusCode, 404, String(environment))
+    }
+    t.notOk(tracingChannel('remex:call').asyncEnd.hasSubscribers)
+    await app.close()
   }
-  t.notOk(tracingChannel('remex:call').asyncEnd.hasSubscribers)
+  t.match(lines, [/is not set: start with NODE_ENV=development/, /NODE_ENV=development/])
+  t.equal(lines.length, 2)
 })
 
 t.test('it stands back where something else is served', async (t) => {
@@ -246,14 +257,4 @@ t.test('a browser shows calls as they come, and hostile names as text', { skip }
 /** Returns a hook of a name. */
 function createHook(name: string): () => undefined {
   return Object.defineProperty(() => undefined, 'name', { value: name })
-}
-
-/** Sets `NODE_ENV` until the end of a test. */
-function setEnvironment(t: Test, value: string): void {
-  const before = process.env['NODE_ENV']
-  process.env['NODE_ENV'] = value
-  t.teardown(() => {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
-  })
 }
