@@ -1,6 +1,7 @@
 import type { Collection, FindCursor } from 'mongodb'
 import { EXPECTED_VERSION, isVersion } from '../core/entity-tag.ts'
 import { BadRequest } from '../core/errors/index.ts'
+import { createManyError } from '../core/services/record-version.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import type { CallRule } from './call-rules.ts'
@@ -131,9 +132,7 @@ function readExpectedVersions(
   { version: field }: MongoDBSettings,
 ): readonly number[] | undefined {
   if (expected === undefined || expected === '*') return undefined
-  if (ON_MANY.has(operation)) {
-    throw new BadRequest('Many records have no version in common: write them one by one')
-  }
+  if (ON_MANY.has(operation)) throw createManyError()
   if (!ON_ONE.has(operation)) return undefined
   if (field === undefined && typeof expected === 'number') {
     throw new TypeError("params.version needs the option 'version' of MongoDBService")

@@ -1,10 +1,12 @@
 import { isVersion, toVersionTag } from './entity-tag.ts'
 import { describeFunction } from './function-metadata.ts'
 import type { HookContext, Next } from './hooks/hook-context.ts'
+import { listEarlyHooks } from './hooks/hook-registry.ts'
 import { isWrite, toMethodSpec } from './method-table.ts'
 import type { Params } from './params.ts'
 import {
   answersRecord,
+  createManyError,
   createRequiredError,
   createVersionError,
 } from './services/record-version.ts'
@@ -24,8 +26,9 @@ interface ReadableService {
 }
 
 /**
- * Returns an around hook that gives the records of a service of one's own entity tags, and writes on one
- * record their condition, `params.version` or `If-Match`: it reads the record by `get` before the write.
+ * Returns an around hook that gives the records of a custom service entity tags, and writes on one record their
+ * condition, `params.version` or `If-Match`. Behind all before hooks, and right before the write, it reads the record
+ * by `get` as the caller would: a caller who may not read it gets the error of `get`, and not the version.
  * Another call may write in between; `MongoDBService` leaves no gap, by its option `version`.
  *
  * The hook throws `PreconditionFailed` where the record has another version, which is `data.current`, and
@@ -37,55 +40,72 @@ export function conditional<T extends object = object>(
   readVersion: (record: T) => number,
   { required = false }: ConditionalOptions = {},
 ): (context: HookContext, next: Next) => Promise<void> {
+  const checkWrite = async (context: HookContext): Promise<void> => {
+    const expected = takeExpected(context)
+    if (expected === null) return
+    if (context.id === null && !isSingleton(context)) throw createManyError()
+    const { provider } = context.params
+    let current = readVersion((await readRecord(context, provider)) as T)
+    // A hook of `get` may hide the version from callers who may see the record.
+    if (!isVersion(current)) current = readVersion((await readRecord(context, undefined)) as T)
+    if (!isVersion(current)) refuseVersion()
+    if (!expected.includes(current)) throw createVersionError(current)
+  }
   const hook = async (context: HookContext, next: Next): Promise<void> => {
-    const { id, method } = context
-    const { singleton = false } = findServiceEntry(context.service)?.options ?? {}
-    const isOnRecord = toMethodSpec(method).withId && (singleton || id !== null)
-    if (isOnRecord && isWrite(method)) {
-      const expected = readExpected(context, required)
-      if (expected !== null) {
-        const current = (await readCurrent(context, singleton)) as T
-        checkVersion(expected, readVersion(current))
-      }
+    const { method } = context
+    if (isWrite(method) && toMethodSpec(method).withId) {
+      const { provider, version } = context.params
+      if (required && version === undefined && provider !== undefined) throw createRequiredError()
+      // A hook that another one calls is in no list: its check would never run.
+      if (!isRegistered(context, hook)) await checkWrite(context)
     }
     await next()
-    const { params, result } = context
-    if (!answersRecord(method, result, { singleton })) return
+    const { result } = context
+    if (!answersRecord(method, result, { singleton: isSingleton(context) })) return
     const version = readVersion(result as T)
     if (isVersion(version)) context.http = { etag: toVersionTag(version), ...context.http }
     // Where the caller has chosen fields, the version may not be among them.
-    else if (!isWrite(method) && params.query?.['$select'] === undefined) refuseVersion()
+    else if (!isWrite(method) && context.params.query?.['$select'] === undefined) refuseVersion()
   }
-  return describeFunction(hook, { heedsVersion: true })
+  return describeFunction(hook, { heedsVersion: true, checkWrite })
 }
 
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })
 
-/** Resolves to the record as the server sees it: callers outside may not get the field of the version. */
-function readCurrent({ id, params, service }: HookContext, singleton: boolean): Promise<unknown> {
-  const { $select, ...query } = params.query ?? {}
-  const inside = { ...params, query, provider: undefined, version: undefined }
-  const readable = service as ReadableService
-  return singleton ? readable.find(inside) : readable.get(id, inside)
+function isSingleton({ service }: HookContext): boolean {
+  return findServiceEntry(service)?.options.singleton === true
 }
+
+function isRegistered({ method, service }: HookContext, hook: object): boolean {
+  const entry = findServiceEntry(service)
+  return entry !== undefined && listEarlyHooks(entry, method).some((one) => one === hook)
+}
+
+/**
+ * Resolves to the record of a write, in a call like that of the caller: its rights are those of the call, and hold
+ * in the read even where no hook of `get` looks them up.
+ */
+function readRecord(context: HookContext, provider: string | undefined): Promise<unknown> {
+  const { id, params, service } = context
+  const { $select, ...query } = params.query ?? {}
+  const own = { ...params, query, provider, version: undefined }
+  const readable = service as ReadableService
+  return isSingleton(context) ? readable.find(own) : readable.get(id, own)
+}
+
+/** Where a context keeps the version that its write expects: a hook may run the write again. */
+const EXPECTED: unique symbol = Symbol('remex.expectedVersion')
 
 /**
  * Returns the versions that a write expects, `null` for any, and takes them out of its params: what the service
  * calls with these would compare again.
- * @throws {PreconditionRequired} a version is required, and none is named
  */
-function readExpected(context: HookContext, required: boolean): readonly unknown[] | null {
-  const { provider, version: expected } = context.params
-  if (expected === undefined && required && provider !== undefined) throw createRequiredError()
-  if (expected === undefined) return null
+function takeExpected(context: HookContext & { [EXPECTED]?: unknown }): readonly unknown[] | null {
+  const { version = context[EXPECTED] } = context.params
+  if (version === undefined || !toMethodSpec(context.method).withId) return null
+  Object.defineProperty(context, EXPECTED, { value: version, configurable: true })
   changeParams(context, { version: undefined })
-  return expected === '*' ? null : [expected].flat()
-}
-
-/** @throws {PreconditionFailed} the record has another version */
-function checkVersion(expected: readonly unknown[], current: unknown): void {
-  if (!isVersion(current)) refuseVersion()
-  if (!expected.includes(current)) throw createVersionError(current)
+  return version === '*' ? null : [version].flat()
 }
 
 function refuseVersion(): never {

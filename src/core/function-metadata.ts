@@ -1,4 +1,4 @@
-import type { HookApplication, HookGroup } from './hooks/hook-context.ts'
+import type { HookApplication, HookContext, HookGroup } from './hooks/hook-context.ts'
 
 /** Where a hook is registered. */
 export interface HookPlace {
@@ -42,6 +42,8 @@ interface FunctionMetadata {
   readonly secretFields?: readonly string[]
   /** Set for a hook that compares `params.version` with the record that is written. */
   readonly heedsVersion?: boolean
+  /** What an around hook checks before a write: it runs behind all before hooks, wherever its hook is registered. */
+  readonly checkWrite?: (context: HookContext) => unknown
   /** What the OpenAPI document says of a hook. */
   readonly terms?: HookTerms
   /** Set for a hook that refuses nobody. */

@@ -1,3 +1,5 @@
+import { metadataOf } from '../function-metadata.ts'
+import { isWrite } from '../method-table.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 import { toAroundChain, watchRests } from './around-hooks.ts'
 import type { HookType } from './hook-context.ts'
@@ -40,7 +42,7 @@ export function compileChain(
   method: string,
   call: MethodCall,
 ): Chain | null {
-  const steps = mergeLayers(sources.flatMap((source) => toSteps(source, method)))
+  const steps = mergeLayers(listSteps(sources, method))
   return steps.reduceRight<Chain | null>((inner, step) => {
     if (isLayer(step)) return toChain(step, inner, call)
     return toAroundChain(step, inner ?? ((context) => runMethodAlone(call, context)))
@@ -68,7 +70,7 @@ export interface OrderedHook {
  * @param sources as for {@link compileChain}
  */
 export function listHooks(sources: readonly HookSource[], method: string): HookOrder {
-  const steps = sources.flatMap((source) => toSteps(source, method))
+  const steps = listSteps(sources, method)
   const pick = (from: readonly Step[], type: 'before' | 'after' | 'error'): OrderedHook[] =>
     from.flatMap((step): OrderedHook[] => {
       if (isLayer(step)) return step[type].map((hook) => ({ type, hook }))
@@ -80,6 +82,14 @@ export function listHooks(sources: readonly HookSource[], method: string): HookO
     after: pick(inward, 'after'),
     error: pick(inward, 'error'),
   }
+}
+
+/** The steps of all sources, outermost first. What hooks check before a write comes last. */
+function listSteps(sources: readonly HookSource[], method: string): Step[] {
+  const steps = sources.flatMap((source) => toSteps(source, method))
+  if (!isWrite(method)) return steps
+  const checks = steps.flatMap((step) => (isLayer(step) ? [] : (metadataOf(step).checkWrite ?? [])))
+  return checks.length === 0 ? steps : [...steps, { before: checks, after: [], error: [] }]
 }
 
 /** The steps of one source, outermost first, in the documented order. */

@@ -1,5 +1,5 @@
 import { isVersion, toVersionTag } from '../entity-tag.ts'
-import { PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
+import { BadRequest, PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -50,6 +50,11 @@ export function findVersionTag(
 /** Returns the error for a write that expects another version than the record has. */
 export function createVersionError(current: number): PreconditionFailed {
   return new PreconditionFailed('The record has been changed since it was read', { current })
+}
+
+/** Returns the error for a write on many records that expects a version. */
+export function createManyError(): BadRequest {
+  return new BadRequest('Many records have no version in common: write them one by one')
 }
 
 /** Returns the error for a write that expects a version of a record that can have none. */
