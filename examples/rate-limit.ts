@@ -27,7 +27,7 @@ export async function createMessages(db: Db): Promise<FastifyApplication<Service
   await limits.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   const store = new CollectionThrottleStore(limits)
   app.service('messages').hooks({
-    before: {
+    around: {
       all: [rateLimit({ max: 100, name: 'messages', store })],
       create: [rateLimit({ max: 10, store })],
     },

@@ -13,6 +13,17 @@ export const TRANSPORT_FACTS: unique symbol = Symbol('remex.transportFacts')
  */
 export const CALL_RULES: unique symbol = Symbol('remex.callRules')
 
+/**
+ * The key under which params say that the server repeats a call of the caller, for a stream that is open. It is
+ * enumerable, as {@link CALL_RULES} is.
+ */
+export const REPEATED: unique symbol = Symbol('remex.repeated')
+
+/** Whether the server repeats a call for an open stream: no caller has asked for it. */
+export function isRepeated(params: Params): boolean {
+  return (params as TransportParams)[REPEATED] === true
+}
+
 /** What a transport knows of one call. */
 export interface TransportFacts {
   /**
@@ -28,6 +39,7 @@ export interface TransportFacts {
 export interface TransportParams extends Params {
   readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
   [CALL_RULES]?: unknown
+  [REPEATED]?: true
 }
 
 /**

@@ -12,12 +12,15 @@ import {
 } from '../../src/auth/index.ts'
 import type { Application, HookContext, Params } from '../../src/transport/index.ts'
 import { createApp } from '../../src/transport/index.ts'
+import { recheckStreams } from '../../src/transport/realtime/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer, ListeningServer, RequestOptions, TestScope } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 import { SECRET } from '../support/users.ts'
+import { startLiveServer } from '../transport/realtime/live-server.ts'
 
-const { empty } = await openDatabase(t)
+const database = await openDatabase(t)
+const { empty } = database
 
 /** So long that no window ends while the tests run. */
 const AGE = 3_600 * 24 * 365 * 1_000
@@ -236,6 +239,64 @@ t.test('a transaction that runs again is one call', async (t) => {
   t.equal(runs, 2)
   t.strictSame(readLimit(await patch()), [200, '2', '0'])
   t.equal((await patch()).status, 429)
+})
+
+t.test('around, what a schema rejects counts', async (t) => {
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      const body = { type: 'object', properties: { text: { type: 'string' } } } as const
+      app.use('notes', SERVICE, { schemas: { create: { ...body, required: ['text'] } } })
+      const around = { all: [rateLimit({ max: 3, windowSeconds: AGE })] }
+      app.service('notes').hooks({ around } as never)
+    },
+  })
+  const ask = async (data: unknown): Promise<number> => (await request('/notes', { data })).status
+  t.strictSame([await ask({}), await ask({ text: 7 }), await ask({ text: {} })], [400, 400, 400])
+  t.equal(await ask({ text: 'a' }), 429)
+})
+
+for (const group of ['around', 'before'] as const) {
+  t.test(`${group}, calls that the server makes for a stream do not count`, async (t) => {
+    const server = await startLiveServer(t, (app) => {
+      app.use('notes', new MongoDBService<Document>({ Model: database.db.collection('notes') }))
+      const limit = rateLimit({ max: 2, windowSeconds: AGE, name: 'notes' })
+      const mark = ({ result }: HookContext) =>
+        [result].flat().forEach((one) => Object.assign(one as object, { seen: true }))
+      app.service('notes').hooks({ [group]: { all: [limit] }, after: { all: [mark] } } as never)
+    })
+    const notes = server.app.service('notes')
+    const stream = await server.open('/notes')
+    t.equal((await stream.next()).event, 'snapshot')
+    for (let n = 0; n < 5; n += 1) {
+      await notes.create({ n })
+      t.match(await stream.next(), { event: 'created', data: { n, seen: true } })
+    }
+    recheckStreams(notes)
+    await notes.create({ n: 5 })
+    t.match(await stream.next(), { event: 'created', data: { n: 5 } })
+    t.equal((await server.request('/notes', { data: {} })).status, 201, 'the second call')
+    t.equal((await server.request('/notes')).status, 429)
+    t.match(await server.refusal('/notes'), { status: 429 })
+  })
+}
+
+t.test('an export is one call, however many batches it has', async (t) => {
+  const Model = await empty('exported')
+  await Model.insertMany(Array.from({ length: 2_500 }, (_, n) => ({ n })))
+  const { request } = await startServer(t, 'standalone', {
+    services(app) {
+      app.use('exported', new MongoDBService<Document>({ Model, limits: { stream: 5_000 } }))
+      app.service('exported').hooks({
+        around: { all: [rateLimit({ max: 2, windowSeconds: AGE })] },
+        after: { find: [() => undefined] },
+      } as never)
+    },
+  })
+  const headers = { accept: 'application/x-ndjson' }
+  const first = await request('/exported', { headers })
+  t.equal(first.text.trim().split('\n').length, 2_500)
+  t.equal((await request('/exported', { headers })).status, 200)
+  t.equal((await request('/exported', { headers })).status, 429)
 })
 
 t.test('a function may resolve to who is counted', async (t) => {

@@ -19,7 +19,7 @@ import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts
 import { checkPassword, HASH_RULES, Passwords } from '../passwords/passwords.ts'
 import type { EntityConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
-import { getNetwork } from '../throttle/login-throttle.ts'
+import { getNetwork } from '../throttle/network.ts'
 import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import type { Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -6,6 +5,7 @@ import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { hashString } from '../tokens/opaque-token.ts'
 import { WorkQueue } from '../work-queue.ts'
+import { getNetwork } from './network.ts'
 import type { Counter, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore, toRetrySeconds } from './throttle-store.ts'
 
@@ -189,26 +189,6 @@ export class LoginThrottle {
 /** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
 export function createCounterKey(kind: string, name: string): string {
   return `${kind} ${hashString(name)}`
-}
-
-/** Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. */
-export function getNetwork(address: string): string {
-  // Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`.
-  const [bare = ''] = address
-    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
-    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
-    .split('%')
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)
-  if (mapped?.[1] !== undefined) return mapped[1]
-  if (!isIPv6(bare)) return bare
-  // As URLs write it: without leading zeros, and without an IPv4 address at its end.
-  const { hostname } = new URL(`http://[${bare}]`)
-  const [head = [], tail = []] = hostname
-    .slice(1, -1)
-    .split('::')
-    .map((part) => part.split(':').filter(Boolean))
-  const zeros = Array<string>(8 - head.length - tail.length).fill('0')
-  return [...head, ...zeros, ...tail].slice(0, 4).join(':')
 }
 
 /**

@@ -3,10 +3,11 @@ import type { HttpAnswer, Params } from '../../core/index.ts'
 import { TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
-import { readUserId } from '../../core/user-id.ts'
+import { isRepeated } from '../../core/transport-facts.ts'
 import type { HookCall } from '../hooks/hook-call.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
-import { createCounterKey, getNetwork } from './login-throttle.ts'
+import { findCaller } from './caller.ts'
+import { createCounterKey } from './login-throttle.ts'
 import type { CallbackStore, ThrottleStore } from './throttle-store.ts'
 import { MemoryThrottleStore, toCounters, toRetrySeconds } from './throttle-store.ts'
 
@@ -17,8 +18,8 @@ export interface RateLimitOptions {
   /** Default: 60. */
   readonly windowSeconds?: number
   /**
-   * Returns who a call is counted for; `undefined` for no limit. Default: the id of the user behind
-   * `authenticate`, else the network address.
+   * Returns who a call is counted for; `undefined` for no limit. Default: the user behind `authenticate`, or the
+   * subject of the token, else the network address.
    */
   readonly by?: (params: Params) => string | undefined | Promise<string | undefined>
   /** Methods with limits of one name have one count. Default: each method of each service has its own. */
@@ -33,7 +34,7 @@ interface LimitedCall extends HookCall {
   http?: HttpAnswer
 }
 
-/** A before or around hook that limits calls. */
+/** An around or before hook that limits calls. */
 export type RateLimitHook = (context: LimitedCall, next?: () => Promise<void>) => Promise<void>
 
 const RULES: OptionRules = {
@@ -55,10 +56,11 @@ const REMAINING = 'RateLimit-Remaining'
 const RESET = 'RateLimit-Reset'
 
 /**
- * Returns a before or around hook that limits how often a caller outside calls a method:
- * `rateLimit({ max: 100, windowSeconds: 60 })`. Behind `authenticate` it counts for users, else for
- * addresses. Answers have the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in
- * seconds; of several limits, those of the closest one. Internal calls are not counted.
+ * Returns an around or before hook that limits how often an external caller calls a method:
+ * `around: { all: [authenticate('jwt'), rateLimit({ max: 100, windowSeconds: 60 })] }`. As a before hook it does not
+ * count what the option `schemas` rejects. Behind `authenticate` it counts for users, else for addresses. Responses
+ * have the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in seconds; of several limits, those
+ * of the closest one. Internal calls are not counted, nor are calls of `find` that the server makes for an open stream.
  *
  * In calls it throws `TooManyRequests` with the seconds to wait as `data.retryAfter`, and `Unavailable`
  * where the store fails.
@@ -84,7 +86,8 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   }
   const hook: RateLimitHook = async (context, next) => {
     const { params, type } = context
-    const caller = params.provider === undefined ? undefined : await by(params)
+    const isCounted = params.provider !== undefined && !isRepeated(params)
+    const caller = isCounted ? await by(params) : undefined
     if (caller !== undefined && typeof caller !== 'string') {
       throw new TypeError("rateLimit(): the function 'by' must return a string")
     }
@@ -100,18 +103,12 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
     terms: { errors: [429] },
     checkPlace: ({ group, label }) => {
       if (group !== 'after' && group !== 'error') return
-      throw new TypeError(`rateLimit() in ${label} runs too late: register it in 'before'`)
+      throw new TypeError(`rateLimit() in ${label} runs too late: register it in 'around'`)
     },
   })
 }
 
 describeFunction(rateLimit, { hookFactory: 'rateLimit({ max: 100 })' })
-
-/** Returns the user behind a call, else the network that it comes from. */
-function findCaller(params: Params): string {
-  const userId = readUserId(params)
-  return userId == null ? `address ${getNetwork(params.address ?? '')}` : `user ${String(userId)}`
-}
 
 function withLimit(http: HttpAnswer = {}, { max, remaining, seconds }: Counted): HttpAnswer {
   const { headers = {} } = http

@@ -1,6 +1,7 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { SessionEnd } from '../../auth/sessions/sessions.ts'
+import { findCaller } from '../../auth/throttle/caller.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
@@ -101,7 +102,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   admit(subscription: Subscription, params: Params): void {
     if (subscription.caller !== null) return
     const { maxStreams, maxStreamsPerCaller } = this.options
-    const caller = toCaller(params)
+    const caller = findCaller(params)
     const count = this.#callers.get(caller) ?? 0
     if (count >= maxStreamsPerCaller) {
       throw new TooManyRequests(`A caller may have ${maxStreamsPerCaller} streams`)
@@ -289,12 +290,6 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       if (getTokenClaims(stream.params.authentication).jti === jti) void stream.recheck()
     }
   }
-}
-
-/** Returns who a call is from: the subject of its token, else the address. */
-function toCaller({ authentication, address }: Params): string {
-  const { sub } = getTokenClaims(authentication)
-  return sub === undefined ? `address ${address}` : `login ${sub}`
 }
 
 /**

@@ -23,8 +23,8 @@ export interface RealtimeOptions {
   /** How many streams the process has at most: one more is answered 503. Default: 10,000. */
   readonly maxStreams?: number
   /**
-   * How many streams one login has at most or, without a login, one address: one more is answered 429.
-   * Default: 100.
+   * How many streams one user has at most or, without a login, one network (an IPv4 address, or an IPv6 /64):
+   * a further one returns 429. Default: 100.
    */
   readonly maxStreamsPerCaller?: number
   /** Carries events between processes: `mongoEvents()`. Default: `null`, events of this process alone. */

@@ -7,7 +7,7 @@ import { HookContext, NotAcceptable } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import { finishCall, startCall, startUnobserved } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
-import { carryFacts } from '../../core/transport-facts.ts'
+import { carryFacts, REPEATED } from '../../core/transport-facts.ts'
 import { toBody } from '../service-reply.ts'
 
 /** What stands in the place of the method, in a call of the hooks of `find`. */
@@ -90,9 +90,14 @@ export class FollowedFind {
     )
   }
 
-  /** Returns the context of a new call. */
+  /**
+   * Returns the context of one more call for a stream, which no caller asks for.
+   * @param params a copy, which is marked
+   */
   createContext(params: Params): HookContext {
     const { service } = this.method.entry
+    const marked: TransportParams = params
+    marked[REPEATED] = true
     return new HookContext(this.method, service, undefined, undefined, params)
   }
 

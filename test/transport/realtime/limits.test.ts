@@ -109,6 +109,39 @@ t.test('a stream that ends while its rights are looked up is counted no longer',
   t.equal((await next.next()).event, 'snapshot')
 })
 
+t.test('streams of one network of IPv6 count together', async (t) => {
+  const server = await startLiveServer(t, (app) => app.use('a', new MongoDBService({ Model })), {
+    realtime: { maxStreamsPerCaller: 2, maxStreams: 4 },
+    fastify: { trustProxy: true },
+  })
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  await server.open('/a', from('2001:db8:1:2::1'))
+  await server.open('/a', from('2001:db8:1:2::2'))
+  t.match(await server.refusal('/a', from('2001:db8:1:2:ffff::3')), { status: 429 })
+  await server.open('/a', from('2001:db8:1:3::1'))
+  await server.open('/a', from('::ffff:203.0.113.9'))
+  t.match(await server.refusal('/a', from('203.0.113.10')), { status: 503 })
+})
+
+t.test('a stream of the user of a session counts for the user, as calls do', async (t) => {
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('a', new MongoDBService({ Model }))
+      // A proof without a token, as that of an API key.
+      const prove = (context: HookContext) => {
+        const user = { id: context.params.headers?.['x-user'] }
+        context.params = { ...context.params, user } as never
+      }
+      app.service('a').hooks({ before: { find: [prove] } })
+    },
+    { realtime: { maxStreamsPerCaller: 1 } },
+  )
+  await server.open('/a', { 'x-user': 'ann' })
+  t.match(await server.refusal('/a', { 'x-user': 'ann' }), { status: 429 })
+  await server.open('/a', { 'x-user': 'bob' })
+})
+
 t.test('maxStreams: 0 is none', async (t) => {
   const server = await startLiveServer(t, (app) => app.use('a', new MongoDBService({ Model })), {
     realtime: { maxStreams: 0 },
