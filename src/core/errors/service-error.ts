@@ -105,6 +105,15 @@ Object.defineProperty(ServiceError.prototype, 'name', {
   configurable: true,
 })
 
+/**
+ * Returns the name of the class of an error: for labels of numbers and spans, of which there must be few. The `name`
+ * of an error can be set to anything, by what a caller has sent too.
+ */
+export function getClassName(error: ServiceError): string {
+  const { name } = (Object.getPrototypeOf(error) as ServiceError).constructor
+  return /^[A-Za-z]\w{0,63}$/.test(name) ? name : ServiceError.name
+}
+
 /** Whether a value is the status of an HTTP error: with any other one a body could not be sent on. */
 export function isErrorStatus(code: unknown): code is number {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599

@@ -1,4 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel'
+import { getClassName } from '../../core/errors/service-error.ts'
 import type { HookSource } from '../../core/hooks/hook-chain.ts'
 import type { HookContext, HookType } from '../../core/hooks/hook-context.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
@@ -17,7 +18,7 @@ export interface ObservedCall {
   readonly provider: string | undefined
   /** Id of the HTTP request, as it stands in the log. */
   readonly requestId: string | undefined
-  /** `'success'`, or the name of the error: `'NotFound'`. `undefined` until the call has ended. */
+  /** `'success'`, or the name of the error's class: `'NotFound'`. `undefined` until the call has ended. */
   outcome: string | undefined
   /** The status of the error; `undefined` without one. */
   code: number | undefined
@@ -100,8 +101,8 @@ function trace<Event extends Pick<ObservedCall, keyof typeof UNSETTLED>>(
         return result
       },
       (thrown: unknown) => {
-        const { name, code } = toServiceError(thrown)
-        settle(name, code)
+        const error = toServiceError(thrown)
+        settle(getClassName(error), error.code)
         throw thrown
       },
     )

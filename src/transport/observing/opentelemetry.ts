@@ -5,6 +5,7 @@
 
 import type { Span, TracerProvider } from '@opentelemetry/api'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { getClassName } from '../../core/errors/service-error.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { AnyApplication, HookContext, NextFunction } from '../../core/index.ts'
 import { toServiceError } from '../../core/index.ts'
@@ -70,9 +71,10 @@ function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
 
 /** A mistake of the caller has a status code alone: only an error of the server is a failure. */
 function recordError(span: Span, error: unknown): void {
-  const { name, code } = toServiceError(error)
+  const known = toServiceError(error)
+  const name = getClassName(known)
   span.setAttribute('rpc.status_code', name)
-  if (code < 500) return
+  if (known.code < 500) return
   span.setAttribute('error.type', name)
   // Without a description: the message of an error may contain data.
   span.setStatus({ code: SpanStatusCode.ERROR })

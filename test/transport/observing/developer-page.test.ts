@@ -18,8 +18,8 @@ import {
 } from '../../../src/transport/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { findChromium, openPage } from '../../support/chromium.ts'
-import { openFrames } from '../../support/event-frames.ts'
 import { setEnvironment } from '../../support/environment.ts'
+import { openFrames } from '../../support/event-frames.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import { until } from '../../support/until.ts'
 
@@ -240,13 +240,17 @@ t.test('what can not work is refused', async (t) => {
 t.test('a browser shows calls as they come, and hostile names as text', { skip }, async (t) => {
   const server = await startOwnServer(t, (app) => {
     app.configure(developerPage()).use('notes', { ...notes } as never)
+    app.service('notes').hooks({ before: { get: [createHook('<b>Hook</b>')] } } as never)
   })
   const { evaluate, read, click } = await openPage(t, String(chromium), `${server.url}/`)
   t.match(await read('#services summary'), '/notes')
   await click('#services summary')
-  t.match(await read('#services table'), 'before')
+  t.match(await read('#services table'), '<b>Hook</b>')
+  const marked =
+    "[...document.querySelectorAll('#services b')].map((one) => one.textContent).join()"
+  t.notMatch(await evaluate(marked), 'Hook')
   await server.request('/notes/odd')
-  t.match(await read('#calls tr'), '404 <b>Odd</b>')
+  t.match(await read('#calls tr'), '404 NotFound')
   await server.request('/notes')
   await until(async () =>
     /notes\.find/.test(String(await evaluate("document.querySelector('#calls').textContent"))),

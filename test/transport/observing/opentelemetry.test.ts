@@ -6,7 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import t from 'tap'
-import { createApp, NotFound } from '../../../src/transport/index.ts'
+import { createApp, NotFound, Unavailable } from '../../../src/transport/index.ts'
 import { opentelemetry } from '../../../src/transport/observing/opentelemetry.ts'
 import { FollowedFind } from '../../../src/transport/streams/followed-find.ts'
 import { startOwnServer } from '../../support/own-server.ts'
@@ -64,6 +64,18 @@ t.test(
     }
   },
 )
+
+t.test('a span has the name of the class of an error, and not one that it was given', async (t) => {
+  const app = createApp().configure(opentelemetry({ tracerProvider }))
+  const get = async (name: string) => {
+    throw Object.assign(name === 'a' ? new NotFound('none') : new Unavailable('none'), { name })
+  }
+  app.use('notes', { get } as never)
+  for (const name of ['a', 'b']) await t.rejects(app.service('notes').get(name))
+  const [missing, failed] = exporter.getFinishedSpans()
+  t.match(missing?.attributes, { 'rpc.status_code': 'NotFound' })
+  t.match(failed?.attributes, { 'rpc.status_code': 'Unavailable', 'error.type': 'Unavailable' })
+})
 
 t.test('a call from outside says so, with the id of its request', async (t) => {
   const server = await startOwnServer(t, (app) => {

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { createApp, fastifyApp, NotFound, rest } from '../../../src/transport/index.ts'
+import { convert, errorFromJSON } from '../../../src/core/errors/index.ts'
+import { Conflict, createApp, fastifyApp, NotFound, rest } from '../../../src/transport/index.ts'
 import { prometheus } from '../../../src/transport/observing/prometheus.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { openFrames } from '../../support/event-frames.ts'
@@ -9,6 +10,7 @@ import { startOwnServer } from '../../support/own-server.ts'
 
 const notes = {
   find: async () => [],
+  ping: async () => null,
   get: async (id: string) => {
     if (id === 'none') throw new NotFound('secret')
     return { id }
@@ -37,6 +39,60 @@ t.test('calls, streams and waits for connections are counted', async (t) => {
   t.match(text, /\nremex_open_streams 1\n/)
   t.match(text, /remex_mongodb_pool_wait_seconds_sum 0\.05\n/)
   t.notMatch(text, /secret/)
+})
+
+t.test('labels are names of classes, whatever an error is called', async (t) => {
+  class OutOfStock extends Conflict {}
+  const hostile = class extends NotFound {
+    static override readonly name: string = 'a"} 1\nforged{b="'
+  }
+  const server = await startOwnServer(t, (app) => {
+    app.configure(prometheus())
+    const get = async (id: string) => {
+      if (id === 'stock') throw new OutOfStock('none')
+      if (id === 'hostile') throw new hostile('none')
+      if (id === 'json') throw errorFromJSON({ name: 'FromElsewhere', code: 404 })
+      if (id === 'convert') throw convert({ name: 'NotFound', constructor: { name: 'Own' } })
+      throw Object.assign(new NotFound('none'), { name: id, constructor: { name: id } })
+    }
+    app.use('notes', { get } as never)
+  })
+  for (let index = 0; index < 20; index += 1) await server.request(`/notes/name-${index}`)
+  for (const id of ['stock', 'hostile', 'json', 'convert']) await server.request(`/notes/${id}`)
+  const { text } = await server.request('/metrics')
+  const outcomes = [...text.matchAll(/seconds_count\{.*outcome="(.*)"\} (\d+)/g)]
+  t.strictSame(
+    outcomes.map(([, outcome, count]) => [outcome, count]),
+    [
+      ['NotFound', '22'],
+      ['OutOfStock', '1'],
+      ['ServiceError', '1'],
+    ],
+  )
+})
+
+t.test('no path, method or header of a request makes a label', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.configure(prometheus())
+    app.use('users/:userId/notes', notes as never, { methods: ['find', 'get', 'ping'] } as never)
+  })
+  for (const [index, path] of [
+    '/users/1/notes',
+    '/users/2/notes/3',
+    '/nowhere',
+    '/users/%',
+  ].entries()) {
+    const headers = { 'x-service-method': `odd-${index}`, 'x-request-id': `id-${index}` }
+    await server.request(path, { headers })
+    await server.request(path, { method: 'POST', headers, data: {} })
+    await server.request(path, { method: 'REPORT', headers })
+  }
+  const { text } = await server.request('/metrics')
+  const labels = [...text.matchAll(/seconds_count\{(.*)\}/g)].map(([, found]) => found)
+  t.strictSame(labels.sort(), [
+    'service="users/:userId/notes",method="find",provider="rest",outcome="success"',
+    'service="users/:userId/notes",method="get",provider="rest",outcome="success"',
+  ])
 })
 
 t.test('what was counted is let go with the server', async (t) => {
