@@ -47,6 +47,14 @@ function restrictToOwner({ data, params }: HookContext): void {
   else Object.assign(data as object, { userId })
 }
 
+/** Ends all keys of users who get a new password: somebody else may have made them. */
+async function endKeys({ app, data, result }: HookContext): Promise<void> {
+  if (!Object.hasOwn(data as object, 'password')) return
+  const userIds = [result as { _id: unknown }].flat().map(({ _id }) => String(_id))
+  const params = { query: { userId: { $in: userIds } }, adapter: { multi: ['remove'] } }
+  await app.service('api-keys').remove(null, params)
+}
+
 /** Returns the application. */
 export function createNotes(db: Db, secret: string): FastifyApplication<Services> {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
@@ -80,8 +88,8 @@ export function createNotes(db: Db, secret: string): FastifyApplication<Services
     schemas: { entity: PublicUser, create: NewUser },
   })
   app.service('users').hooks({
-    before: { create: [hashPassword('password')] },
-    after: { all: [protect('password')] },
+    before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
+    after: { all: [protect('password')], patch: [endKeys] },
   })
 
   app.use('notes', new MongoDBService({ Model: db.collection<Note>('notes') }), {

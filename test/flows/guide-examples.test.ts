@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccountNotice } from 'remex/auth'
+import { AccountService } from 'remex/auth'
 import t from 'tap'
 
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
@@ -102,6 +103,46 @@ t.test('programs read and write notes by keys, as far as the scopes go', async (
   t.equal(write.statusCode, 403)
   t.match(await send('GET', '/api-keys', undefined, token), { body: { data: [{ scopes }] } })
 })
+
+t.test(
+  'keys of a person who signed up with the address of another one end with a reset',
+  async (t) => {
+    const mails: AccountNotice[] = []
+    const { app, send } = await start(() => {
+      const created = createKeyNotes(db, SECRET)
+      const notify = (mail: AccountNotice) => void mails.push(mail)
+      const accounts = new AccountService(created, {
+        notify,
+        tokens: db.collection('accountTokens'),
+      })
+      created.use('accounts' as never, accounts as never)
+      return created
+    })
+    t.teardown(() => app.close())
+    const data = { email: 'ada@example.org', password: PASSWORD }
+    const other = { email: 'bob@example.org', password: PASSWORD }
+    const keys: string[] = []
+    for (const one of [data, other]) {
+      await send('POST', '/users', one)
+      const login = await send('POST', '/authentication', { strategy: 'local', ...one })
+      const made = { name: 'backup', scopes: ['notes:read'] }
+      const { body } = await send('POST', '/api-keys', made, login.body.accessToken)
+      keys.push(body.key)
+    }
+    const read = async (key: string | undefined) =>
+      (await app.fastify.inject({ url: '/notes', headers: { 'x-api-key': String(key) } }))
+        .statusCode
+    t.equal(await read(keys[0]), 200)
+    const accounts = app.service('accounts' as never) as unknown as AccountService
+    await accounts.requestReset({ email: data.email })
+    await until(() => mails.length > 0)
+    await accounts.resetPassword({
+      token: String(mails[0]?.token),
+      password: `another ${PASSWORD}`,
+    })
+    t.strictSame([await read(keys[0]), await read(keys[1])], [401, 200])
+  },
+)
 
 t.test('roles decide what members may do, and nobody chooses his own', async (t) => {
   const { app, send } = await start(() => createRoles(db, SECRET))

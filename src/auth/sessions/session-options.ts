@@ -29,7 +29,10 @@ export interface SessionOptions {
    * `'all'` for both. A token in a cookie is in no body. Default: `false`.
    */
   readonly cookie?: boolean | 'all'
-  /** The path that browsers send the refresh token to, the one of the authentication service. Default: `'/'`. */
+  /**
+   * The path that browsers send the refresh token to, the one of the authentication service. Another path than `'/'`
+   * gives up the prefix `__Host-`: neighbouring hosts can plant the cookie then. Default: `'/'`.
+   */
   readonly cookiePath?: string
   /** The origins whose pages may log in and write by cookies, beside that of the server. Default: `[]`. */
   readonly origins?: readonly string[]
