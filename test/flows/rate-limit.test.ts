@@ -260,8 +260,9 @@ for (const group of ['around', 'before'] as const) {
     const server = await startLiveServer(t, (app) => {
       app.use('notes', new MongoDBService<Document>({ Model: database.db.collection('notes') }))
       const limit = rateLimit({ max: 2, windowSeconds: AGE, name: 'notes' })
-      const mark = ({ result }: HookContext) =>
-        [result].flat().forEach((one) => Object.assign(one as object, { seen: true }))
+      const mark = ({ result }: HookContext) => {
+        for (const one of [result].flat()) Object.assign(one as object, { seen: true })
+      }
       app.service('notes').hooks({ [group]: { all: [limit] }, after: { all: [mark] } } as never)
     })
     const notes = server.app.service('notes')
