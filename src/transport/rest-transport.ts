@@ -17,6 +17,7 @@ import type { LoginPaths } from './routing/guarded-paths.ts'
 import { findLoginPaths } from './routing/guarded-paths.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
+import { holdFurtherRequests } from './server/pipelined-requests.ts'
 
 /** Options of a transport beside those that users give. */
 export interface ScopeOptions extends RestOptions {
@@ -93,12 +94,14 @@ export class RestTransport {
   }
 
   /**
-   * Has an answer that may have no end be ended as soon as the server closes, which waits for it.
+   * Ends a response that may have no end as soon as the server closes, which waits for it. Until it has
+   * ended, its connection takes no further request.
    * @param end ends it. Default: it is cut off
    */
-  followEndless({ raw }: FastifyReply, end: () => void = () => raw.destroy()): void {
+  followEndless({ raw, request }: FastifyReply, end: () => void = () => raw.destroy()): void {
     if (this.isClosing) end()
     if (isGone(raw) || raw.writableEnded) return
+    holdFurtherRequests(request.raw, raw)
     this.#endless.set(raw, end)
     raw.once('close', () => this.#endless.delete(raw))
   }

@@ -26,6 +26,7 @@ import {
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
+import { runInTurn } from './server/pipelined-requests.ts'
 import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
 import { findStream } from './streams/stream-types.ts'
 
@@ -45,7 +46,10 @@ export function handleServiceRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  new RestCall(transport, method, target, request, reply).start()
+  const call = new RestCall(transport, method, target, request, reply)
+  // On a server of our own, requests have waited for their turn before their bodies were read.
+  if (reply.raw.socket !== null || transport.options.ownsServer) call.start()
+  else runInTurn(request.raw, reply.raw, () => call.start())
 }
 
 /** A request for a service method, until it is answered. */

@@ -5,6 +5,7 @@ import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
 import { readKeptQuery } from '../parsing/server-queries.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
+import { runInTurn } from './pipelined-requests.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
 
 /** Most headers of one request; Node would drop those beyond its own limit without a word. */
@@ -14,7 +15,7 @@ const MAX_HEADERS = 100
  * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
  * `Host` header, several or a malformed one, more headers than are kept, no version at all;
  * expectations that nobody meets; and those that come after the port closed. Node would answer some
- * of them without a body.
+ * of them without a body. Requests that a client pipelines run some at a time.
  * @param keepsQueries whether queries were left to be read when the route is known
  * @see RFC 9112 §3.2
  */
@@ -25,14 +26,16 @@ export function addRequestGuard(
 ): void {
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
-  const guardRequest: onRequestHookHandler = (request, _reply, done) => {
+  const guardRequest: onRequestHookHandler = (request, reply, done) => {
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
     const error = findFault(request.raw)
     if (error !== null) done(error)
     // Probes are answered until the end.
-    else if (!closing.isClosed || isProbe(request.routeOptions)) done()
-    else done(new Unavailable('The server is closing'))
+    else if (closing.isClosed && !isProbe(request.routeOptions)) {
+      done(new Unavailable('The server is closing'))
+    } else if (reply.raw.socket === null) runInTurn(request.raw, reply.raw, done)
+    else done()
   }
   server.addHook('onRequest', guardRequest)
 }
