@@ -24,6 +24,24 @@ export function stopClock(t: Pick<TestScope, 'teardown'>): TestClock {
   }
 }
 
+/**
+ * Puts the clock that dates come from forward, as far as the test says and until its end. Databases and other
+ * processes do not notice it.
+ */
+export function leadClock(t: Pick<TestScope, 'teardown'>): TestClock {
+  const original = Date.now
+  let aheadMs = 0
+  t.teardown(() => {
+    Date.now = original
+  })
+  Date.now = () => original() + aheadMs
+  return {
+    advance(ms) {
+      aheadMs += ms
+    },
+  }
+}
+
 /** Timers of one length, which wait for the test instead of the time. */
 interface HeldTimers {
   /** How many have been set and neither cleared nor called. */

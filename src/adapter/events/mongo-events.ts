@@ -40,6 +40,9 @@ interface StoredEvent extends Omit<BusEvent, 'record'> {
   readonly record?: Binary | Uint8Array
 }
 
+/** An event that is to be stored. */
+type NewEvent = Omit<StoredEvent, 'at'>
+
 /** How many events wait for a database that is away. */
 const MAX_WAITING = 1_000
 
@@ -67,12 +70,15 @@ class MongoEvents implements EventBus {
   #feed: ChangeFeed<StoredEvent> | null = null
   #timer: NodeJS.Timeout | undefined
   #outbox: Outbox = async () => undefined
-  /** When the events that have arrived were written: a second time they are dropped. */
+  /**
+   * When the events that have arrived were written: a second time they are dropped. Infinite for own ones that
+   * the server has not written yet.
+   */
   readonly #seen = new Map<string, number>()
   /** When the newest event that has arrived was written, by the clock of the server. */
   #newest = 0
   /** What is still to be written. */
-  #waiting: StoredEvent[] = []
+  #waiting: NewEvent[] = []
   #writing: Promise<void> | null = null
   /** Why events are not read, and not written; `null` where they are. */
   readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
@@ -99,7 +105,7 @@ class MongoEvents implements EventBus {
 
   publish(event: BusEvent): void {
     const stored = toStored(event)
-    this.#arrive(stored, true)
+    this.#arrive(stored)
     if (this.#waiting.length >= MAX_WAITING) {
       // Too many for a database that is away: one takes their place, by which all streams begin anew.
       for (const { _id } of [...this.#waiting, stored]) this.#seen.delete(_id.toHexString())
@@ -129,7 +135,7 @@ class MongoEvents implements EventBus {
       watch: () => collection.watch<StoredEvent>([{ $match: { operationType: 'insert' } }]),
       onOpen: () => this.#poll(collection),
       onChange: (change) => {
-        if (change.operationType === 'insert') this.#arrive(change.fullDocument)
+        if (change.operationType === 'insert') this.#arriveStored(change.fullDocument)
       },
       onFault: (cause) => {
         this.#faults.read = cause
@@ -163,33 +169,46 @@ class MongoEvents implements EventBus {
     if (this.#newest > 0 && newest - this.#newest > keepMs) this.#receiver?.lose()
     const since = this.#newest === 0 ? newest - keepMs : this.#newest - overlapMs
     const recent = { at: { $gte: new Date(since) } }
-    const found = await collection.find(recent, { projection: { _id: 1 } }).toArray()
+    const found = await collection.find(recent, { projection: { at: 1, path: 1 } }).toArray()
     const ids = found.map(({ _id }) => _id).filter((id) => !this.#seen.has(id.toHexString()))
+    const unseen = collection.find({ _id: { $in: ids } }).sort({ at: 1 })
+    // Nothing counts as read before it is here: the next poll begins behind that.
+    for (const event of ids.length === 0 ? [] : await unseen.toArray()) this.#arriveStored(event)
+    for (const event of found) this.#confirm(event)
     this.#newest = Math.max(this.#newest, newest)
-    if (ids.length === 0) return
-    const unseen = await collection
-      .find({ _id: { $in: ids } })
-      .sort({ at: 1 })
-      .toArray()
-    for (const event of unseen) this.#arrive(event)
   }
 
-  /** @param isOwn whether this process is about to write it: the server has no time for it yet */
-  #arrive(stored: StoredEvent, isOwn = false): void {
-    const position = stored._id.toHexString()
+  #arriveStored({ at, ...event }: StoredEvent): void {
+    this.#confirm({ at, ...event })
+    this.#newest = Math.max(this.#newest, at.getTime())
+    this.#arrive(event, this.#newest)
+  }
+
+  /** @param storedAt `undefined` for an event that this process is about to write: it has no time yet */
+  #arrive({ _id, record, ...event }: NewEvent, storedAt?: number): void {
+    const position = _id.toHexString()
     const isSeen = this.#seen.delete(position)
-    if (!isOwn) this.#newest = Math.max(this.#newest, stored.at.getTime())
-    this.#seen.set(position, isOwn ? Number.POSITIVE_INFINITY : this.#newest)
+    this.#seen.set(position, storedAt ?? Number.POSITIVE_INFINITY)
     // Twice the overlap: no poll looks at older ones. Own ones stay until the server has them.
     for (const [seen, time] of this.#seen) {
       if (time < this.#newest - 2 * this.overlapMs) this.#seen.delete(seen)
       else if (Number.isFinite(time)) break
     }
     if (isSeen) return
-    const { _id, at, record, ...event } = stored
     const carried = record === undefined ? {} : { record: BSON.deserialize(toBytes(record)) }
     if (event.path === EVERYTHING.path) this.#receiver?.lose()
-    else this.#receiver?.receive({ ...event, ...carried }, position, this.#newest || at.getTime())
+    else this.#receiver?.receive({ ...event, ...carried }, position, storedAt)
+  }
+
+  /** Notes of an own event when the server has written it. */
+  #confirm({ _id, at, path }: Pick<StoredEvent, '_id' | 'at' | 'path'>): void {
+    const position = _id.toHexString()
+    if (this.#seen.get(position) !== Number.POSITIVE_INFINITY) return
+    this.#newest = Math.max(this.#newest, at.getTime())
+    // To its place in the order of these times.
+    this.#seen.delete(position)
+    this.#seen.set(position, this.#newest)
+    this.#receiver?.confirm(path, position, at.getTime())
   }
 
   /** Writes what is waiting, unless that is under way; what is published before `open()` waits for it. */
@@ -220,8 +239,8 @@ class MongoEvents implements EventBus {
 /** Stands for events that are lost: of any service, of any record. */
 const EVERYTHING: BusEvent = { path: '', name: 'changed', id: null, place: '' }
 
-function toStored({ record, ...event }: BusEvent): StoredEvent {
-  const stored = { _id: new ObjectId(), at: new Date(), ...event }
+function toStored({ record, ...event }: BusEvent): NewEvent {
+  const stored = { _id: new ObjectId(), ...event }
   if (record === undefined) return stored
   const bytes = serialize(record)
   if (bytes !== null) return { ...stored, record: bytes }
@@ -266,11 +285,11 @@ const CONFLICTS: ReadonlySet<unknown> = new Set([85, 86])
 /** Writes events with the time of the server: the clocks of processes may differ. */
 async function write(
   collection: Collection<StoredEvent>,
-  events: readonly StoredEvent[],
+  events: readonly NewEvent[],
   session?: ClientSession,
 ): Promise<void> {
   if (events.length === 0) return
-  const operations = events.map(({ _id, at, ...event }) => ({
+  const operations = events.map(({ _id, ...event }) => ({
     updateOne: {
       filter: { _id },
       update: { $setOnInsert: event, $currentDate: { at: true } } as const,

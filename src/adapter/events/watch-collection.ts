@@ -101,7 +101,12 @@ class CollectionWatch {
       return
     }
     const place = this.#collection.namespace
-    this.#emit({ name, id, place, record: record ?? undefined, position: toPosition(token) })
+    // Servers before 6.0 tell the second only.
+    const { wallTime, clusterTime } = change
+    const second = clusterTime && clusterTime.getHighBitsUnsigned() * 1_000
+    const storedAt = wallTime?.getTime() ?? second
+    const position = toPosition(token)
+    this.#emit({ name, id, place, record: record ?? undefined, position, storedAt })
   }
 
   /** Nobody knows which records have changed. */

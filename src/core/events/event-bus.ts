@@ -19,9 +19,12 @@ export interface BusReceiver {
   /**
    * Takes an event, of this process or another one, in the order in which they arrive.
    * @param position names the event to clients that come back; the same in all processes
-   * @param at when it was published, in ms since the epoch
+   * @param storedAt when it was stored, in ms since the epoch, by one clock for all processes: that of a
+   *   database, for example. `undefined` if it is not stored yet: {@link confirm} follows
    */
-  receive(event: BusEvent, position: string, at: number): void
+  receive(event: BusEvent, position: string, storedAt?: number): void
+  /** Takes when an event was stored that it has received before that. */
+  confirm(path: string, position: string, storedAt: number): void
   /** Some events may be missing: nobody knows which. */
   lose(): void
   /** Returns the events of a call that is about to be committed, and leaves them to the bus. */

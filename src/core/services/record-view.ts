@@ -51,6 +51,8 @@ export interface SeenChange {
   readonly record?: object | undefined
   /** Names the change, in all processes; `null` for what this process alone has noticed. */
   readonly position: string | null
+  /** When it was made, by the clock of the database, in ms since the epoch; `undefined` if that is not known. */
+  readonly storedAt?: number | undefined
 }
 
 /** Whether the records of a service can be followed by a query. */

@@ -128,9 +128,14 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  receive({ path, ...event }: BusEvent, position: string, at: number): void {
+  receive({ path, ...event }: BusEvent, position: string, storedAt?: number): void {
     const find = this.#app.entries.get(path)?.methods.get('find')
-    if (find !== undefined) this.#topicOf(find).append(event, position, at)
+    if (find !== undefined) this.#topicOf(find).append(event, position, storedAt)
+  }
+
+  confirm(path: string, position: string, storedAt: number): void {
+    const find = this.#app.entries.get(path)?.methods.get('find')
+    if (find !== undefined) this.#topics.get(find)?.log.confirm(position, storedAt)
   }
 
   lose(): void {
@@ -219,7 +224,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   #append(topic: Topic, event: RecordEvent): void {
-    topic.append(event, topic.nextPosition, Date.now())
+    topic.append(event, topic.nextPosition)
   }
 
   /** Whether others may hear of its events, or a stream of it is being opened. */

@@ -29,8 +29,13 @@ export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
   /** What clients keep to come back to it. */
   readonly position: string
-  /** When it was published, in ms since the epoch. */
+  /** When it came to this process, by its clock, in ms since the epoch. */
   readonly at: number
+  /**
+   * When it was stored, by the clock that all processes share, in ms since the epoch; `undefined` as long as
+   * that is not known. It is never compared with a time of this process.
+   */
+  storedAt: number | undefined
 }
 
 /** How long events are kept. */
@@ -53,6 +58,8 @@ export class EventLog {
   /** The position of the event before the oldest one. */
   #base: string
   #hasForgotten = false
+  /** When the newest of the forgotten events was stored. */
+  #forgottenAt = Number.NEGATIVE_INFINITY
   /** Up to which event records have been dropped. */
   #released = 0
 
@@ -67,11 +74,18 @@ export class EventLog {
     return this.#events.length
   }
 
-  /** @param at when it was published, in ms since the epoch */
-  append(event: RecordEvent, position: string, at: number): void {
+  /** @param storedAt as {@link LoggedEvent.storedAt} */
+  append(event: RecordEvent, position: string, storedAt?: number): void {
     this.last += 1
-    this.#events.push({ ...event, sequence: this.last, position, at })
+    this.#events.push({ ...event, sequence: this.last, position, at: Date.now(), storedAt })
     this.#forget()
+  }
+
+  /** Notes when an event was stored that came to this process before that. */
+  confirm(position: string, storedAt: number): void {
+    const event = this.#events.findLast((one) => one.position === position)
+    if (event !== undefined) event.storedAt = storedAt
+    else this.#forgottenAt = Math.max(this.#forgottenAt, storedAt)
   }
 
   /** Returns the events after a number, `null` where some of them are forgotten. */
@@ -102,17 +116,21 @@ export class EventLog {
   fromPosition(position: string): number | null {
     this.#forget()
     const { overlapMs } = this.#limits
-    const found = this.#events.find((event) => event.position === position)
+    const found = this.#events.findIndex((event) => event.position === position)
     if (overlapMs === 0 || !this.#hasForgotten) {
       if (position === this.#base) return this.#oldest - 1
-      if (overlapMs === 0) return found?.sequence ?? null
+      if (overlapMs === 0) return found === -1 ? null : this.#oldest + found
     }
-    if (found === undefined) return null
+    if (found === -1) return null
     // Another process may have had some of those before it later.
-    const since = found.at - overlapMs
-    const first = this.#events.find(({ at }) => at >= since) ?? found
-    const isWhole = !this.#hasForgotten || first.sequence > this.#oldest
-    return isWhole ? first.sequence - 1 : null
+    const known = this.#events
+      .slice(0, found + 1)
+      .findLast(({ storedAt }) => storedAt !== undefined)
+    const since = (known?.storedAt ?? this.#forgottenAt) - overlapMs
+    const isBefore = ({ storedAt }: LoggedEvent): boolean => (storedAt ?? since) < since
+    const before = this.#events.slice(0, found).findLastIndex(isBefore)
+    const isWhole = before !== -1 || !this.#hasForgotten || this.#forgottenAt < since
+    return isWhole ? this.#oldest + before : null
   }
 
   get #oldest(): number {
@@ -126,6 +144,9 @@ export class EventLog {
     while ((this.#events[count]?.at ?? expired) < expired) count += 1
     if (count === 0) return
     this.#hasForgotten = true
-    this.#base = this.#events.splice(0, count).at(-1)?.position ?? this.#base
+    for (const { position, storedAt } of this.#events.splice(0, count)) {
+      this.#base = position
+      this.#forgottenAt = Math.max(this.#forgottenAt, storedAt ?? this.#forgottenAt)
+    }
   }
 }

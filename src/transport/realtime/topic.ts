@@ -62,8 +62,8 @@ export class Topic {
       })
     }
     this.#listen(RECHECK_STREAMS, () => publish(this, { ...EVERYTHING, name: RECHECK }))
-    this.#listen(SEEN_CHANGE, ({ position, ...event }: SeenChange) => {
-      this.append(event, position ?? this.nextPosition, Date.now())
+    this.#listen(SEEN_CHANGE, ({ position, storedAt, ...event }: SeenChange) => {
+      this.append(event, position ?? this.nextPosition, storedAt)
     })
   }
 
@@ -88,8 +88,8 @@ export class Topic {
     this.leftAt = Date.now()
   }
 
-  append(event: RecordEvent, position: string, at: number): void {
-    this.log.append(event, position, at)
+  append(event: RecordEvent, position: string, storedAt?: number): void {
+    this.log.append(event, position, storedAt)
     // Nobody is to be told of a removed record any more: who comes back to it knows its id.
     if (this.followers.size === 0) this.log.release(this.log.last)
     this.wake()

@@ -30,9 +30,18 @@ class Process extends EventEmitter implements BusReceiver {
     this.bus = mongoEvents({ collection: collection as Collection, pollMs: 5, ...options })
   }
 
-  receive(event: BusEvent, position: string): void {
+  /** When each event was stored, by its position. */
+  readonly times = new Map<string, number | undefined>()
+
+  receive(event: BusEvent, position: string, storedAt?: number): void {
     this.received.push(event)
     this.positions.push(position)
+    this.times.set(position, storedAt)
+    this.emit('received')
+  }
+
+  confirm(_path: string, position: string, storedAt: number): void {
+    this.times.set(position, storedAt)
     this.emit('received')
   }
 
@@ -85,6 +94,18 @@ t.test('an event reaches all processes, once, by the same position', async (t) =
     t.equal(new Set(process.positions).size, 4)
   }
   t.strictSame([...one.positions].sort(), [...other.positions].sort())
+})
+
+t.test('an event has the time of the server, in its own process once it is stored', async (t) => {
+  const [one, other] = [await open(t), await open(t)]
+  one.bus.publish(toEvent(1))
+  t.strictSame([...one.times.values()], [undefined])
+  for (const id of [2, 3]) one.bus.publish(toEvent(id))
+  await other.until(() => other.ids.length === 3)
+  await one.until(() => [...one.times.values()].every((time) => time !== undefined))
+  const stored = await db.collection('events').find().toArray()
+  for (const { _id, at } of stored) t.equal(one.times.get(String(_id)), at.getTime())
+  t.strictSame(new Map([...other.times].sort()), new Map([...one.times].sort()))
 })
 
 t.test('an event keeps its types, and a record whatever names it has', async (t) => {

@@ -66,12 +66,14 @@ t.test('each kind of change is told as its event', async (t) => {
     ['delete', 'removed'],
   ] as const
   for (const [index, [operationType]] of kinds.entries()) {
-    write({ operationType, documentKey: { _id: index }, _id: { _data: `token${index}` } })
+    const wallTime = new Date(index * 1_000)
+    write({ operationType, documentKey: { _id: index }, _id: { _data: `token${index}` }, wallTime })
   }
   await until(() => seen.length >= 5)
   for (const [index, [, name]] of kinds.entries()) {
     const { position, ...change } = seen[index + 1] as SeenChange
-    t.strictSame(change, { name, id: index, place, record: undefined })
+    const storedAt = index * 1_000
+    t.strictSame(change, { name, id: index, place, record: undefined, storedAt })
     t.match(position, /^[\w-]{22}$/)
   }
   t.equal(new Set(seen.map(({ position }) => position)).size, 5)
