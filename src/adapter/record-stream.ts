@@ -18,7 +18,7 @@ import { openAggregation } from './record-commands.ts'
 const BATCH_RECORDS = 100
 
 /** How many records one command fetches, unless `params.docdb.batchSize` says it. */
-const FETCHED_RECORDS = 500
+const FETCHED_RECORDS = 100
 
 type Cursor = FindCursor | AggregationCursor
 

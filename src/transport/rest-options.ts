@@ -13,6 +13,8 @@ import { QUERY_RULES } from './parsing/query-string.ts'
 import type { FormOptions, JsonOptions } from './parsing/request-body.ts'
 import { FORM_RULES, JSON_RULES } from './parsing/request-body.ts'
 import { isPrefix } from './routing/service-router.ts'
+import type { ExportOptions } from './streams/open-exports.ts'
+import { EXPORT_RULES } from './streams/open-exports.ts'
 
 /** Writes the answer of a call: it reads `reply.data` and `reply.hook`, and sends or returns it. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
@@ -53,6 +55,8 @@ export interface RestOptions {
    * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
    */
   readonly slowMs?: number
+  /** How many streams of records there may be, and how long a caller may read without being checked anew. */
+  readonly exports?: ExportOptions
   /**
    * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix
    * does not count for them; in the plugin false, and true serves them below its prefix.
@@ -97,6 +101,7 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   notFound: { ...OPTION.object, keys: NOT_FOUND_RULES },
   handlerTimeoutMs: OPTION.limit,
   slowMs: OPTION.limit,
+  exports: { ...OPTION.object, keys: EXPORT_RULES },
   health: OPTION.boolean,
   methodPaths: OPTION.boolean,
   queryBodies: OPTION.boolean,

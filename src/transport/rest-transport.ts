@@ -18,6 +18,7 @@ import { findLoginPaths } from './routing/guarded-paths.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 import { holdFurtherRequests } from './server/pipelined-requests.ts'
+import { OpenExports } from './streams/open-exports.ts'
 
 /** Options of a transport beside those that users give. */
 export interface ScopeOptions extends RestOptions {
@@ -54,6 +55,7 @@ export class RestTransport {
   isClosing = false
   /** What ends each of the answers under way that may have no end. */
   readonly #endless = new Map<FastifyReply['raw'], () => void>()
+  #exports: OpenExports | null = null
   readonly #parseQuery: QueryParser
   readonly #queryDelimiter: RegExp
   /** Whether an authentication service is named, which has to be there. */
@@ -111,6 +113,13 @@ export class RestTransport {
     this.isClosing = true
     // Their end without a last chunk tells clients that something is missing.
     for (const end of this.#endless.values()) end()
+    this.#exports?.close()
+  }
+
+  /** The streams of records that are open. */
+  get exports(): OpenExports {
+    this.#exports ??= new OpenExports(this.app, this.options.exports)
+    return this.#exports
   }
 
   /** Whether any service can tell who calls. Many applications have none. */

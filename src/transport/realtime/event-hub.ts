@@ -5,6 +5,7 @@ import { findCaller } from '../../auth/throttle/caller.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
+import { isEndedBy, toCaller } from '../streams/caller.ts'
 import type { RequestStreams, StreamedCall } from '../streams/request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
@@ -278,13 +279,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   /** Ends the streams of a session, or of all sessions of a user but one. */
-  #endLogins({ sid, userId, keep }: SessionEnd): void {
-    for (const stream of this.#streams) {
-      const claims = getTokenClaims(stream.params.authentication)
-      if (claims['sid'] === undefined || claims['sid'] === keep) continue
-      const isEnded = sid === undefined ? claims.sub === userId : claims['sid'] === sid
-      if (isEnded) stream.end('expired')
-    }
+  #endLogins(end: SessionEnd): void {
+    for (const stream of this.#streams) if (isEndedBy(end, stream.params)) stream.end('expired')
   }
 
   /** Has the hooks of `find` refuse the streams of a login that has ended. */

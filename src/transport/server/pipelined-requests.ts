@@ -45,22 +45,23 @@ function pipelineOf(socket: PipelinedSocket): Pipeline {
 class Pipeline {
   readonly #socket: Socket
   /** The responses under way that were not the next ones when their requests began. */
-  #running = 0
+  readonly #running = new Set<ServerResponse>()
   /** How many of the responses under way are streams. */
   #streams = 0
   #waiting: (() => void)[] = []
 
   constructor(socket: Socket) {
     this.#socket = socket
+    socket.once('close', () => this.#close())
   }
 
   run(response: ServerResponse, run: () => void): void {
     // Node goes on with what it has read from a connection that is gone.
     if (this.#socket.destroyed) return
     const start = (): void => {
-      this.#running += 1
+      this.#running.add(response)
       response.once('close', () => {
-        this.#running -= 1
+        this.#running.delete(response)
         this.#goOn()
       })
       run()
@@ -79,7 +80,7 @@ class Pipeline {
   }
 
   get #isFree(): boolean {
-    return this.#streams === 0 && this.#running < MAX_RUNNING
+    return this.#streams === 0 && this.#running.size < MAX_RUNNING
   }
 
   #wait(start: () => void): void {
@@ -89,6 +90,15 @@ class Pipeline {
     socket.pause()
     // Node resumes the connection with each response that it has sent, and with each body that is read.
     socket.resume = () => socket
+  }
+
+  /** Node says of no response that was not the next one that its connection has gone: streams wait for that. */
+  #close(): void {
+    for (const response of [...this.#running]) {
+      if (response.destroyed || response.socket !== null) continue
+      response.destroy()
+      response.emit('close')
+    }
   }
 
   #goOn(): void {

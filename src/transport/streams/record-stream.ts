@@ -1,13 +1,15 @@
 import type { Http2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import type { Params } from '../../core/index.ts'
 import { NotAcceptable, toServiceError } from '../../core/index.ts'
 import { readNames } from '../../core/schema/resolvers/selection.ts'
 import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
 import { sendBody } from '../replies/body.ts'
 import { isGone, markAnswered } from '../replies/reply-state.ts'
 import { hasWholeSchema } from '../replies/result-serializer.ts'
-import { checkRecords, FollowedFind, toFindResult } from './followed-find.ts'
+import { checkRecords, copyParams, FollowedFind, toFindResult } from './followed-find.ts'
+import type { OpenExport } from './open-exports.ts'
 import type { RecordFormat, RecordWriter } from './record-formats.ts'
 import type { StreamedCall } from './request-streams.ts'
 import { beginAnswer } from './request-streams.ts'
@@ -20,6 +22,8 @@ interface SendingCall extends StreamedCall {
   readonly find: FollowedFind
   readonly writer: RecordWriter
   readonly stream: RecordStream
+  /** Rejects if the caller may read no more. */
+  readonly check: () => Promise<void>
 }
 
 /**
@@ -38,9 +42,12 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   const select = readNames(context.params.query?.['$select'])
   const find = new FollowedFind(method)
   const service = method.entry.service as StreamableService
+  const given = copyParams(context.params, context.params.query)
+  let current: OpenExport | undefined
   let opened: RecordStream | undefined
   try {
     const answer = await find.begin(context, async ({ params }) => {
+      current ??= admit(call, params)
       opened = await service.streamRecords(params)
       const { value } = await opened.batches.next()
       return toFindResult(opened, value ?? [])
@@ -60,7 +67,10 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
       if (isOpen) sendBody(reply, null)
       return
     }
-    const lines = writeLines({ ...call, find, writer, stream }, first)
+    const recheck = () =>
+      find.call(find.createContext(copyParams(given, given.query)), () => toFindResult(stream, []))
+    const check = () => (current as OpenExport).check(recheck)
+    const lines = writeLines({ ...call, find, writer, stream, check }, first)
     // It reads on when what it has is written: a slow reader has the database wait.
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
     body.once('close', () => void stream.batches.return().catch(() => undefined))
@@ -74,11 +84,21 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   }
 }
 
+/** Counts a stream until its response has ended, whatever it is. */
+function admit({ transport, reply }: StreamedCall, params: Params): OpenExport {
+  const { exports } = transport
+  const current = exports.admit(params)
+  if (isGone(reply.raw)) exports.release(current)
+  else reply.raw.once('close', () => exports.release(current))
+  return current
+}
+
 async function* writeLines(call: SendingCall, first: string): AsyncGenerator<string, void> {
-  const { context, find, writer, stream, request, reply, transport } = call
+  const { context, find, writer, stream, check, request, reply, transport } = call
   if (first !== '') yield first
   try {
     for await (const batch of stream.batches) {
+      await check()
       const answer = await find.shape(context, toFindResult(stream, batch))
       const lines = writer.write(checkRecords(answer))
       if (lines !== '') yield lines

@@ -140,6 +140,17 @@ for (const mode of MODES) {
     t.strictSame(server.ids, ['another'])
   })
 
+  t.test(`${mode}: a stream whose turn never comes ends with its connection`, async (t) => {
+    const server = await start(t)
+    const connection = connectTo(t, server)
+    const path = `${server.prefix}/notes`
+    connection.socket.write(toGet(`${path}/wait`) + toGet(path, 'Accept: text/event-stream\r\n'))
+    await until(() => findStreams(server.app)?.size === 1)
+    connection.socket.destroy()
+    await until(() => findStreams(server.app)?.size === 0)
+    server.gate.open()
+  })
+
   t.test(`${mode}: a connection with too many waiting requests is closed`, async (t) => {
     const server = await start(t)
     const connection = connectTo(t, server)

@@ -1,0 +1,22 @@
+import { getTokenClaims } from '../../auth/proof.ts'
+import type { SessionEnd } from '../../auth/sessions/sessions.ts'
+import type { Params } from '../../core/index.ts'
+
+/** Returns who a call is from: the subject of its token, else the address. */
+export function toCaller({ authentication, address }: Params): string {
+  const { sub } = getTokenClaims(authentication)
+  return sub === undefined ? `address ${address}` : `login ${sub}`
+}
+
+/** Returns when the token of a call expires, in ms since the epoch; infinite without one. */
+export function toExpiry({ authentication }: Params): number {
+  const { exp } = getTokenClaims(authentication)
+  return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
+}
+
+/** Whether a call is by a session that has ended: by that one, or by one of its user but the one that is kept. */
+export function isEndedBy({ sid, userId, keep }: SessionEnd, { authentication }: Params): boolean {
+  const claims = getTokenClaims(authentication)
+  if (claims['sid'] === undefined || claims['sid'] === keep) return false
+  return sid === undefined ? claims.sub === userId : claims['sid'] === sid
+}

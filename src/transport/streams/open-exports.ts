@@ -1,0 +1,129 @@
+import type { AuthenticationResult } from '../../auth/authentication.ts'
+import { getTokenClaims } from '../../auth/proof.ts'
+import type { SessionEnd } from '../../auth/sessions/sessions.ts'
+import type { Application, Params } from '../../core/index.ts'
+import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { isEndedBy, toCaller, toExpiry } from './caller.ts'
+
+/** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
+export interface ExportOptions {
+  /** How many streams of records are open at most: one more is answered with 503. Default: 50. */
+  readonly max?: number
+  /**
+   * How many one login has open at most or, without a login, one address: one more is answered with 429.
+   * Default: 10.
+   */
+  readonly maxPerCaller?: number
+  /**
+   * How often the hooks of `find` run anew for an open stream, in milliseconds: for so long at most a caller
+   * keeps a right that was withdrawn. Default: 60,000.
+   */
+  readonly recheckMs?: number
+}
+
+export const EXPORT_RULES: OptionRules & Record<keyof ExportOptions, unknown> = {
+  max: OPTION.limit,
+  maxPerCaller: OPTION.limit,
+  recheckMs: OPTION.positiveInteger,
+}
+
+const DEFAULTS: Required<ExportOptions> = { max: 50, maxPerCaller: 10, recheckMs: 60_000 }
+
+/** When a caller may try again, in seconds: nobody knows when a stream ends. */
+const RETRY_AFTER_SECONDS = 5
+
+/** The streams of records that are open, with who reads them. */
+export class OpenExports {
+  readonly #app: Application
+  readonly #options: Required<ExportOptions>
+  readonly #open = new Set<OpenExport>()
+
+  constructor(app: Application, options: ExportOptions = {}) {
+    this.#app = app
+    this.#options = withDefaults(DEFAULTS, options)
+    app.on('logout', this.#onLogout)
+    app.on('sessionEnd', this.#onSessionEnd)
+  }
+
+  /**
+   * Counts one more stream.
+   * @param params those that the hooks have made: who it is has been proven
+   * @throws {TooManyRequests} the caller has as many as one may have
+   * @throws {Unavailable} there are as many as there may be
+   */
+  admit(params: Params): OpenExport {
+    const { max, maxPerCaller, recheckMs } = this.#options
+    const caller = toCaller(params)
+    const own = [...this.#open].filter((one) => one.caller === caller)
+    const retry = { retryAfter: RETRY_AFTER_SECONDS }
+    if (own.length >= maxPerCaller) {
+      throw new TooManyRequests(`A caller may have ${maxPerCaller} streams of records`, retry)
+    }
+    if (this.#open.size >= max)
+      throw new Unavailable('There are too many streams of records', retry)
+    const added = new OpenExport(caller, params, recheckMs)
+    this.#open.add(added)
+    return added
+  }
+
+  release(ended: OpenExport): void {
+    this.#open.delete(ended)
+  }
+
+  /** Stops listening. */
+  close(): void {
+    this.#app.off('logout', this.#onLogout)
+    this.#app.off('sessionEnd', this.#onSessionEnd)
+  }
+
+  readonly #onLogout = ({ authentication }: AuthenticationResult): void => {
+    const { jti } = getTokenClaims(authentication)
+    if (jti === undefined) return
+    for (const one of this.#open) {
+      if (getTokenClaims(one.params.authentication).jti === jti) one.askForRecheck()
+    }
+  }
+
+  readonly #onSessionEnd = (end: SessionEnd): void => {
+    for (const one of this.#open) if (isEndedBy(end, one.params)) one.hasEnded = true
+  }
+}
+
+/** A stream of records and who reads it. */
+class OpenExport {
+  readonly caller: string
+  readonly params: Params
+  /** Whether the session of the caller has ended. */
+  hasEnded = false
+  readonly #recheckMs: number
+  #recheckAt: number
+
+  constructor(caller: string, params: Params, recheckMs: number) {
+    this.caller = caller
+    this.params = params
+    this.#recheckMs = recheckMs
+    this.#recheckAt = performance.now() + recheckMs
+  }
+
+  askForRecheck(): void {
+    this.#recheckAt = 0
+  }
+
+  /**
+   * Checks, before further records are read, that the caller may still read them.
+   * @param recheck has the hooks of `find` run anew
+   * @throws {NotAuthenticated} the token has expired, or the session has ended
+   */
+  async check(recheck: () => Promise<unknown>): Promise<void> {
+    if (this.hasEnded) throw new NotAuthenticated('The session has ended')
+    if (toExpiry(this.params) <= Date.now()) throw new NotAuthenticated('The token has expired')
+    const now = performance.now()
+    if (now < this.#recheckAt) return
+    this.#recheckAt = now + this.#recheckMs
+    await recheck()
+  }
+}
+
+export type { OpenExport }
