@@ -18,6 +18,7 @@ import {
   sanitizeParams,
 } from './call-checks.ts'
 import { openModel } from './connection/model.ts'
+import { relate } from './field-path.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
@@ -33,6 +34,8 @@ import type {
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
+import { readsHiddenFields } from './queries/hidden-field-check.ts'
+import { omitFields } from './queries/select.ts'
 import { openBatches } from './record-stream.ts'
 import { createRecordView } from './record-view.ts'
 import { resolveCallSettings } from './resolve-options.ts'
@@ -184,7 +187,19 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   async followRecords(params: P): Promise<RecordView> {
     checkFind(this)
     const checked = sanitizeParams(params, this)
-    return callAdapter('read', this, checked, createRecordView)
+    return callAdapter<RecordView>('read', this, checked, async (call) => {
+      const view = await createRecordView(call)
+      const { hidden } = this.options
+      const hidesFields = hidden.length > 0
+      const asksHidden = hidesFields && readsHiddenFields(call.query.filter, hidden)
+      return Object.assign(view, { hidesFields, asksHidden })
+    })
+  }
+
+  hideFields(record: object): object {
+    const { hidden } = this.options
+    const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
+    return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
   }
 
   /**

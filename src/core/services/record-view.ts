@@ -13,6 +13,13 @@ export interface RecordView {
   readonly place: string
   /** Whether `find` answers by a page, and not by a list. */
   readonly isPage: boolean
+  /**
+   * Whether fields that {@link FollowableService.hideFields} removes decide which records it shows: removed ones
+   * can't be judged then.
+   */
+  readonly asksHidden?: boolean
+  /** Whether there are such fields. */
+  readonly hidesFields?: boolean
   /** Whether `find` would find a record. It is as it is stored. */
   matches(stored: object): boolean
   /** Returns a copy with the fields that `find` shows. */
@@ -34,6 +41,11 @@ export interface FollowableService {
    * @throws {BadRequest} the query has an operator that can't be judged outside of the database
    */
   followRecords(params: Params): Promise<RecordView>
+  /**
+   * Returns a record without the fields that no caller is shown: itself if it has none of them. Events carry
+   * removed records in this form.
+   */
+  hideFields?(record: object): object
   /** Returns where a call with these params has its records; `''` for the usual place. */
   locateRecords(params: Params): string | Promise<string>
 }

@@ -7,6 +7,7 @@ import { isFollowable } from '../../core/services/record-view.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import { copyParams } from '../streams/followed-find.ts'
 import type { LoggedEvent } from './event-log.ts'
+import { findPublisher } from './publish.ts'
 import type { Round } from './round.ts'
 import type { Topic } from './topic.ts'
 
@@ -71,6 +72,8 @@ function judge(
   round: Round,
 ): object | Hidden {
   const isRemoved = event.name === 'removed'
+  // Kept without hidden fields: where these may decide, the removal is told by its id alone.
+  if (isRemoved && view !== null && mayAskHidden(topic, view)) return null
   const stored = isRemoved ? event.record : round.recordOf(event, view)
   // Gone by now: the event of that is on its way.
   if (stored === undefined) return isRemoved ? null : undefined
@@ -78,6 +81,13 @@ function judge(
   // A removal is still told by the id alone to a caller who has the record.
   if (!hub.allows(topic, stored, event.name, params)) return isRemoved ? null : undefined
   return isOwnEvent(event.name) ? (event.record ?? stored) : stored
+}
+
+/** Whether hidden fields decide who is told of a record: those of a query, or what a publisher reads. */
+function mayAskHidden({ find }: Topic, view: RecordView): boolean {
+  const { service } = find.method.entry
+  if (view.asksHidden === true) return true
+  return view.hidesFields === true && findPublisher(service) !== undefined
 }
 
 /** Whether the record of an event is found by the params that the hooks have made this time. */
@@ -91,5 +101,6 @@ async function isFoundBy(
   if (isDeepStrictEqual(asked.query, params.query) || !isFollowable(service)) return true
   const stored = event.name === 'removed' ? event.record : round.recordOf(event, view)
   const other = await service.followRecords(asked)
+  if (event.name === 'removed' && mayAskHidden(topic, other)) return false
   return stored !== undefined && other.place === view?.place && other.matches(stored)
 }

@@ -62,8 +62,9 @@ export class Topic {
       })
     }
     this.#listen(RECHECK_STREAMS, () => publish(this, { ...EVERYTHING, name: RECHECK }))
-    this.#listen(SEEN_CHANGE, ({ position, storedAt, ...event }: SeenChange) => {
-      this.append(event, position ?? this.nextPosition, storedAt)
+    this.#listen(SEEN_CHANGE, ({ position, storedAt, record, ...event }: SeenChange) => {
+      const seen = { ...event, record: this.#hideFields(record) }
+      this.append(seen, position ?? this.nextPosition, storedAt)
     })
   }
 
@@ -120,9 +121,10 @@ export class Topic {
     // A collection that can't be opened has no streams.
     const place = typeof located === 'string' ? located : located.catch(() => '')
     if (!STANDARD_EVENTS.includes(name)) {
-      return this.#canBeWritten(name, record) ? { name, id, place, record } : null
+      if (!this.#canBeWritten(name, record)) return null
+      return { name, id, place, record: this.#hideFields(record) }
     }
-    return { name, id, place, record: findNotes(record)?.stored }
+    return { name, id, place, record: this.#hideFields(findNotes(record)?.stored) }
   }
 
   /** Tells the streams of what they have not been told of. Call it when there may be something. */
@@ -174,6 +176,13 @@ export class Topic {
     }
     const found = ids.size === 0 ? [] : await view.read([...ids.values()])
     return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))
+  }
+
+  /** What no caller is shown is not kept for streams, nor stored by a bus. */
+  #hideFields(record: object | undefined): object | undefined {
+    const { service } = this.#method.entry
+    if (record === undefined || !isFollowable(service)) return record
+    return service.hideFields?.(record) ?? record
   }
 
   #canBeWritten(event: string, record: object): boolean {
