@@ -2,12 +2,6 @@ import { getTokenClaims } from '../../auth/proof.ts'
 import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import type { Params } from '../../core/index.ts'
 
-/** Returns who a call is from: the subject of its token, else the address. */
-export function toCaller({ authentication, address }: Params): string {
-  const { sub } = getTokenClaims(authentication)
-  return sub === undefined ? `address ${address}` : `login ${sub}`
-}
-
 /** Returns when the token of a call expires, in ms since the epoch; infinite without one. */
 export function toExpiry({ authentication }: Params): number {
   const { exp } = getTokenClaims(authentication)

@@ -1,11 +1,12 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { SessionEnd } from '../../auth/sessions/sessions.ts'
+import { findCaller } from '../../auth/throttle/caller.ts'
 import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
-import { isEndedBy, toCaller, toExpiry } from './caller.ts'
+import { isEndedBy, toExpiry } from './caller.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
@@ -55,7 +56,7 @@ export class OpenExports {
    */
   admit(params: Params): OpenExport {
     const { max, maxPerCaller, recheckMs } = this.#options
-    const caller = toCaller(params)
+    const caller = findCaller(params)
     const own = [...this.#open].filter((one) => one.caller === caller)
     const retry = { retryAfter: RETRY_AFTER_SECONDS }
     if (own.length >= maxPerCaller) {
