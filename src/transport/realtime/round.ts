@@ -1,18 +1,24 @@
 import type { MethodEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
+import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { LoggedEvent } from './event-log.ts'
 
 /**
- * Returns an id as the key of a map. An ObjectId and its hexadecimal digits have the same; the number 1 and
- * the string have not.
+ * Returns an id as the key of a map: its JSON, by which clients tell records apart. An ObjectId and the string of its
+ * digits have the same key, as a date and its string do; the number 7 and the string `'7'` have different ones.
  */
 export function toKey(id: unknown): string {
-  if (typeof id === 'string') return id
-  if (typeof id === 'number' || typeof id === 'bigint' || isNumber(id)) return `#${id}`
-  return JSON.stringify(id).replace(/^"|"$/g, '')
+  if (typeof id === 'number' || typeof id === 'bigint' || isNumber(id)) return String(id)
+  if (!isObject(id)) return JSON.stringify(id) ?? 'undefined'
+  // The driver reads bytes as a `Binary`, whose JSON is this string.
+  if (id instanceof Uint8Array) return JSON.stringify(Buffer.from(id).toString('base64'))
+  if (hasMethod(id, 'toJSON')) return toKey((id as { toJSON(): unknown }).toJSON())
+  if (Array.isArray(id)) return `[${id.map(toKey).join()}]`
+  const fields = Object.entries(id).map(([name, one]) => `${JSON.stringify(name)}:${toKey(one)}`)
+  return `{${fields.join()}}`
 }
 
 /** Whether an id is a number of BSON: the driver reads most of them as numbers of JavaScript. */
