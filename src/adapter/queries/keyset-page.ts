@@ -9,7 +9,7 @@ import { countMatching, findAll, findCounted } from './find.ts'
 import { checkRawQuery } from './hidden-field-check.ts'
 import type { PageCursors } from './page-cursor.ts'
 import type { TotalKind } from './query-filters.ts'
-import { KEYSET_NAMES, MAX_SORT_FIELDS, readCursor, readSort, readTotal } from './query-filters.ts'
+import { KEYSET_NAMES, readCursor, readSort, readTotal } from './query-filters.ts'
 import { pickSelected } from './select.ts'
 
 /** What a query asks of a keyset page. */
@@ -137,14 +137,22 @@ function findDistance(value: unknown): string | undefined {
   return undefined
 }
 
+/**
+ * The most fields that a page is sorted by, without the `_id`. The condition on what comes behind a record grows with
+ * the square of their number, and the limits of a query do not count it.
+ */
+const MAX_CURSOR_FIELDS = 8
+
 /** Returns the keys of a total order: what comes behind the `_id`, which is unique, decides nothing. */
 function createOrder(sort: unknown): readonly SortKey[] {
   const given = Object.entries(readSort(sort) ?? {})
   const place = given.findIndex(([path]) => path === '_id')
   const direction = given.at(-1)?.[1] ?? 1
   const entries = place === -1 ? [...given, ['_id', direction] as const] : given.slice(0, place + 1)
-  if (entries.length > MAX_SORT_FIELDS) {
-    throw new BadRequest(`$sort of pages with cursors takes at most ${MAX_SORT_FIELDS - 1} fields`)
+  if (entries.length > MAX_CURSOR_FIELDS + 1) {
+    throw new BadRequest(
+      `$sort takes at most ${MAX_CURSOR_FIELDS} fields in pages with cursors, not counting _id`,
+    )
   }
   return entries.map(([path, value]) => ({ path, isAscending: value === 1 }))
 }

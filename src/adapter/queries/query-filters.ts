@@ -10,7 +10,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */
-export const MAX_SORT_FIELDS = 32
+const MAX_SORT_FIELDS = 32
 
 const DIGITS = /^[0-9]+$/
 const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([

@@ -7,6 +7,7 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import { createApp } from '../../../src/core/create-app.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Page } from '../../../src/core/params.ts'
+import { isPlainObject } from '../../../src/core/value-kind.ts'
 import { openDatabase } from '../../support/database.ts'
 
 const { client, empty, commandsOf } = await openDatabase(t)
@@ -35,6 +36,10 @@ function serve(model: Collection, options: Options = {}) {
     service.find({ query, ...params } as never) as unknown as Promise<Page<Document>>
   return { service, find }
 }
+
+/** Returns a `$sort` of this many fields. */
+const sortBy = (length: number): Record<string, -1> =>
+  Object.fromEntries(Array.from({ length }, (_, index) => [`f${index}`, -1]))
 
 const idsOf = ({ data }: Page<Document>): unknown[] => data.map(({ _id }) => _id)
 
@@ -271,11 +276,41 @@ const REFUSED_QUERIES: readonly [object, string][] = [
   [
     {
       $after: '',
-      $sort: Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`f${index}`, 1])),
+      $sort: sortBy(9),
     },
-    '$sort of pages with cursors takes at most 31 fields',
+    '$sort takes at most 8 fields in pages with cursors, not counting _id',
+  ],
+  [
+    { $total: true, $sort: sortBy(31) },
+    '$sort takes at most 8 fields in pages with cursors, not counting _id',
+  ],
+  [
+    { $before: '', $sort: { ...sortBy(9), _id: 1 } },
+    '$sort takes at most 8 fields in pages with cursors, not counting _id',
   ],
 ]
+
+/** Returns how many fields and operators a condition has. */
+function countNames(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum, one) => sum + countNames(one), 0)
+  if (!isPlainObject(value)) return 0
+  return Object.values(value).reduce<number>((sum, one) => sum + 1 + countNames(one), 0)
+}
+
+t.test('a page of eight sort fields has a condition of bounded size', async (t) => {
+  const records = Array.from({ length: 3 }, (_, _id) => ({
+    ...{ _id, ...Object.fromEntries(Object.keys(sortBy(8)).map((name) => [name, 1])) },
+  }))
+  const { find } = await startWith(records)
+  for (const others of [{}, { _id: -1 }, { _id: -1, f8: 1, f9: 1 }]) {
+    const $sort = { ...sortBy(8), ...others }
+    const { nextCursor: $after } = await find({ $sort, $after: '' })
+    const [{ filter } = {}] = await commandsOf(async () => {
+      t.strictSame(idsOf(await find({ $sort, $after })), [0])
+    })
+    t.ok(countNames(filter) < 300, `${countNames(filter)} names`)
+  }
+})
 
 t.test('queries that ask for no page are refused by name', async (t) => {
   const { find } = await startWith(1)
