@@ -5,7 +5,7 @@ import { BadRequest, Conflict, NotAuthenticated, Unprocessable } from '../../cor
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
-import type { OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { readUserId } from '../../core/user-id.ts'
@@ -15,7 +15,7 @@ import { findTransaction } from '../transactions/transaction-attempt.ts'
 import type { RecordService } from './record-hook.ts'
 import { requireService, requireStore } from './record-hook.ts'
 import type { AnswerStore } from './stored-answer.ts'
-import { insertKey, readAnswer, removeExpired, setAnswer, writeAnswer } from './stored-answer.ts'
+import { insertKey, readAnswer, setAnswer, writeAnswer } from './stored-answer.ts'
 
 /** Options of {@link idempotent}. */
 export interface IdempotentOptions {
@@ -26,22 +26,37 @@ export interface IdempotentOptions {
   /** Whether callers outside have to send a key. Default: `false`. */
   readonly required?: boolean
   /**
+   * Bytes of the largest answer that is stored, up to 16,000,000. A request with a larger one is stored without it: it
+   * does not run again, and its repeat throws `Conflict`. Default: 65,536.
+   */
+  readonly maxAnswerBytes?: number
+  /**
+   * How many keys of one caller are stored before the answers of further ones are stored only up to 1,000 bytes.
+   * Default: 1,000.
+   */
+  readonly maxAnswers?: number
+  /**
    * Returns who calls, or a promise of it: a value whose JSON is that of no other caller. Default: the `_id` or
    * `id` of `params.user`, else the claim `sub`, and the API key. `null` or `undefined`: keys are refused.
    */
   readonly by?: (params: Params) => unknown
 }
 
-const MAX_SECONDS = 366 * 86_400
-
 const RULES: OptionRules = {
   service: OPTION.string,
-  expireAfterSeconds: {
-    expected: `a whole number of seconds from 1 to ${MAX_SECONDS}`,
-    isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= MAX_SECONDS,
-  },
+  expireAfterSeconds: countUpTo(366 * 86_400, 'seconds'),
   required: OPTION.boolean,
+  // The limit of MongoDB is that of a record, 16 MiB.
+  maxAnswerBytes: countUpTo(16_000_000, 'bytes'),
+  maxAnswers: OPTION.positiveInteger,
   by: OPTION.function,
+}
+
+function countUpTo(max: number, unit: string): OptionRule {
+  return {
+    expected: `a whole number of ${unit} from 1 to ${max}`,
+    isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= max,
+  }
 }
 
 /** One structured string of visible characters, with its quotes or without. @see RFC 8941 §3.3.3 */
@@ -57,8 +72,9 @@ const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
  * stored in the transaction of the write, and a repeated request gets it without running again.
  *
  * The hook throws `BadRequest` for a key that is malformed, or required and missing, `NotAuthenticated` for a key
- * of a caller whom nobody knows, `Conflict` with `data.retryAfter` while the first request runs, and
- * `Unprocessable` where that had other data or another query.
+ * of a caller whom nobody knows, `Conflict` with `data.retryAfter` while the first request runs and with `data.isDone`
+ * where it has succeeded but its answer was too large to be stored, and `Unprocessable` where it had other data or
+ * another query.
  * @throws {TypeError} in calls: there is no such service, callers outside reach it, it has no TTL index, or the
  *   hook stands inside of a transaction of the same call
  */
@@ -66,6 +82,8 @@ export function idempotent(options: IdempotentOptions): AroundHook {
   checkOptions('idempotent()', options, RULES)
   if (options.service === undefined) throw new TypeError("idempotent() needs the option 'service'")
   const { service: path, required = false, expireAfterSeconds = 86_400, by = readCaller } = options
+  const { maxAnswerBytes = 65_536, maxAnswers = 1_000 } = options
+  const limits = { maxAnswerBytes, maxAnswers }
   const hook: AroundHook = async (context, next) => {
     const { app, method, params, service } = context
     // Calls of the process itself are parts of what it does, and repeated with that.
@@ -83,39 +101,24 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     if (caller === null) {
       throw new NotAuthenticated('An Idempotency-Key needs a caller who is known')
     }
+    const route = Object.entries(params.route ?? {})
     const request = {
-      _id: hashOf([
-        key,
-        caller,
-        context.path,
-        Object.entries(params.route ?? {}),
-        method,
-        context.id,
-      ]),
+      _id: `${hashOf(caller)}.${hashOf([key, context.path, route, method, context.id])}`,
       fingerprint: hashOf([context.data, params.query, params.version]),
     }
-    const run = transaction({ client })
-    const runFirst = async (): Promise<boolean> => {
-      const taken = createTakenError()
-      try {
-        await run(context, async (...reasons) => {
-          await insertKey(collection, request, expireAfterSeconds, taken)
-          await runRest(next, reasons)
-          await writeAnswer(collection, request, context as HookContext)
-        })
-        return true
-      } catch (error) {
-        if (error !== taken) throw error
-        return false
-      }
+    const taken = createTakenError()
+    try {
+      await transaction({ client })(context, async (...reasons) => {
+        await insertKey(collection, request, expireAfterSeconds, taken)
+        await runRest(next, reasons)
+        await writeAnswer(collection, request, limits, context as HookContext)
+      })
+      return
+    } catch (error) {
+      if (error !== taken) throw error
     }
-    if (await runFirst()) return
-    let stored = await readAnswer(collection, request)
-    if (stored !== null && (await removeExpired(collection, stored))) {
-      if (await runFirst()) return
-      stored = await readAnswer(collection, request)
-    }
-    if (stored === null) throw createTakenError()
+    const stored = await readAnswer(collection, request)
+    if (stored === null) throw taken
     if (stored.fingerprint !== request.fingerprint) {
       throw new Unprocessable('The Idempotency-Key was used for another request')
     }

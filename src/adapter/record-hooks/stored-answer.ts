@@ -1,8 +1,7 @@
 import type { Binary, ClientSession, Collection } from 'mongodb'
 import { BSON } from 'mongodb'
 import type { HookContext } from '../../core/application-defaults.ts'
-import type { Conflict } from '../../core/errors/index.ts'
-import { PayloadTooLarge } from '../../core/errors/index.ts'
+import { Conflict } from '../../core/errors/index.ts'
 import { toExternalForm } from '../../core/external-form.ts'
 import type { HttpAnswer } from '../../core/hooks/hook-context.ts'
 import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
@@ -15,13 +14,16 @@ import { listSecrets } from './record-hook.ts'
 
 /** What `idempotent()` stores of a request. */
 export interface StoredAnswer {
-  /** Hash of the key, the caller, and the path, method and id that were called. */
+  /** Hash of the caller, a dot, and hash of the key and the path, method and id that were called. */
   readonly _id: string
   /** Hash of the data and the query. */
   readonly fingerprint: string
-  /** When it can not be repeated any more; a TTL index removes it afterwards. */
+  /** When it can no longer be repeated, by the clock of the database. A TTL index removes it afterwards. */
   readonly expiresAt: Date
-  /** BSON of the result and what hooks have said about the HTTP answer: `{ result, http }`. */
+  /**
+   * BSON of the result and what hooks have said about the HTTP answer: `{ result, http }`. Missing where that was more
+   * than the options of the hook allow.
+   */
   readonly answer?: Binary | Uint8Array
 }
 
@@ -31,27 +33,43 @@ export type AnswerStore = Collection<any>
 /** How a request is found again. */
 type RequestHashes = Pick<StoredAnswer, '_id' | 'fingerprint'>
 
-/** The largest answer in bytes: the limit of MongoDB is that of a record, 16 MiB. */
-const MAX_ANSWER_BYTES = 16_000_000
+/** How much is stored of the answers to one caller. */
+export interface AnswerLimits {
+  /** Bytes of one answer. */
+  readonly maxAnswerBytes: number
+  /** How many keys a caller may have for answers of more than {@link SMALL_BYTES} to be stored. */
+  readonly maxAnswers: number
+}
+
+/** Answers up to this size are always stored: they are hardly larger than the key. */
+const SMALL_BYTES = 1_000
 
 /** Codes of the server: another transaction, or one that is committed, has written the record. */
 const TAKEN: ReadonlySet<unknown> = new Set([112, 11000])
 
+/** Whether a stored request can still be repeated. The database tells: the clocks of processes differ. */
+const IS_CURRENT = { $gt: ['$expiresAt', '$$NOW'] }
+
 /**
- * Inserts a request, as the first command of the transaction that is running here. Nobody waits for another
- * request that runs: the error has no label by which the transaction would be repeated.
- * @throws the given error where the request is there, or runs
+ * Stores a request, as the first command of the transaction that is running here, also in place of one that has
+ * expired. Nobody waits for another request that runs: the error has no label by which the transaction would be
+ * repeated.
+ * @throws the given error if the request is stored, or runs
  */
 export function insertKey(
   collection: AnswerStore,
-  request: RequestHashes,
+  { _id, fingerprint }: RequestHashes,
   expireAfterSeconds: number,
   taken: Conflict,
 ): Promise<void> {
-  const expiresAt = new Date(Date.now() + expireAfterSeconds * 1_000)
+  const expiresAt = { $add: ['$$NOW', expireAfterSeconds * 1_000] }
+  const isNew = [
+    { $replaceWith: { $cond: [IS_CURRENT, '$$ROOT', { _id, fingerprint, expiresAt }] } },
+  ]
   return runHere(collection, async (session) => {
     try {
-      await collection.insertOne({ ...request, expiresAt }, { session })
+      const written = await collection.updateOne({ _id }, isNew, { session, upsert: true })
+      if (written.upsertedCount + written.modifiedCount === 0) throw taken
     } catch (error) {
       throw isAnswer(error) && TAKEN.has(error.code) ? taken : error
     }
@@ -60,47 +78,55 @@ export function insertKey(
 
 /**
  * Stores the answer to a request, as the last command of the transaction: what callers outside may see of the
- * result. After hooks that keep fields from them do not run again for it.
- * @throws {PayloadTooLarge} the answer is larger than a record can be
+ * result. After hooks that keep fields from them do not run again for it. An answer beyond the limits is not stored:
+ * the request alone is, so that it does not run again.
  * @throws {TypeError} the result is a stream or bytes
  */
 export function writeAnswer(
   collection: AnswerStore,
   { _id }: RequestHashes,
+  { maxAnswerBytes, maxAnswers }: AnswerLimits,
   context: HookContext,
 ): Promise<void> {
-  const answer = serialize(context)
+  const answer = serialize(context, maxAnswerBytes)
   return runHere(collection, async (session) => {
+    if (answer === null) return
+    if (answer.length > SMALL_BYTES) {
+      // By the index of `_id`: `/` follows the dot. What runs at the same time is not counted.
+      const [caller] = _id.split('.')
+      const ofCaller = { _id: { $gt: `${caller}.`, $lt: `${caller}/` } }
+      const count = await collection.countDocuments(ofCaller, { session, limit: maxAnswers + 1 })
+      if (count > maxAnswers) return
+    }
     await collection.updateOne({ _id }, { $set: { answer } }, { session })
   })
 }
 
-/** Resolves to the stored request, with its answer. */
+/** Resolves to a stored request that can be repeated, with its answer. */
 export function readAnswer(
   collection: AnswerStore,
   { _id }: RequestHashes,
 ): Promise<StoredAnswer | null> {
   return callDatabase(() =>
     collection.findOne(
-      { _id },
+      { _id, $expr: IS_CURRENT },
       // An answer that a new primary could lose again is none.
       { readPreference: 'primary', readConcern: { level: 'majority' }, promoteBuffers: true },
     ),
   )
 }
 
-/** Removes an answer that has expired; the database does so at times of its own. Resolves to whether it had. */
-export async function removeExpired(
-  collection: AnswerStore,
-  { _id, expiresAt }: StoredAnswer,
-): Promise<boolean> {
-  if (expiresAt.getTime() > Date.now()) return false
-  await callDatabase(() => collection.deleteOne({ _id, expiresAt }))
-  return true
-}
-
-/** Answers a call by a stored answer; no event is emitted. */
+/**
+ * Answers a call by a stored answer; no event is emitted.
+ * @throws {Conflict} the request is stored without its answer
+ */
 export function setAnswer(context: HookContext, { answer }: StoredAnswer): void {
+  if (answer === undefined) {
+    throw new Conflict(
+      'The first request with this Idempotency-Key succeeded, but its response was too large to be kept. Read what it has written',
+      { isDone: true },
+    )
+  }
   const { result, http } = BSON.deserialize(answer as Uint8Array) as {
     readonly result?: unknown
     readonly http: HttpAnswer
@@ -120,7 +146,11 @@ function runHere(
   return attempt.runNext(() => command(attempt.session))
 }
 
-function serialize({ dispatch, http, method, result, service }: HookContext): Uint8Array {
+/** Returns the bytes of an answer, `null` if they are more than allowed. */
+function serialize(
+  { dispatch, http, method, result, service }: HookContext,
+  maxBytes: number,
+): Uint8Array | null {
   const shown = dispatch === undefined ? result : dispatch
   if (isObject(shown) && isStream(shown)) {
     throw new TypeError('idempotent(): a result of bytes or a stream can not be kept')
@@ -136,12 +166,11 @@ function serialize({ dispatch, http, method, result, service }: HookContext): Ui
     },
   }
   try {
-    const bytes = BSON.serialize(answer)
-    if (bytes.length <= MAX_ANSWER_BYTES) return bytes
+    // Larger ones have no place in the buffer of the driver.
+    return BSON.calculateObjectSize(answer) > maxBytes ? null : BSON.serialize(answer)
   } catch (error) {
     throw toDatabaseError(error)
   }
-  throw new PayloadTooLarge('The answer is larger than what can be kept for its Idempotency-Key')
 }
 
 /** Cookies are secrets, and set anew by the hooks of each request. */

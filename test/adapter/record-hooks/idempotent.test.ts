@@ -180,8 +180,8 @@ t.test('a write with a key is two commands more, and a repeat two', async (t) =>
     return commands
   }
   const create = () => send('POST', '/notes', { text: 'a' })
-  t.strictSame(await commandsOf(create), ['insert', 'insert', 'update', 'commitTransaction'])
-  t.strictSame(await commandsOf(create), ['insert', 'abortTransaction', 'find'])
+  t.strictSame(await commandsOf(create), ['update', 'insert', 'update', 'commitTransaction'])
+  t.strictSame(await commandsOf(create), ['update', 'abortTransaction', 'find'])
   t.strictSame(await commandsOf(() => send('GET', '/notes')), ['find'])
   const without = () => send('POST', '/notes', { text: 'a' }, { key: null })
   t.strictSame(await commandsOf(without), ['insert'])
@@ -283,6 +283,46 @@ t.test(
     t.equal(await Store.countDocuments(), 1)
   },
 )
+
+t.test('the clock of the database says when a key expires, not that of a process', async (t) => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const { send } = await start(t)
+  for (const [index, [first, second]] of [
+    [0, 2],
+    [0, -2],
+    [2, 0],
+    [-2, 0],
+  ].entries()) {
+    const createAt = (days = 0) => {
+      Date.now = () => now() + days * 86_400_000
+      return send('POST', '/notes', { text: 'a' }, { key: `k${index}` })
+    }
+    equalAnswers(t, await createAt(first), await createAt(second))
+  }
+  t.equal(await Model.countDocuments(), 4)
+})
+
+t.test('an answer that has expired is not sent while its key is taken anew', async (t) => {
+  const gate = new Gate()
+  const wait: Hook = async ({ data }) => {
+    if ((data as Document)['text'] === 'second') await gate.pass()
+  }
+  const { send } = await start(t, { ...ONCE, before: { create: [wait] } })
+  await send('POST', '/notes', { text: 'first' })
+  await Store.updateMany({}, { $set: { expiresAt: new Date(0) } })
+  const second = send('POST', '/notes', { text: 'second' })
+  await gate.arrivals(1)
+  t.match(await send('POST', '/notes', { text: 'first' }), {
+    status: 409,
+    headers: { 'retry-after': '1' },
+  })
+  gate.open()
+  t.equal((await second).status, 201)
+  t.equal(await Model.countDocuments(), 2)
+})
 
 t.test('a key expires after the seconds of the option', async (t) => {
   const expiries: number[] = []
@@ -389,7 +429,7 @@ t.test('a transaction that the database repeats stores one answer', async (t) =>
   const conflict = { code: 112, errmsg: 'WriteConflict', errorLabels }
   const aborted = { code: 251, errmsg: 'NoSuchTransaction', errorLabels }
   for (const [index, fail] of [
-    failTimes(2, 'update', conflict),
+    failTimes(2, 'insert', conflict),
     failTimes(2, 'commitTransaction', aborted),
   ].entries()) {
     script = fail
@@ -415,7 +455,7 @@ t.test('a server without transactions is refused, and nothing is written', async
 
 t.test('what the database refuses of the store is an error of the call', async (t) => {
   const { send } = await start(t)
-  script = failTimes(1, 'insert', { code: 13, errmsg: 'not authorized' })
+  script = failTimes(1, 'update', { code: 13, errmsg: 'not authorized' })
   t.match(await send('POST', '/notes', { text: 'a' }), {
     status: 500,
     body: { message: 'Internal error' },
@@ -510,34 +550,109 @@ t.test('any result that has JSON is repeated with the same JSON', async (t) => {
   }
 })
 
-t.test('a result that can not be kept is refused, and nothing is written', async (t) => {
+const TOO_LARGE = {
+  status: 409,
+  body: {
+    name: 'Conflict',
+    message: /succeeded, but its response was too large to be kept/,
+    data: { isDone: true },
+  },
+}
+
+t.test('a result that cannot be stored is rejected, and nothing is written', async (t) => {
   const results: Record<string, () => unknown> = {
-    large: () => ({ text: 'a'.repeat(16_100_000) }),
-    larger: () => ({ text: 'a'.repeat(18_000_000) }),
     bytes: () => Buffer.from('ab'),
     stream: () => new Response('text').body,
     forged: () => JSON.parse('{"_bsontype":"ObjectId"}'),
   }
-  const { app, send } = await start(
+  const { notes, send } = await start(
     t,
     ONCE,
     {},
-    {
-      results: {
-        async create({ name }: { name: string }) {
-          await app.service('notes').create({ name })
-          return results[name]?.()
-        },
-      },
-    },
+    createResults(() => notes, results),
   )
   const statuses: Record<string, number> = {}
   for (const name of Object.keys(results)) {
     statuses[name] = (await send('POST', '/results', { name }, { key: name })).status
   }
-  t.strictSame(statuses, { large: 413, larger: 413, bytes: 500, stream: 500, forged: 400 })
+  t.strictSame(statuses, { bytes: 500, stream: 500, forged: 400 })
   t.strictSame([await Model.countDocuments(), await Store.countDocuments()], [0, 0])
 })
+
+t.test('a request with a large answer runs once, and its repeat returns 409', async (t) => {
+  const results: Record<string, () => unknown> = {
+    small: () => ({ text: 'a'.repeat(65_000) }),
+    large: () => ({ text: 'a'.repeat(65_536) }),
+    largest: () => ({ text: 'a'.repeat(18_000_000) }),
+    list: () => Array.from({ length: 200 }, () => ({ text: 'a'.repeat(400) })),
+    wide: () => ({ text: '\u{1F600}'.repeat(20_000) }),
+  }
+  const { notes, send } = await start(
+    t,
+    ONCE,
+    {},
+    createResults(() => notes, results),
+  )
+  for (const name of Object.keys(results)) {
+    const create = () => send('POST', '/results', { name }, { key: name })
+    const first = await create()
+    t.equal(first.status, 201, name)
+    const second = await create()
+    if (name === 'small') equalAnswers(t, first, second)
+    else t.match(second, TOO_LARGE, name)
+    t.notOk(name !== 'small' && second.headers['retry-after'], 'clients do not send it again')
+    t.equal((await send('POST', '/results', { name, n: 1 }, { key: name })).status, 422)
+  }
+  t.equal(await Model.countDocuments(), 5)
+  const stored = await Store.find().toArray()
+  t.ok(stored.every(({ answer }) => answer === undefined || answer.length() <= 65_536))
+})
+
+t.test('small patches of a large record store no large answers', async (t) => {
+  const { send } = await start(t)
+  const { insertedId } = await Model.insertOne({ text: 'a'.repeat(1_000_000) })
+  const patchAll = () => send('PATCH', '/notes?text[$ne]=b', { n: 1 }, { key: 'many' })
+  for (const run of [() => send('PATCH', `/notes/${insertedId}`, { n: 1 }), patchAll]) {
+    t.equal((await run()).status, 200)
+    t.match(await run(), TOO_LARGE)
+  }
+  const selected = () =>
+    send('PATCH', `/notes/${insertedId}?$select[]=n`, { n: 2 }, { key: 'selected' })
+  equalAnswers(t, await selected(), await selected())
+})
+
+t.test('large answers of one caller are stored up to a number of keys', async (t) => {
+  const around = { all: [logIn, idempotent({ service: 'repeats', maxAnswers: 2 })] }
+  const { send } = await start(t, { around })
+  const large = { text: 'a'.repeat(1_000) }
+  const create = (key: string, data: object, user = 'ann') =>
+    send('POST', '/notes', data, { key, user })
+  for (const key of ['a', 'b']) {
+    equalAnswers(t, await create(key, large), await create(key, large))
+  }
+  t.equal((await create('c', large)).status, 201)
+  t.match(await create('c', large), TOO_LARGE)
+  const small = { text: 'a' }
+  equalAnswers(t, await create('d', small), await create('d', small))
+  equalAnswers(t, await create('a', large, 'ben'), await create('a', large, 'ben'))
+  t.equal(await Model.countDocuments(), 5)
+})
+
+interface NoteAdder {
+  create(data: object): Promise<unknown>
+}
+
+/** Returns a service that adds a note for each call, and resolves to the result of a name. */
+function createResults(readNotes: () => NoteAdder, results: Record<string, () => unknown>) {
+  return {
+    results: {
+      async create({ name }: { name: string }) {
+        await readNotes().create({ name })
+        return results[name]?.()
+      },
+    },
+  }
+}
 
 t.test('data of any JSON has a fingerprint', async (t) => {
   const { send } = await start(t, ONCE, {}, { values: { create: async () => ({ ok: true }) } })
@@ -607,6 +722,8 @@ t.test('mistakes are refused when the application starts', async (t) => {
   t.throws(() => idempotent({} as never), /needs the option 'service'/)
   t.throws(() => idempotent({ service: 'a', expiresIn: '1d' } as never), /expiresIn/)
   t.throws(() => idempotent({ service: 'a', expireAfterSeconds: 0 }), /from 1 to/)
+  t.throws(() => idempotent({ service: 'a', maxAnswerBytes: 16_000_001 }), /from 1 to 16000000/)
+  t.throws(() => idempotent({ service: 'a', maxAnswers: 0 }), /maxAnswers/)
   const rows: readonly [RegExp, object | null, string[]?][] = [
     [/there is no service 'repeats'/, null],
     [/needs a service of remex\/mongodb/, { get: async () => ({}) }, ['get']],
