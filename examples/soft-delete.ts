@@ -3,7 +3,7 @@
 // (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
-import type { FastifyApplication } from 'remex'
+import type { FastifyApplication, Params } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBListService, ObjectIdSchema, softDelete } from 'remex/mongodb'
@@ -17,9 +17,9 @@ type Note = Static<typeof Note> & { readonly deletedAt?: Date }
 
 class NoteService extends MongoDBListService<Note> {
   /** Restores a note. */
-  async restore({ _id }: { _id: ObjectId }): Promise<Note> {
+  async restore({ _id }: { _id: ObjectId }, { user }: Params): Promise<Note> {
     const query = { deletedAt: { $ne: null } }
-    return this.patch(_id, { $unset: { deletedAt: '' } }, { query, withDeleted: true })
+    return this.patch(_id, { $unset: { deletedAt: '' } }, { user, query, withDeleted: true })
   }
 }
 

@@ -27,6 +27,7 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
+import type { WriteData } from './writes/write-data.ts'
 
 /** Reads that hand out a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
@@ -63,6 +64,7 @@ interface CalledService {
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
  * @param service the one that is called: rules of hooks are for its calls alone
+ * @param change what a patch writes, for rules that hear of writes
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
@@ -72,6 +74,7 @@ export async function callAdapter<R>(
   service: CalledService,
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
+  change?: WriteData,
 ): Promise<R> {
   countCall(params)
   const settings = resolveCallSettings(service.options, params)
@@ -108,7 +111,9 @@ export async function callAdapter<R>(
   }
   const start = async (): Promise<R> => {
     const result = await run(call)
-    if (WRITES.has(operation)) for (const { onWritten } of rules) onWritten?.(operation, result)
+    if (WRITES.has(operation)) {
+      for (const { onWritten } of rules) onWritten?.({ operation, change, result })
+    }
     return result as R
   }
   const runCall = (): Promise<R> => {

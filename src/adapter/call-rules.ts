@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 import { CALL_RULES, changeParams } from '../core/transport-facts.ts'
 import type { MongoDBParams, Operation } from './mongodb-params.ts'
 import type { SplitQuery } from './queries/split-query.ts'
+import type { WriteData } from './writes/write-data.ts'
 
 /** What a hook says of the records of a call. */
 export interface CallRule {
@@ -11,8 +12,17 @@ export interface CallRule {
   readonly mark?: string
   /** Fields that a replacement keeps, with the values of a record that it adds; `undefined` for none. */
   readonly kept?: Readonly<Record<string, unknown>>
-  /** Called with what a write has resolved to. */
-  readonly onWritten?: (operation: Operation, result: unknown) => void
+  /** Called with each write. */
+  readonly onWritten?: (write: Write) => void
+}
+
+/** A write that the database has carried out. */
+export interface Write {
+  readonly operation: Operation
+  /** What a patch has written, `undefined` for other operations. */
+  readonly change: WriteData | undefined
+  /** What the write has resolved to. */
+  readonly result: unknown
 }
 
 /** A rule in params: for the calls of one service alone, wherever the params are passed on to. */

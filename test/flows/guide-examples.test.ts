@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccountNotice } from 'remex/auth'
 import { AccountService } from 'remex/auth'
+import { updatedBy } from 'remex/mongodb'
 import t from 'tap'
 
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
@@ -287,6 +288,17 @@ t.test('what is removed is not found, and can be restored', async (t) => {
   t.strictSame(await send('POST', '/notes/restore', { _id: note._id }), { status: 200, body: note })
   t.match(await send('POST', '/notes/restore', { _id: note._id }), { status: 404 })
   t.strictSame((await send('GET', '/notes')).body, [note])
+})
+
+t.test('who has restored a note is stored by hooks of the patch that it calls', async (t) => {
+  const { app } = await start(() => createNotes(db))
+  t.teardown(() => app.close())
+  const notes = app.service('notes')
+  notes.hooks({ before: { all: [updatedBy()] } })
+  const { _id } = await notes.create({ text: 'a' })
+  await notes.remove(_id)
+  await notes.restore({ _id }, { user: { _id: 'ann' } })
+  t.match(await db.collection('notes').findOne({}), { text: 'a', updatedBy: 'ann' })
 })
 
 t.test('an account is verified before its first login, and its password is reset', async (t) => {

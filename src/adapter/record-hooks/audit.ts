@@ -4,19 +4,20 @@ import type { AroundHook, HookContext } from '../../core/application-defaults.ts
 import { findNotes } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
-import { isWrite } from '../../core/method-table.ts'
+import { toMethodSpec } from '../../core/method-table.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { isObject } from '../../core/value-kind.ts'
+import type { Write } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import { withoutPositions } from '../field-path.ts'
-import type { MongoDBParams, Operation } from '../mongodb-params.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
 import { getGivenOptions, ON_MANY, toMethodName } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
+import { findTransaction } from '../transactions/transaction-attempt.ts'
 import { listWrittenPaths } from '../writes/write-data.ts'
 import type { RecordService } from './record-hook.ts'
 import { listSecrets, requireService, requireStore } from './record-hook.ts'
@@ -30,7 +31,11 @@ export interface AuditOptions {
    * `protect` and `hashPassword` name.
    */
   readonly omit?: readonly string[]
-  /** Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`, else `null`. */
+  /**
+   * Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`. Where it returns `null` or
+   * `undefined` for an internal call inside of another one, in its transaction, it is called with the params of that.
+   * Without a caller `null` is stored.
+   */
   readonly by?: (params: Params) => unknown
 }
 
@@ -52,15 +57,9 @@ export interface AuditEntry {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** A call of the adapter that has written. */
-interface Write {
-  readonly operation: Operation
-  readonly result: unknown
-}
-
 /**
  * Returns an around hook that stores an {@link AuditEntry} in another service for each record that is
- * written, in one transaction with the write: both are there, or neither.
+ * written, by custom methods too, in one transaction with the write: both are there, or neither.
  * @throws {TypeError} in calls: `params.docdb.returning` is `false`, so that nobody knows the records
  */
 export function audit(options: AuditOptions): AroundHook {
@@ -73,17 +72,20 @@ export function audit(options: AuditOptions): AroundHook {
   const { service: path, omit = [], by = readUserId } = options
   const runInTransaction = transaction()
   const hook: AroundHook = (context, next) => {
-    if (!isWrite(context.method)) return next()
+    // Custom methods may write.
+    if (toMethodSpec(context.method).verb === 'GET') return next()
     const service = requireService('audit()', context.service)
     const { service: target } = requireStore('audit()', context.app, path, service)
     return runInTransaction(context, async (...reasons) => {
       const writes: Write[] = []
-      setRule(context, hook, {
-        onWritten: (operation, result) => void writes.push({ operation, result }),
-      })
+      setRule(context, hook, { onWritten: (write) => void writes.push(write) })
       await runRest(next, reasons)
-      const at = new Date()
-      const caller = { at, by: by(context.params) ?? null, service: context.path }
+      if (writes.length === 0) return
+      const caller = {
+        at: new Date(),
+        by: by(context.params) ?? (await readOuterCaller(context, service, by)) ?? null,
+        service: context.path,
+      }
       const omitted = [...service.options.hidden, ...listSecrets(service), ...omit]
       const entries: AuditEntry[] = []
       for (const write of writes) {
@@ -105,11 +107,22 @@ export function audit(options: AuditOptions): AroundHook {
   })
 }
 
+/** Resolves to who has made the call that an internal call is a part of, `undefined` for nobody. */
+async function readOuterCaller(
+  { params }: HookContext,
+  service: RecordService,
+  by: (params: Params) => unknown,
+): Promise<unknown> {
+  if (params.provider !== undefined) return undefined
+  const outer = findTransaction((await service.getModel()).db.client)?.call
+  return outer === undefined ? undefined : by(outer.params)
+}
+
 /** Resolves to what is stored of each record that a call of the adapter has written. */
 async function describeWrite(
-  { data, params }: HookContext,
+  { params }: HookContext,
   service: RecordService,
-  { operation, result }: Write,
+  { operation, change, result }: Write,
 ): Promise<Pick<AuditEntry, 'method' | 'recordId' | 'fields' | 'values'>[]> {
   const method = toMethodName(operation) as AuditEntry['method']
   if (ON_MANY.has(operation) && !Array.isArray(result)) {
@@ -122,10 +135,13 @@ async function describeWrite(
   const ids = ['_id', service.id]
   return shown.map((record, index) => {
     const whole = stored[index] ?? record
-    const isPart = method === 'patch' && isObject(data)
-    const names = isPart ? listWrittenPaths(data) : Object.keys(method === 'remove' ? {} : whole)
+    const names =
+      change === undefined
+        ? Object.keys(method === 'remove' ? {} : whole)
+        : listWrittenPaths(change)
     const fields = names.filter((name) => !ids.includes(name))
-    const part = isPart ? pickSelected(whole, fields.map(withoutPositions), service.id) : whole
+    const part =
+      change === undefined ? whole : pickSelected(whole, fields.map(withoutPositions), service.id)
     return { method, recordId: record[service.id], fields, values: omitFields(part, ids) }
   })
 }

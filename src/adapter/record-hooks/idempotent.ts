@@ -92,7 +92,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     const { client } = collection.db
     await checkClient(service, client, path)
     const outer = findTransaction(client)
-    if (outer?.isHookOf(context)) {
+    if (outer?.call === context) {
       throw new TypeError('idempotent() must stand once, and before transaction() and audit()')
     }
     const key = outer === undefined ? readKey(params, required) : null

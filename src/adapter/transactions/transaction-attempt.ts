@@ -112,9 +112,9 @@ export class TransactionAttempt {
     this.#call = call
   }
 
-  /** Whether the transaction is a hook of a call. */
-  isHookOf(call: object): boolean {
-    return this.#call === call
+  /** The call that the transaction is a hook of, `undefined` for none. */
+  get call(): HookContext | undefined {
+    return this.#call
   }
 
   /** Writes the events that are to come into the outbox of the client, as a part of the transaction. */

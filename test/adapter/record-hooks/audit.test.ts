@@ -10,9 +10,10 @@ import {
   transaction,
 } from '../../../src/adapter/index.ts'
 import { hashPassword, protect } from '../../../src/auth/index.ts'
-import type { AnyService, HookOptions } from '../../../src/core/index.ts'
+import type { AnyService, AroundHook, HookOptions } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
+import { startOwnServer } from '../../support/own-server.ts'
 import { startRecords } from '../../support/record-server.ts'
 import type { Script } from '../../support/scripted-server.ts'
 import {
@@ -347,3 +348,172 @@ t.test('it is refused where entries can not be stored', async (t) => {
     await t.rejects(app.setup(), message)
   }
 })
+
+/** A service that adds fields to patches, and has methods of its own. */
+class Pages extends MongoDBService<Document> {
+  override async patch(id: never, data: object, params?: object): Promise<never> {
+    return super.patch(id, { ...data, slug: 'of the class' }, params as never) as never
+  }
+
+  override async update(id: never, data: object, params?: object): Promise<never> {
+    return super._update(id, { $set: { ...data, slug: 'of the class' } }, params as never) as never
+  }
+
+  /** Reads, and writes nothing. */
+  async search(_data: object, params: object): Promise<unknown> {
+    return this._find(params)
+  }
+
+  async rename({ _id, title }: Renaming, params: object): Promise<unknown> {
+    return this._patch(_id, { $set: { title }, $inc: { renames: 1 } }, params)
+  }
+
+  async renameAll({ title }: Renaming, params: object): Promise<unknown> {
+    return this._patch(null, { title }, { ...params, query: {}, adapter: { multi: true } })
+  }
+
+  async copy({ _id, title }: Renaming, params: object): Promise<unknown> {
+    const { _id: _, ...page } = await this._get(_id, params)
+    const copy = await this._create({ ...page, title }, params)
+    await this._patch(_id, { copies: 1 }, params)
+    return copy
+  }
+
+  async restore({ _id }: Renaming): Promise<unknown> {
+    const params = { query: { deletedAt: { $ne: null } }, withDeleted: true }
+    return pages().patch(_id, { $unset: { deletedAt: '' } } as never, params)
+  }
+
+  async purge({ _id }: Renaming, params: object): Promise<unknown> {
+    return pages().remove(_id, { ...params, provider: undefined, withDeleted: true } as never)
+  }
+
+  async fail({ _id }: Renaming, params: object): Promise<unknown> {
+    await this._patch(_id, { title: 'lost' }, params)
+    throw new Error('The method fails')
+  }
+}
+
+interface Renaming {
+  readonly _id: never
+  readonly title?: string
+}
+
+/** The service of the test that runs. */
+let pages: () => MongoDBService
+
+async function startPages(t: TestScope, hooks: object = AUDITED) {
+  const custom = ['search', 'rename', 'renameAll', 'copy', 'restore', 'purge', 'fail']
+  const { app, request } = await startOwnServer(t, (app) => {
+    app.use('pages', new Pages({ Model }), {
+      methods: ['create', 'update', 'patch', 'remove', ...custom],
+    } as never)
+    app.use('log', new MongoDBService({ Model: Log }))
+    const logIn: AroundHook = ({ params }, next) => {
+      const _id = params.headers?.['user']
+      if (_id !== undefined) params.user = { _id } as never
+      return next()
+    }
+    app.service('pages').hooks({ around: { all: [logIn] } } as never)
+    app.service('pages').hooks(hooks as Hooks)
+  })
+  pages = () => app.service('pages') as never
+  const { insertedId: _id } = await Model.insertOne({ title: 'a' })
+  const entries = (): Promise<Document[]> => Log.find({}, { sort: { _id: 1 } }).toArray()
+  const call = async (name: string, data: object = {}, user = 'ann') => {
+    const headers = { 'x-service-method': name, user }
+    return request('/pages', { method: 'POST', data: { _id, ...data }, headers })
+  }
+  return { app, request, entries, call, _id }
+}
+
+t.test('fields that a class adds to data have their place in an entry', async (t) => {
+  const { request, entries, _id } = await startPages(t)
+  const headers = { user: 'ann' }
+  for (const method of ['PATCH', 'PUT']) {
+    await request(`/pages/${_id}`, { method, data: { title: 'b' }, headers })
+  }
+  t.equal((await Model.findOne({ _id }))?.['slug'], 'of the class')
+  const entry = { by: 'ann', method: 'patch', fields: ['title', 'slug'], recordId: _id }
+  const values = { title: 'b', slug: 'of the class' }
+  t.match(await entries(), [
+    { ...entry, values },
+    { ...entry, values },
+  ])
+})
+
+t.test('what custom methods write has entries, with their caller', async (t) => {
+  const { entries, call, _id } = await startPages(t)
+  for (const [name, wanted] of [
+    ['search', []],
+    ['rename', [{ method: 'patch', fields: ['title', 'renames'], values: { title: 'b' } }]],
+    ['renameAll', [{ method: 'patch', fields: ['title'], values: { title: 'b' } }]],
+    [
+      'copy',
+      [
+        { method: 'create', fields: ['title', 'renames'], values: { title: 'b' } },
+        { method: 'patch', recordId: _id, fields: ['copies'], values: { copies: 1 } },
+      ],
+    ],
+    ['purge', [{ method: 'remove', recordId: _id, fields: [], values: { title: 'b' } }]],
+    ['fail', []],
+  ] as const) {
+    const { status } = await call(name, { title: 'b' })
+    t.equal(status, name === 'fail' ? 404 : 200, name)
+    const all = await entries()
+    t.equal(all.length, wanted.length, name)
+    t.match(
+      all,
+      wanted.map((one) => ({ ...one, by: 'ann', service: 'pages' })),
+      name,
+    )
+    await Log.deleteMany({})
+  }
+})
+
+t.test('a custom method that fails leaves neither its writes nor their entries', async (t) => {
+  const { entries, call, _id } = await startPages(t)
+  t.equal((await call('fail')).status, 500)
+  t.strictSame(await entries(), [])
+  t.strictSame(await Model.findOne({ _id }), { _id, title: 'a' })
+})
+
+t.test('an internal call inside of a call has the caller of that', async (t) => {
+  const hooks = { around: { all: [audit({ service: 'log' })] }, before: { all: [softDelete()] } }
+  const { request, entries, call, _id } = await startPages(t, hooks)
+  await request(`/pages/${_id}`, { method: 'DELETE', headers: { user: 'ben' } })
+  t.equal((await call('restore')).status, 200)
+  t.match(await entries(), [
+    { method: 'remove', by: 'ben' },
+    { method: 'patch', by: 'ann', fields: ['deletedAt', 'slug'] },
+  ])
+  t.equal((await entries()).length, 2)
+})
+
+t.test(
+  'an internal call of its own, and an external one without a user, have no caller',
+  async (t) => {
+    const { app, entries, _id } = await startPages(t)
+    const outside = async (): Promise<void> => {
+      await pages().patch(_id as never, { title: 'b' }, { provider: 'rest' } as never)
+    }
+    await pages().patch(_id as never, { title: 'c' })
+    await outside()
+    const user = { _id: 'ann' }
+    const call: AroundHook = async (_context, next) => {
+      await outside()
+      await next()
+    }
+    app.service('pages').hooks({ around: { create: [call] } } as never)
+    await pages().create({ title: 'd' }, { user } as never)
+    t.strictSame(
+      (await entries()).map(({ method, by }) => [method, by]),
+      [
+        ['patch', null],
+        ['patch', null],
+        ['patch', null],
+        ['create', 'ann'],
+      ],
+    )
+  },
+)
