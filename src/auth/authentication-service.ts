@@ -19,8 +19,7 @@ import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authent
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { getTokenClaims, limitProof } from './proof.ts'
-import type { SessionCookies } from './sessions/session-cookies.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import { SessionGate } from './sessions/session-gate.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
@@ -45,9 +44,9 @@ export class AuthenticationService implements Authentication {
   // A map, as names come from requests: an object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
-  #sessions: Promise<Sessions> | null = null
-  /** What reads the tokens of sessions from cookies, once sessions are loaded. */
-  #cookies: SessionCookies | null = null
+  readonly #sessions: SessionGate
+  /** Whether the last set-up has failed. */
+  #isBroken = false
   /** The path of the service with the sessions, as the start has found it. */
   #sessionsPath: string | undefined
 
@@ -66,6 +65,11 @@ export class AuthenticationService implements Authentication {
     if (app.get(DEFAULT_SETTING) === undefined) app.set(DEFAULT_SETTING, configKey)
     installDefaultAuthentication(app)
     installLoginHooks(this)
+    this.#sessions = new SessionGate(this)
+    // Something that the set-up lacked may be there now.
+    app.observe((change, _path, entry) => {
+      if (change === 'added' && entry.service !== (this as object)) void this.#setUpAgain()
+    })
     this.app.on('disconnect', (connection: Record<string, unknown>) =>
       this.handleConnection('disconnect', connection),
     )
@@ -125,9 +129,32 @@ export class AuthenticationService implements Authentication {
    * @throws {TypeError} a setting is missing or not valid; the message names it
    */
   async setup(): Promise<void> {
-    this.#settings.freeze()
-    if (this.configuration.sessions !== undefined) await this.#loadSessions()
-    for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
+    this.#isBroken = false
+    this.#sessions.place()
+    // The settings may name services that the running code is about to register.
+    await null
+    try {
+      this.#settings.freeze()
+      if (this.configuration.sessions !== undefined) await this.#sessions.install()
+      for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
+    } catch (error) {
+      this.#isBroken = true
+      throw error
+    }
+  }
+
+  /** Repeats a set-up that has failed while the application ran, and logs what fails again. */
+  async #setUpAgain(): Promise<void> {
+    const entries = [...this.app.entries.values()]
+    if (!this.#isBroken || entries.every(({ service }) => service !== (this as object))) return
+    try {
+      await this.setup()
+    } catch (error) {
+      this.app.logger.error(
+        { err: error, setting: this.configKey },
+        'The setup of a service failed',
+      )
+    }
   }
 
   async createAccessToken(
@@ -152,8 +179,9 @@ export class AuthenticationService implements Authentication {
       throw createTokenError('jwt was revoked', { jti, sub })
     }
     const { sid } = payload
-    const isChecked = this.#sessions !== null && this.configuration.sessions !== undefined
-    if (isChecked && typeof sid === 'string') await (await this.#sessions)?.check(sid)
+    if (typeof sid === 'string' && this.configuration.sessions !== undefined) {
+      await (await this.#sessions.open()).check(sid)
+    }
     return payload
   }
 
@@ -200,7 +228,7 @@ export class AuthenticationService implements Authentication {
         if (parsed instanceof Promise) return parsed.then((value) => value ?? parseFrom(index + 1))
         if (parsed !== null) return parsed
       }
-      return this.#cookies?.parse(request, strategies) ?? null
+      return this.#sessions.cookies?.parse(request, strategies) ?? null
     }
     return parseFrom(0)
   }
@@ -243,7 +271,8 @@ export class AuthenticationService implements Authentication {
     data: AuthenticationRequest,
     params: AuthenticationParams = {},
   ): Promise<AuthenticationResult> {
-    const sessions = this.configuration.sessions && (await this.#loadSessions())
+    if (this.#isBroken) await this.#setUpAgain()
+    const sessions = this.configuration.sessions && (await this.#sessions.open())
     const { authStrategies } = this.configuration
     const allowed = params.authStrategies ?? [...authStrategies, ...(sessions ? ['refresh'] : [])]
     if (allowed.length === 0) {
@@ -272,7 +301,7 @@ export class AuthenticationService implements Authentication {
     }
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
-    const sessions = this.configuration.sessions && (await this.#loadSessions())
+    const sessions = this.configuration.sessions && (await this.#sessions.open())
     const { sid, sub } = getTokenClaims(result.authentication)
     const own = typeof sid === 'string' ? sid : undefined
     if (sessions && keep === 'current') {
@@ -305,23 +334,7 @@ export class AuthenticationService implements Authentication {
     if (id === '' || id.startsWith('[object')) {
       throw new TypeError('endSessions() takes the id of a user')
     }
-    await (await this.#loadSessions()).endAll(id, keep)
-  }
-
-  /** Loads what sessions need, which nobody without them pays for. */
-  #loadSessions(): Promise<Sessions> {
-    this.#sessions ??= import('./sessions/session-setup.ts')
-      .then((file) => file.installSessions(this))
-      .then(({ sessions, cookies }) => {
-        this.#cookies = cookies
-        return sessions
-      })
-      .catch((error: unknown) => {
-        // The next login tries again, as soon as the database is there.
-        this.#sessions = null
-        throw error
-      })
-    return this.#sessions
+    await (await this.#sessions.open()).endAll(id, keep)
   }
 
   /** @throws {TypeError} something about the settings in effect is not valid */
@@ -340,6 +353,7 @@ export class AuthenticationService implements Authentication {
     }
     this.#sessionsPath = path
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
+    this.#sessions.place()
   }
 }
 

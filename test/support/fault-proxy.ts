@@ -160,6 +160,7 @@ export async function startFaultProxy(
     },
     mend() {
       isSwallowing = false
+      losses.length = 0
     },
     reset,
     loseCommand(name, times = 1) {

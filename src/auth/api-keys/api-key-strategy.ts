@@ -2,11 +2,16 @@ import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError, toServicePath } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { createRefusal, orNone } from '../auth-errors.ts'
-import type { AuthenticationHttpRequest, AuthenticationResult } from '../authentication.ts'
+import type {
+  Authentication,
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+} from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService, findUserFinder } from '../entity-service.ts'
-import { findRecordService, keepRecords } from '../guarded-service.ts'
+import { findRecordService } from '../guarded-service.ts'
+import { KeptRecords } from '../kept-records.ts'
 import { getSection } from '../settings/authentication-config.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
 import type { ApiKeyService, StoredApiKey } from './api-key.ts'
@@ -31,8 +36,22 @@ const USE_STEP_MS = 60_000
  * `service` of the strategy names. Services that accept keys say so: `authenticate('jwt', 'api-key')`.
  */
 export class ApiKeyStrategy extends AuthenticationBaseStrategy {
-  /** The path of the service with the keys, once it is guarded. */
+  /** The path of the service with the keys, once it is set up. */
   #path: string | undefined
+  #records: KeptRecords | undefined
+
+  /** Guards the service with the keys as soon as it is there. */
+  override setAuthentication(authentication: Authentication): void {
+    super.setAuthentication(authentication)
+    this.#records = new KeptRecords({
+      ...{ authentication, records: 'API keys', indexes: INDEXES },
+      readSetting: () => `${authentication.configKey}.${this.name}`,
+      readPath: () => getSection(authentication.configuration, this.name)['service'],
+      guard: createKeyGuard(() => {
+        return { authentication, configuration: this.configuration, keys: this.#keys }
+      }),
+    })
+  }
 
   override get configuration(): Readonly<ApiKeyConfiguration & Record<string, unknown>> {
     const section = getSection(this.authentication.configuration, this.name)
@@ -82,20 +101,12 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Gives the service with the keys a guard and its indexes.
+   * Creates the indexes of the service with the keys.
    * @throws {TypeError} it is no `MongoDBService`, keeps other records, or no strategy finds users
    */
   async setup(): Promise<void> {
-    const { authentication } = this
-    const { service } = this.configuration
-    await keepRecords({
-      ...{ authentication, owner: this, records: 'API keys', indexes: INDEXES, service },
-      setting: `${authentication.configKey}.${this.name}`,
-      guard: createKeyGuard(() => {
-        return { authentication, configuration: this.configuration, keys: this.#keys }
-      }),
-    })
-    this.#path = toServicePath(service)
+    await this.#records?.prepare()
+    this.#path = toServicePath(this.configuration.service)
   }
 
   /** The service that keeps the keys. */
@@ -113,11 +124,13 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
    * Returns `{ authentication: { strategy, payload: { sub, scopes, keyId } }, user }`, and notes the use of the key.
    * The payload of a key that expires has `exp` as well, in seconds since the epoch.
    * @throws {NotAuthenticated} the key is unknown or has expired, or its user is gone
+   * @throws {Unavailable} the service with the keys is not set up
    */
   async authenticate(
     { apiKey }: AuthenticationRequest,
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
+    await this.#records?.require()
     const key = await findApiKey(apiKey, this.#keys)
     const { userId, scopes, expiresAt } = key
     const keyId = String(key._id)

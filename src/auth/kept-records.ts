@@ -1,0 +1,173 @@
+import type { Application, AroundHook, HookContext, ServiceEntry } from '../core/index.ts'
+import { toServicePath, Unavailable } from '../core/index.ts'
+import type { Authentication } from './authentication.ts'
+import { findEntityService, findUserFinder } from './entity-service.ts'
+
+/**
+ * Adds an around hook to those of the named methods that a service has. A hook that was added before becomes the
+ * innermost one.
+ */
+export function addAround(entry: ServiceEntry, names: readonly string[], hook: AroundHook): void {
+  const { hooks, methods } = entry
+  for (const [key, stored] of hooks.stored) {
+    hooks.stored.set(
+      key,
+      stored.filter((one) => one !== hook),
+    )
+  }
+  const known = names.filter((name) => name === 'all' || methods.has(name))
+  hooks.add({ around: Object.fromEntries(known.map((name) => [name, hook])) })
+  entry.compile()
+}
+
+/** Describes the records of an authentication service or a strategy. */
+export interface KeptRecordsOptions {
+  readonly authentication: Authentication
+  /** How errors name them. */
+  readonly records: 'sessions' | 'API keys'
+  /** Returns how errors name the settings: `'authentication.sessions'`. */
+  readonly readSetting: () => string
+  /** Returns the path of the service that the settings name now. */
+  readonly readPath: () => unknown
+  readonly indexes: readonly object[]
+  /** Guards all methods of the service. */
+  readonly guard: AroundHook
+}
+
+/** The part of a `MongoDBService` by which it is recognized, and which creates indexes. */
+interface IndexedService {
+  readonly id?: unknown
+  getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
+}
+
+/** The key by which the entry of a service has who guards it. */
+const KEEPER = Symbol('remex.keeper')
+
+/** Who guards a service. */
+interface Keeper {
+  readonly owner: KeptRecords
+  /** The path by which the owner has found the service. */
+  readonly path: string
+  readonly hook: AroundHook
+}
+
+/**
+ * The service that stores the sessions of an authentication service, or the API keys of a strategy. It is guarded
+ * from the moment that it is both registered and named by the settings. Until its indexes are created, external
+ * calls get 503, and each of them tries again.
+ */
+export class KeptRecords {
+  readonly #options: KeptRecordsOptions
+  /** Whether its set-up has begun: from then on, no other owner gets its service. */
+  #isFirm = false
+  /** The service that is set up, or being set up. */
+  #prepared: { readonly service: object | null; readonly done: Promise<void> } | null = null
+
+  constructor(options: KeptRecordsOptions) {
+    this.#options = options
+    this.#app.observe((change, path) => {
+      if (change === 'added' && path === this.#path) this.place()
+    })
+    this.place()
+  }
+
+  get #app(): Application {
+    return this.#options.authentication.app
+  }
+
+  get #path(): string | undefined {
+    const path = this.#options.readPath()
+    return typeof path === 'string' ? toServicePath(path) : undefined
+  }
+
+  /** Guards the service, if it is there and no other owner guards it. Returns whether this owner does. */
+  place(): boolean {
+    const path = this.#path
+    const entry = path === undefined ? undefined : this.#app.entries.get(path)
+    if (path === undefined || entry === undefined) return false
+    const keeper = entry.attachments.get(KEEPER) as Keeper | undefined
+    if (keeper !== undefined && keeper.owner !== this && keeper.owner.#isFirm) return false
+    // One hook for all owners, one after the other: two guards would each make a key.
+    const hook = keeper?.hook ?? createHook(entry)
+    entry.attachments.set(KEEPER, { owner: this, path, hook } satisfies Keeper)
+    addAround(entry, ['all'], hook)
+    return true
+  }
+
+  /**
+   * Creates the indexes of the service, unless they are there. What fails is tried again by the next call.
+   * @throws {TypeError} it is no `MongoDBService`, keeps the records of another owner, or no strategy finds users
+   */
+  prepare(): Promise<void> {
+    const service = findEntityService(this.#app, this.#path)
+    if (this.#prepared !== null && this.#prepared.service === service) return this.#prepared.done
+    const done = this.#prepare(service as IndexedService | null)
+    const prepared = { service, done }
+    this.#prepared = prepared
+    done.catch(() => {
+      if (this.#prepared === prepared) this.#prepared = null
+    })
+    return done
+  }
+
+  /**
+   * Resolves when the service is set up.
+   * @throws {Unavailable} its set-up fails
+   */
+  async require(): Promise<void> {
+    await orNotReady(this.#options.records, this.prepare())
+  }
+
+  async #prepare(service: IndexedService | null): Promise<void> {
+    const { authentication, records, readSetting, indexes } = this.#options
+    // Before its indexes are created, which those of other records may contradict.
+    if (service !== null && !this.place()) {
+      throw new TypeError(
+        `The service '${this.#path}' keeps the ${records} of another authentication service or strategy: ` +
+          `'${readSetting()}.service' must name a service of its own`,
+      )
+    }
+    this.#isFirm = true
+    if (service?.getModel === undefined || service.id !== '_id') {
+      throw new TypeError(`'${readSetting()}.service' must name a MongoDBService whose id is '_id'`)
+    }
+    if (authentication.configuration.entity != null && !findUserFinder(authentication)) {
+      throw new TypeError(`'${readSetting()}' needs a JwtStrategy, which finds users by their ids`)
+    }
+    const collection = await service.getModel()
+    await collection.createIndexes(indexes)
+  }
+
+  /** Runs a call of the service behind the guard. */
+  async run(path: string, context: HookContext, next: () => Promise<void>): Promise<void> {
+    const named = this.#path
+    // Before the start, the settings may name another service in its place.
+    if (named !== undefined && named !== path) return next()
+    if (context.params.provider !== undefined) await this.require()
+    await this.#options.guard(context, next)
+  }
+}
+
+function createHook({ attachments }: ServiceEntry): AroundHook {
+  return (context, next) => {
+    const { owner, path } = attachments.get(KEEPER) as Keeper
+    return owner.run(path, context, next)
+  }
+}
+
+/**
+ * Resolves as a set-up does.
+ * @param records names what it sets up in errors: `'sessions'`
+ * @throws {Unavailable} it fails
+ */
+export async function orNotReady<T>(
+  records: KeptRecordsOptions['records'],
+  pending: Promise<T>,
+): Promise<T> {
+  try {
+    return await pending
+  } catch (cause) {
+    const message = `The service that keeps the ${records} is not set up: try again`
+    throw new Unavailable(message, { retryAfter: 1 }, { cause })
+  }
+}
