@@ -71,12 +71,19 @@ async function createKey(
   await next()
   const stored = context.result as StoredApiKey
   // Counted afterwards, so that calls at the same time do not pass the limit together.
-  if (userId !== null && (await keeper.keys.countDocuments({ query: { userId } })) > maxPerUser) {
+  if (userId !== null && (await hasMore(keeper.keys, userId, maxPerUser))) {
     await keeper.keys._remove(String(stored._id))
     throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
   }
   context.result = { ...toShown(stored), key: formatApiKey(stored, secret) }
   context.dispatch = context.result
+}
+
+/** Resolves to whether a user has more than a number of keys. */
+async function hasMore(keys: ApiKeyService, userId: string, count: number): Promise<boolean> {
+  const query = { userId, $limit: count + 1, $select: ['_id'] }
+  const found = await keys.find({ query, paginate: false })
+  return (found as readonly unknown[]).length > count
 }
 
 /**

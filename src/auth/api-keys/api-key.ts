@@ -20,10 +20,13 @@ export interface StoredApiKey {
   readonly usedAt: Date | null
 }
 
-/** The part of the `MongoDBService` that keeps the keys. Its methods run no hooks. */
+/**
+ * The part of the `MongoDBService` that keeps the keys. Keys are read by the methods with hooks, as callers read them:
+ * a key that `softDelete()` hides from them is not valid. The methods `_patch` and `_remove` emit no events.
+ */
 export interface ApiKeyService {
-  countDocuments(params: object): Promise<number>
-  _get(id: string): Promise<unknown>
+  get(id: string, params: object): Promise<unknown>
+  find(params: object): Promise<unknown>
   _patch(id: string, data: object, params: object): Promise<unknown>
   _remove(id: string): Promise<unknown>
 }
@@ -64,6 +67,7 @@ function toChecksum(text: string): string {
 /**
  * Resolves to the record of a key.
  * @throws {NotAuthenticated} it is no key, or an unknown one
+ * @throws {TypeError} hooks of the service have removed the hash
  */
 export async function findApiKey(text: unknown, service: ApiKeyService): Promise<StoredApiKey> {
   const [, prefix, id, secret, checksum] = (typeof text === 'string' && FORMAT.exec(text)) || []
@@ -76,8 +80,13 @@ export async function findApiKey(text: unknown, service: ApiKeyService): Promise
   const refuse = (reason: string): never => {
     throw createRefusal(UNKNOWN_KEY, { reason, keyId: id })
   }
-  const record = (await orNone(service._get(id))) as StoredApiKey | null
+  const record = (await orNone(service.get(id, {}))) as StoredApiKey | null
   if (record === null) return refuse('it was removed, or never made')
+  if (typeof record.secretHash !== 'string') {
+    throw new TypeError(
+      "A hook has removed 'secretHash' from an API key: external callers never see it, so leave it in internal calls",
+    )
+  }
   const [given, stored] = [hashString(secret), record.secretHash].map((hash) => Buffer.from(hash))
   const isSame = timingSafeEqual(given as Buffer, stored as Buffer)
   return isSame && record.prefix === prefix ? record : refuse('its secret is wrong')

@@ -13,12 +13,12 @@ const key = formatApiKey({ prefix: 'acme', _id: ID }, secret)
 /** Keeps the one key, and counts who looks for it. */
 function createService(): ApiKeyService & { readonly asked: string[] } {
   const asked: string[] = []
-  const _get = async (id: string): Promise<object> => {
+  const get = async (id: string): Promise<object> => {
     asked.push(id)
     if (id !== ID) throw new NotFound()
     return { _id: ID, prefix: 'acme', secretHash: hashString(secret) }
   }
-  return { asked, _get } as unknown as ApiKeyService & { readonly asked: string[] }
+  return { asked, get } as unknown as ApiKeyService & { readonly asked: string[] }
 }
 
 /** Returns a text of the form of a key with the checksum that it should have. */
@@ -70,6 +70,12 @@ t.test('its record is found, and no other', async (t) => {
 })
 
 t.test('a database that fails says nothing of a key', async (t) => {
-  const _get = () => Promise.reject(new Unavailable('The database is away'))
-  await t.rejects(findApiKey(key, { _get } as unknown as ApiKeyService), { code: 503 })
+  const get = () => Promise.reject(new Unavailable('The database is away'))
+  await t.rejects(findApiKey(key, { get } as unknown as ApiKeyService), { code: 503 })
+})
+
+t.test('a hook that removes the hash of a key is found out', async (t) => {
+  const get = async () => ({ _id: ID, prefix: 'acme' })
+  const service = { get } as unknown as ApiKeyService
+  await t.rejects(findApiKey(key, service), { name: 'TypeError', message: /'secretHash'/ })
 })
