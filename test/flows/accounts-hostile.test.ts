@@ -1,3 +1,4 @@
+import type { Test } from 'tap'
 import t from 'tap'
 import type { AccountMethod } from '../support/account-server.ts'
 import { ACCOUNT_METHODS, ADA, BOB, startAccounts } from '../support/account-server.ts'
@@ -147,7 +148,8 @@ t.test(
       })
       t.equal(queried.status, 400, 'a query')
     }
-    for (const email of ['ada', 'a@b\r\nBcc: c@d', 'a@b, c@d', '<a@b>', '@', 'a@']) {
+    const addresses = ['ada', 'a@b\r\nBcc: c@d', 'a@b, c@d', '<a@b>', '@', 'a@']
+    for (const email of [...addresses, 'ada\uff20evil.example@corp.org', 'a@b\uff0cc.org']) {
       const data = { password: ADA.password, email }
       t.equal((await call('changeEmail', data, headers)).status, 400, email)
     }
@@ -278,6 +280,78 @@ t.test('AUTH-1: requests and wrong tokens are limited, whoever is asked for', as
   t.equal((await call('resetPassword', guess)).status, 400)
   t.equal((await call('resetPassword', guess)).status, 429, 'of the address')
   t.equal((await logIn()).status, 429, 'with logins')
+})
+
+/** Has users found by a collation, and each request come from an address of its own. */
+const startWithCollation = async (t: Test) => {
+  const started = await startAccounts(t, database, {
+    settings: { loginThrottle: { maxAttempts: 3, maxAttemptsPerAddress: 100 } },
+    server: { fastify: { trustProxy: '127.0.0.1' } },
+    configure(app) {
+      const collate = ({ params }: { params: object }) =>
+        void Object.assign(params, { collation: { locale: 'en', strength: 1 } })
+      app.service('users').hooks({ before: { find: [collate] } } as never)
+    },
+  })
+  let count = 0
+  const callFromAnywhere = (method: AccountMethod, data: object, headers: object = {}) => {
+    count += 1
+    return started.call(method, data, { ...headers, 'x-forwarded-for': `10.0.0.${count}` })
+  }
+  return { ...started, callFromAnywhere }
+}
+
+t.test('a mailbox gets no more emails than allowed, however its address is spelled', async (t) => {
+  const { callFromAnywhere, accounts, mails, server } = await startWithCollation(t)
+  const spellings = [
+    'ada',
+    'adá',
+    'àda',
+    'âda',
+    'adã',
+    'ädä',
+    'ada\u200b',
+    'ada\u200d',
+    '\ufeffada',
+  ]
+  for (const method of ['requestReset', 'requestVerification'] as const) {
+    const before = mails.length
+    for (const name of spellings) {
+      const { status, text } = await callFromAnywhere(method, { email: `${name}@example.org` })
+      t.strictSame([status, text], [200, '{}'], `${name} is answered as any other`)
+    }
+    await accounts.teardown()
+    t.equal(mails.length - before, 3, method)
+  }
+  t.strictSame([...new Set(mails.map(({ email }) => email))], [ADA.email])
+  const lines = server.logged.filter(({ message }) => message?.startsWith('Too many requests'))
+  t.equal(lines.length, 2 * (spellings.length - 3))
+})
+
+t.test('a caller sends no more emails to new addresses than allowed', async (t) => {
+  const { callFromAnywhere, accounts, mails, open } = await startWithCollation(t)
+  const { headers } = await open()
+  const statuses: number[] = []
+  for (let count = 0; count < 5; count += 1) {
+    const data = { password: ADA.password, email: `victim+${count}@example.org` }
+    statuses.push((await callFromAnywhere('changeEmail', data, headers)).status)
+  }
+  await accounts.teardown()
+  t.strictSame(statuses, [200, 200, 200, 429, 429])
+  t.equal(mails.length, 3)
+})
+
+t.test('a stored address that could be read as another one gets no email', async (t) => {
+  const { call, mails, server, users, accounts } = await startAccounts(t, database)
+  const email = 'victim@example.org\uff0cada@example.org'
+  await users.updateOne({ email: ADA.email }, { $set: { email } })
+  for (const method of ['requestReset', 'requestVerification'] as const) {
+    t.equal((await call(method, { email })).status, 200)
+  }
+  await accounts.teardown()
+  t.equal(mails.length, 0)
+  const errors = server.logged.filter(({ message }) => message?.includes('could not be sent'))
+  t.equal(errors.length, 2)
 })
 
 t.test('a service of users that would store the password as it is is found out', async (t) => {

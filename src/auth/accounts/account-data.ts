@@ -42,10 +42,27 @@ function checkString(name: string, value: unknown, maxLength: number): void {
   throw new BadRequest(`'${name}' must be a string of 1 to ${maxLength} characters`)
 }
 
-/** One `@`, and no character by which the header of a mail could hold more than one address. */
-const ADDRESS = /^[^\s\p{C}@<>(),;:"[\]\\]+@[^\s\p{C}@<>(),;:"[\]\\]+$/u
+/**
+ * A part of an address: no character by which the header of an email could hold more than one address, and none that
+ * nobody sees. Libraries that encode domains take the ideographic full stop for a dot.
+ */
+const PART = String.raw`[^\s\p{C}\p{Default_Ignorable_Code_Point}@<>(),;:"[\]\\\u3002]+`
+const ADDRESS = new RegExp(`^${PART}@${PART}$`, 'u')
 
-/** @throws {BadRequest} mails can not be sent there */
+/**
+ * Whether a string is one email address, and stays the same one where libraries normalize it: they make `@` of `＠`,
+ * and letters of another mailbox of other compatibility characters.
+ */
+export function isAddress(email: string): boolean {
+  return (
+    email === email.normalize('NFKC') && ADDRESS.test(email) && ADDRESS.test(email.normalize('NFD'))
+  )
+}
+
+/** @throws {BadRequest} no email can be sent there */
 export function checkAddress(email: string): void {
-  if (!ADDRESS.test(email)) throw new BadRequest("'email' must be an e-mail address")
+  if (isAddress(email)) return
+  throw new BadRequest(
+    "'email' must be one email address, without blanks, quotes, brackets, invisible or compatibility characters",
+  )
 }

@@ -1,4 +1,5 @@
 import type { Application } from '../../core/index.ts'
+import { isAddress } from './account-data.ts'
 import type { AccountNotice } from './account-options.ts'
 
 /** How long the application waits for mails when it closes. */
@@ -42,6 +43,10 @@ export class AccountMails {
 
   /** Rejects with the text of an error alone: any of its fields may have the mail, and with it the token. */
   async #send(notice: AccountNotice): Promise<void> {
+    // The users of an application may have other rules for addresses, or none.
+    if (!isAddress(notice.email)) {
+      throw new TypeError('The stored address of the user is not one email address')
+    }
     try {
       await this.#notify(notice)
     } catch (error) {

@@ -7,7 +7,7 @@ import { getField } from '../entity-service.ts'
 import { proveParams } from '../hooks/authenticate.ts'
 import { reportFailure } from '../hooks/login-events.ts'
 import { omitFields } from '../hooks/protect.ts'
-import type { LoginThrottle } from '../throttle/login-throttle.ts'
+import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
 import { checkAddress, readAccountData } from './account-data.ts'
 import { AccountMails } from './account-mails.ts'
 import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
@@ -140,7 +140,7 @@ export class AccountService {
    * @param data the present `password`, and the new address
    * @throws {BadRequest} the data or the password is not valid
    * @throws {NotAuthenticated} nobody is logged in
-   * @throws {TooManyRequests} too many wrong passwords, or requests for this address
+   * @throws {TooManyRequests} too many wrong passwords, or requests for this address or of this caller
    */
   async changeEmail(
     data: { readonly password: string; readonly email: string },
@@ -150,6 +150,8 @@ export class AccountService {
     checkAddress(email)
     const { id } = await this.#proveCaller(password, params)
     await this.#countRequest('change', email, params)
+    // One caller could send to many addresses, also from many networks.
+    await this.#findThrottle(params)?.begin(`change by ${this.#setting.path} ${id}`, undefined)
     this.#mails.start('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
@@ -163,19 +165,29 @@ export class AccountService {
   /** Answers before anything is looked up: it takes as long where there is no account. */
   async #request(purpose: 'verify' | 'reset', data: object, params: Params): Promise<object> {
     const { email } = readAccountData(data, params, ['email'])
-    await this.#countRequest(purpose, email, params)
+    const attempt = await this.#countRequest(purpose, email, params)
     this.#mails.start(purpose, async () => {
+      const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
       const isVerified = getField(user, this.#options.verifiedField) === true
       if (user === null || (purpose === 'verify' && isVerified)) return null
-      return this.#createLink(purpose, user, null)
+      // A collation may find a user by many spellings of the address: the stored one is that of the mailbox.
+      const isWithinLimit = await attempt?.countUser(`${purpose} ${getField(user, emailField)}`)
+      if (isWithinLimit !== false) return this.#createLink(purpose, user, null)
+      const line = { event: 'account', kind: purpose, [entity]: String(user[idName]) }
+      this.#app.logger.warn(line, 'Too many requests for the address of a user: no email is sent')
+      return null
     })
     return {}
   }
 
-  /** Counts each request of callers outside like a failing login: whoever sends it could flood a mailbox. */
-  async #countRequest(purpose: TokenPurpose, email: string, params: Params): Promise<void> {
-    await this.#findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
+  /** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
+  async #countRequest(
+    purpose: TokenPurpose,
+    email: string,
+    params: Params,
+  ): Promise<LoginAttempt | undefined> {
+    return this.#findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
   }
 
   get #setting(): AccountSetting {
