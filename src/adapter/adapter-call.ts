@@ -1,4 +1,4 @@
-import type { Collection, FindCursor } from 'mongodb'
+import type { Collection, Document, FindCursor } from 'mongodb'
 import { EXPECTED_VERSION, isVersion } from '../core/entity-tag.ts'
 import { BadRequest } from '../core/errors/index.ts'
 import { createManyError } from '../core/services/record-version.ts'
@@ -37,6 +37,8 @@ export interface AdapterCall {
   readonly collection: Collection
   readonly settings: MongoDBSettings
   readonly query: SplitQuery
+  /** The conditions of the query, without those of {@link rules}. */
+  readonly given: Document
   /** Fields that are left out of what the call returns. */
   readonly hidden: readonly string[]
   /** The stages of `params.pipeline`, `null` when it has none. */
@@ -101,6 +103,7 @@ export async function callAdapter<R>(
     collection,
     settings,
     query,
+    given: given.filter,
     hidden,
     pipeline,
     driver,

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import { CALL_RULES, changeParams } from '../core/transport-facts.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams, Operation } from './mongodb-params.ts'
 import type { SplitQuery } from './queries/split-query.ts'
 import type { WriteData } from './writes/write-data.ts'
@@ -10,8 +11,16 @@ export interface CallRule {
   readonly filter?: Document
   /** The field that `remove` sets to the time, in place of removing the record. */
   readonly mark?: string
-  /** Fields that a replacement keeps, with the values of a record that it adds; `undefined` for none. */
-  readonly kept?: Readonly<Record<string, unknown>>
+  /**
+   * Returns a write with the fields that the hook sets. It runs when the command is made, so that it holds
+   * whatever hooks have run since.
+   */
+  readonly fill?: (write: RuledWrite) => RuledWrite
+  /**
+   * Returns a write whose record keeps to the rule. It runs after all `fill`.
+   * @throws {ServiceError} the record would break the rule
+   */
+  readonly hold?: (write: RuledWrite) => RuledWrite
   /** Called with each write. */
   readonly onWritten?: (write: Write) => void
 }
@@ -23,6 +32,22 @@ export interface Write {
   readonly change: WriteData | undefined
   /** What the write has resolved to. */
   readonly result: unknown
+}
+
+/** The data of a write on its way into a command. */
+export interface RuledWrite {
+  /** The kind of write: a `patch` is also an `update` by operators. */
+  readonly kind: 'create' | 'update' | 'patch'
+  readonly data: WriteData
+  /** The id of the record, `null` for many; `undefined` for a new one. */
+  readonly id?: unknown
+  /** Whether the write adds a record where it finds none. */
+  readonly isUpsert: boolean
+  readonly settings: MongoDBSettings
+  /** The conditions of the call, without those of rules. */
+  readonly given: Document
+  /** Fields that a replacement keeps, with the values of a record that it adds; `undefined` for none. */
+  readonly kept: WriteData
 }
 
 /** A rule in params: for the calls of one service alone, wherever the params are passed on to. */
@@ -42,6 +67,8 @@ interface RuledCall {
   /** What the method is called on: the adapter knows itself as that. */
   readonly self: object
   params: object
+  /** Missing from a copy of a context. */
+  settleParams?(hasRules?: boolean): void
 }
 
 /**
@@ -51,6 +78,7 @@ interface RuledCall {
  */
 export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
   const { service, self } = context
+  context.settleParams?.()
   const before = (context.params as RuledParams)[CALL_RULES] ?? []
   const rules = before.filter((one) => one.by !== by)
   if (rule === undefined && rules.length === before.length) return
@@ -58,6 +86,7 @@ export function setRule(context: RuledCall, by: object, rule: CallRule | undefin
     rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
   }
   changeParams<RuledParams>(context, { [CALL_RULES]: rules })
+  context.settleParams?.(true)
 }
 
 const NO_RULES: readonly CallRule[] = []
@@ -74,10 +103,32 @@ export function createMark(rules: readonly CallRule[]): Document | null {
   return field === undefined ? null : { [field]: new Date() }
 }
 
-/** Returns the fields that a replacement keeps, `null` for none but its id. */
-export function collectKept(rules: readonly CallRule[]): NonNullable<CallRule['kept']> | null {
-  const all = rules.flatMap(({ kept }) => (kept === undefined ? [] : [kept]))
-  return all.length === 0 ? null : Object.assign({}, ...all)
+/** What writes of a call have in common. */
+interface WritingCall {
+  readonly rules: readonly CallRule[]
+  readonly settings: MongoDBSettings
+  readonly given: Document
+  readonly driver: { readonly upsert?: boolean | undefined }
+}
+
+const NOTHING_KEPT: WriteData = {}
+
+/**
+ * Returns the data that a write stores by the rules of its call, with the fields that a replacement keeps.
+ * @throws {ServiceError} the record would break a rule
+ */
+export function applyRules(
+  { rules, settings, given, driver }: WritingCall,
+  kind: RuledWrite['kind'],
+  data: WriteData,
+  id?: unknown,
+): Pick<RuledWrite, 'data' | 'kept'> {
+  if (rules.length === 0) return { data, kept: NOTHING_KEPT }
+  const isUpsert = driver.upsert === true
+  let write: RuledWrite = { kind, data, id, isUpsert, settings, given, kept: NOTHING_KEPT }
+  for (const { fill } of rules) write = fill?.(write) ?? write
+  for (const { hold } of rules) write = hold?.(write) ?? write
+  return write
 }
 
 /** Returns a query with the conditions of rules: one on a field of its filter applies as well. */

@@ -2,7 +2,7 @@ import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
-import { createMark } from './call-rules.ts'
+import { applyRules, createMark } from './call-rules.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -73,7 +73,8 @@ export function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
 }
 
 /** Resolves to the new record; with a pipeline to what that makes of it, by a second command. */
-export async function createRecord(call: AdapterCall, data: WriteData): Promise<Document> {
+export async function createRecord(call: AdapterCall, given: WriteData): Promise<Document> {
+  const { data } = applyRules(call, 'create', given)
   checkShardValues(data, call.settings)
   if (call.pipeline === null) return insertRecord(call, data)
   return readAnswer(call, await insertRecord(createInsertCall(call), data))
@@ -82,8 +83,9 @@ export async function createRecord(call: AdapterCall, data: WriteData): Promise<
 /** The same for many, in the order of the data. */
 export async function createRecords(
   call: AdapterCall,
-  list: readonly WriteData[],
+  given: readonly WriteData[],
 ): Promise<Document[]> {
+  const list = given.map((one) => applyRules(call, 'create', one).data)
   for (const data of list) checkShardValues(data, call.settings)
   if (call.pipeline === null) return insertRecords(call, list)
   const created = await insertRecords(createInsertCall(call), list)
@@ -99,13 +101,18 @@ export async function createRecords(
  * Resolves to the record after it was replaced, or changed when the data holds update operators.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
-export function updateRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  if (hasOperators(data)) return patchRecord(call, id, data)
+export function updateRecord(
+  call: AdapterCall,
+  id: AdapterId,
+  given: WriteData,
+): Promise<Document> {
+  if (hasOperators(given)) return patchRecord(call, id, given)
+  const { data, kept } = applyRules(call, 'update', given, id)
   const write = takeVersion(call, data)
   const targeted = withShardValues(write.call, write.data)
   checkTarget(targeted)
   checkShardKeyKept(targeted, write.data)
-  return changeRecord(targeted, id, (change) => replaceById(change, id, write.data))
+  return changeRecord(targeted, id, (change) => replaceById(change, id, write.data, kept))
 }
 
 /**
@@ -113,7 +120,11 @@ export function updateRecord(call: AdapterCall, id: AdapterId, data: WriteData):
  * @throws {PreconditionFailed} the record has another version than is expected
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
-export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
+export function patchRecord(call: AdapterCall, id: AdapterId, given: WriteData): Promise<Document> {
+  return changeOne(call, id, applyRules(call, 'patch', given, id).data)
+}
+
+function changeOne(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
   const write = takeVersion(call, data)
   checkTarget(call)
   checkShardKeyKept(call, write.data)
@@ -128,8 +139,8 @@ export function patchRecord(call: AdapterCall, id: AdapterId, data: WriteData): 
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const mark = createMark(call.rules)
   if (mark !== null) {
-    if (!isNotingStored(call)) return patchRecord(call, id, mark)
-    return showMarked(call, await patchRecord(toWholeRecords(call), id, mark), mark)
+    if (!isNotingStored(call)) return changeOne(call, id, mark)
+    return showMarked(call, await changeOne(toWholeRecords(call), id, mark), mark)
   }
   checkTarget(call)
   if (call.pipeline === null) return deleteById(call, id)
@@ -144,8 +155,12 @@ export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Do
  */
 export async function patchRecords(
   call: AdapterCall,
-  data: WriteData,
+  given: WriteData,
 ): Promise<Document[] | WriteCount> {
+  return changeMany(call, applyRules(call, 'patch', given, null).data)
+}
+
+async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[] | WriteCount> {
   checkNoVersion(data, call.settings)
   checkShardKeyKept(call, data)
   if (call.driver.returning === false) return changeUnread(call, data)
@@ -163,8 +178,8 @@ export async function removeRecords(call: AdapterCall): Promise<Document[] | Wri
   const mark = createMark(call.rules)
   if (mark !== null) {
     const isUnread = call.driver.returning === false
-    if (isUnread || !isNotingStored(call)) return patchRecords(call, mark)
-    const marked = (await patchRecords(toWholeRecords(call), mark)) as Document[]
+    if (isUnread || !isNotingStored(call)) return changeMany(call, mark)
+    const marked = (await changeMany(toWholeRecords(call), mark)) as Document[]
     return marked.map((record) => showMarked(call, record, mark))
   }
   if (call.driver.returning === false) return deleteUnread(call)

@@ -88,15 +88,10 @@ function refuse(what: string): never {
 }
 
 /**
- * Returns what tells whether data would match a filter when it is stored.
+ * Returns what tells whether a record matches a filter, in the form of {@link toCompared}.
  * @throws {BadRequest} the filter has an operator that can't be judged here
  */
-export function createJudge(filter: Document): (data: object) => boolean {
-  const matches = compileJudge(filter)
-  return (data) => matches(toCompared(data))
-}
-
-function compileJudge(filter: Document): Predicate {
+export function compileJudge(filter: Document): Predicate {
   checkOperators(filter)
   const compileExpression = (): never => refuse('$expr')
   try {
@@ -144,7 +139,7 @@ function comparedFormOf(stored: object & { readonly [COMPARED_FORM]?: Document }
 }
 
 /** Returns a document as the database holds it: of instances of classes nothing but their fields. */
-function toCompared(document: object): Document {
+export function toCompared(document: object): Document {
   // Written by the driver, whose classes may be of another version of BSON than those that compare.
   return decodeStored(BSON.serialize(document, { ignoreUndefined: true }))
 }

@@ -38,18 +38,37 @@ export interface TransportFacts {
 /** Params that carry the facts of their call. */
 export interface TransportParams extends Params {
   readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
-  [CALL_RULES]?: unknown
+  [CALL_RULES]?: readonly { readonly by: object }[]
   [REPEATED]?: true
 }
 
 /**
  * Gives params that take the place of others what the transport knows of the call, where these are those of
- * a transport, and what hooks have said of its records.
+ * a transport, and what hooks have said of its records. Returns them; params that can not be extended become
+ * a copy, without which the rules would be lost.
+ * @param hasRules whether the rules of the new params are those of the call by now
  */
-export function carryFacts(from: TransportParams, to: TransportParams): void {
-  from[TRANSPORT_FACTS]?.carry(from, to)
-  if (from[CALL_RULES] === undefined || to[CALL_RULES] !== undefined) return
-  if (Object.isExtensible(to)) to[CALL_RULES] = from[CALL_RULES]
+export function carryFacts<P extends TransportParams>(
+  from: TransportParams,
+  to: P,
+  hasRules = false,
+): P {
+  const params = hasRules ? to : carryRules(from, to)
+  from[TRANSPORT_FACTS]?.carry(from, params)
+  return params
+}
+
+/** The rules of the call win: the new params may be those of another call, with rules of the same hooks. */
+function carryRules<P extends TransportParams>(from: TransportParams, to: P): P {
+  const { [CALL_RULES]: held } = from
+  if (held === undefined) return to
+  // Those that params inherit are lost in a copy.
+  const isOwn = Object.hasOwn(to, CALL_RULES)
+  const { [CALL_RULES]: given = [] } = to
+  if (isOwn && held.every((rule) => given.includes(rule))) return to
+  const others = given.filter(({ by }) => held.every((rule) => rule.by !== by))
+  const rules = { [CALL_RULES]: [...others, ...held] }
+  return Object.isExtensible(to) ? Object.assign(to, rules) : { ...to, ...rules }
 }
 
 /**

@@ -1,34 +1,30 @@
 import type { Document } from 'mongodb'
-import type { Hook, HookContext } from '../../core/application-defaults.ts'
+import type { Hook } from '../../core/application-defaults.ts'
 import { BadRequest, Forbidden } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params, Query } from '../../core/params.ts'
-import type { RecordConditions } from '../../core/services/record-query.ts'
-import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import type { StrictConditions } from '../../core/services/record-query.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { RuledWrite } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isSameId, toStoredId } from '../object-id.ts'
 import { splitQuery } from '../queries/split-query.ts'
-import { createJudge } from '../record-view.ts'
+import { toCompared } from '../record-view.ts'
 import { resolveCallSettings } from '../resolve-options.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { hasOperators, listWrittenPaths } from '../writes/write-data.ts'
-import { createRecordHook, storesData } from './record-hook.ts'
-
-/** A condition by its name: that of a field, or an operator as `$or`. */
-interface Condition {
-  readonly name: string
-  readonly value: unknown
-  /** Whether a record matches; made for the first one that is judged. */
-  matches?: (record: object) => boolean
-}
+import { listWrittenPaths } from '../writes/write-data.ts'
+import type { LimitCondition } from './limit-conditions.ts'
+import { readLimit } from './limit-conditions.ts'
+import { createRecordHook, mapWrites } from './record-hook.ts'
 
 /**
- * Returns a before hook by which callers outside reach the records that match a condition, and no others: in
- * all methods that it is a hook of, and in live queries. It is a part of each command, whatever query the
- * caller or another hook has set. New records and replacements get the values of the condition that they
- * lack, and have to match it; a patch may not set what does not.
+ * Returns a before hook that lets external calls reach only the records that match a condition: in all
+ * methods that it is a hook of, and in live queries. The condition is a part of each command, whatever query
+ * the caller or another hook has set. What a command stores must match it, whatever data hooks have set: new
+ * records and replacements get the values of the condition that they lack, and a patch can set a field of
+ * the condition only to what matches.
  * @param restrict returns the condition; `{}` for all records
  * @throws {Forbidden} in calls: there is no condition, or the data does not match it
  */
@@ -47,14 +43,20 @@ export function limitTo<T = Document>(
     if (!isPlainObject(conditions)) throw new Forbidden('You can not access these records')
     const settings = resolveCallSettings(service.options, context.params)
     const filter = toFilter(conditions, settings)
-    if (storesData(context.method)) context.data = limitData(context, settings, filter)
-    setRule(context, hook, { filter })
+    let limit: readonly LimitCondition[] | undefined
+    const hold = (write: RuledWrite): RuledWrite => {
+      limit ??= readLimit(filter)
+      return { ...write, data: holdData(write, limit) }
+    }
+    // Refused here as well, before other hooks act on data that is not stored.
+    mapWrites(context, settings, hold)
+    setRule(context, hook, { filter, hold })
   })
   return hook
 }
 
 /** What a caller may reach: conditions on the fields of a record, or nothing for no record. */
-type Limit<T> = RecordConditions<NoInfer<T>> | null | undefined
+type Limit<T> = StrictConditions<NoInfer<T>> | null | undefined
 
 /** What a query says beside its conditions. */
 const NO_CONDITIONS = ['$limit', '$skip', '$sort', '$select', '$search', '$text']
@@ -65,117 +67,139 @@ function toFilter(conditions: Query, settings: MongoDBSettings): Document {
   throw new TypeError(`limitTo(): ${other} is no condition on fields`)
 }
 
-/** Returns data that leads to records which match. */
-function limitData(context: HookContext, settings: MongoDBSettings, filter: Document): unknown {
-  const { data, method, id } = context
-  const all = listConditions(filter)
-  const isOfId = ({ name }: Condition): boolean => name === '_id' || name === settings.id
-  // The filter finds the id of a record that is there. A new record has its own: no condition gives it one.
-  const conditions = all.filter((one) => !isOfId(one))
-  const limitNew = (item: unknown): unknown => {
-    const limited = limitRecord(item, conditions)
-    if (isObject(limited)) for (const one of all.filter(isOfId)) checkId(one, limited, settings)
-    return limited
-  }
-  if (method === 'create') return Array.isArray(data) ? data.map(limitNew) : limitNew(data)
-  if (!isObject(data)) return data
-  if (method === 'patch' || hasOperators(data)) return limitChange(data, conditions)
-  return limitRecord(data, conditions, { [settings.id]: toStoredId(id as string, settings) })
+/** Returns the data of a write whose record matches. */
+function holdData(write: RuledWrite, limit: readonly LimitCondition[]): WriteData {
+  if (write.kind === 'patch') return holdChange(write, limit)
+  return write.kind === 'create' ? holdNew(write, limit) : holdReplacement(write, limit)
 }
 
-/** @throws {Forbidden} a new record does not have an id that matches */
-function checkId(condition: Condition, record: WriteData, settings: MongoDBSettings): void {
-  const { name } = condition
-  const id = record[name]
-  if (id === undefined || id === null) refuse()
-  checkMatch(condition, { [name]: toStoredId(id as string, { ...settings, id: name }) })
+function holdNew({ data, settings }: RuledWrite, limit: readonly LimitCondition[]): WriteData {
+  const ids = ['_id', settings.id]
+  // The condition on an id finds a record that is there, and gives none to a new one.
+  const held = withDemanded(data, withoutIds(limit, settings))
+  const known = ids.filter((name) => held[name] !== undefined && held[name] !== null)
+  const stored = known.map((id) => [id, toStoredId(held[id] as string, { ...settings, id })])
+  const record = { ...held, ...Object.fromEntries(stored) }
+  checkRecord(record, limit, (path) => !ids.includes(path) || known.includes(path))
+  return held
 }
 
-/** Returns the conditions that hold together, those inside of `$and` one by one. */
-function listConditions(filter: Document): Condition[] {
-  return Object.entries(filter).flatMap(([name, value]): Condition[] =>
-    name === '$and' ? (value as Document[]).flatMap(listConditions) : [{ name, value }],
+function holdReplacement(
+  { data, id, isUpsert, settings, kept }: RuledWrite,
+  limit: readonly LimitCondition[],
+): WriteData {
+  // The record that is found matches, and neither its ids nor what is kept change.
+  const conditions = withoutIds(limit, settings)
+  const held = withDemanded(data, conditions)
+  const { _id, ...fields } = held
+  const record = { ...fields, [settings.id]: toStoredId(id as string, settings) }
+  const isKept = (path: string): boolean => Object.hasOwn(kept, rootOf(path))
+  const changed = conditions.filter(({ fields }) => fields === null || !fields.every(isKept))
+  const isForeignId = (path: string): boolean => path === '_id' && settings.id !== '_id'
+  checkRecord(record, changed, (path) => !isKept(path) && !isForeignId(path))
+  if (isUpsert) checkRecord({ ...record, ...kept }, conditions)
+  return held
+}
+
+function holdChange(
+  { data, isUpsert, settings }: RuledWrite,
+  limit: readonly LimitCondition[],
+): WriteData {
+  const held = withSameIds(data, limit)
+  const entries = Object.entries(held).filter(([, value]) => value !== undefined)
+  const operators = entries.filter(([name]) => name.startsWith('$'))
+  checkOperators(operators, isUpsert, limit)
+  const ids = ['_id', settings.id]
+  // No patch sets an id.
+  const set = Object.fromEntries(
+    entries.filter(([name]) => !name.startsWith('$') && !ids.includes(name)),
   )
-}
-
-function limitRecord(
-  item: unknown,
-  conditions: readonly Condition[],
-  ids: WriteData = {},
-): unknown {
-  if (!isObject(item)) return item
-  const lacking = conditions.filter(({ name }) => item[name] === undefined)
-  const record = { ...item, ...Object.fromEntries(lacking.flatMap(readValue)) }
-  const limited = withValues(record, conditions)
-  const whole = { ...limited, ...ids }
-  for (const condition of conditions) checkMatch(condition, whole)
-  return limited
-}
-
-function limitChange(data: WriteData, conditions: readonly Condition[]): WriteData {
-  const limited = withValues(data, conditions)
-  const paths = listWrittenPaths(data)
-  for (const condition of conditions) {
-    const fields = listFields(condition)
-    const written = paths.filter((path) => isRelated(path, fields))
-    // What an operator makes of a field, nobody knows before.
-    if (!written.every((path) => Object.hasOwn(data, path) && !path.includes('.'))) refuse()
-    if (written.length > 0) checkMatch(condition, limited)
+  const paths = Object.keys(set)
+  for (const condition of limit) {
+    const written = paths.filter((path) => isAbout(condition, path))
+    if (written.some((path) => path.includes('.'))) refuse()
+    if (written.length === 0) continue
+    checkRecord(set, [condition], (path) => Object.hasOwn(set, rootOf(path)))
   }
-  return limited
+  const { $setOnInsert } = Object.fromEntries(operators)
+  if (isUpsert) checkAdded(set, $setOnInsert, withoutIds(limit, settings))
+  return held
 }
 
-function isRelated(path: string, fields: readonly string[]): boolean {
-  return relate(path, fields) !== 'apart'
+/** Refuses operators on fields of a condition: what they make of a field is not known before. */
+function checkOperators(
+  operators: readonly (readonly [name: string, value: unknown])[],
+  isUpsert: boolean,
+  limit: readonly LimitCondition[],
+): void {
+  for (const [name, fields] of operators) {
+    if (!isPlainObject(fields)) {
+      throw new BadRequest(`The operator ${name} takes an object of fields`)
+    }
+    const isOfNew = name === '$setOnInsert' && isUpsert
+    const paths = listWrittenPaths({ [name]: fields })
+    const checked = isOfNew ? paths.filter((path) => path.includes('.')) : paths
+    if (limit.some((condition) => checked.some((path) => isAbout(condition, path)))) refuse()
+  }
+}
+
+/** Checks the record that an upsert adds: it gets the values of plain conditions from its filter. */
+function checkAdded(set: WriteData, onInsert: unknown, limit: readonly LimitCondition[]): void {
+  const demanded = limit.flatMap((condition) => condition.demanded)
+  const others = isPlainObject(onInsert) ? onInsert : {}
+  checkRecord({ ...Object.fromEntries(demanded), ...set, ...others }, limit)
+}
+
+/** Returns the conditions but those on ids. */
+function withoutIds(
+  limit: readonly LimitCondition[],
+  settings: MongoDBSettings,
+): readonly LimitCondition[] {
+  return limit.filter(({ name }) => name !== '_id' && name !== settings.id)
+}
+
+function isAbout({ fields }: LimitCondition, path: string): boolean {
+  return fields === null || relate(path, fields) !== 'apart'
+}
+
+function rootOf(path: string): string {
+  return path.split('.', 1)[0] as string
+}
+
+/** Returns data with the values that conditions demand, where it lacks them. */
+function withDemanded(data: WriteData, conditions: readonly LimitCondition[]): WriteData {
+  const lacking = conditions.filter(({ name }) => data[name] === undefined)
+  const demanded = lacking.flatMap((condition) => condition.demanded)
+  return withSameIds({ ...data, ...Object.fromEntries(demanded) }, conditions)
 }
 
 /** Returns data with ids as the conditions have them, where it has the same as strings. */
-function withValues(data: WriteData, conditions: readonly Condition[]): WriteData {
-  const values = conditions.flatMap(readValue).filter(([name, value]) => {
+function withSameIds(data: WriteData, conditions: readonly LimitCondition[]): WriteData {
+  const demanded = conditions.flatMap((condition) => condition.demanded)
+  const same = demanded.filter(([name, value]) => {
     const given = data[name]
     return given !== undefined && given !== null && isSameId(given, value)
   })
-  return { ...data, ...Object.fromEntries(values) }
-}
-
-/** Returns the value that a condition demands of a field, as a list of one entry; none where it allows several. */
-function readValue({ name, value }: Condition): [name: string, value: unknown][] {
-  if (name.startsWith('$') || name.includes('.') || value instanceof RegExp) return []
-  if (!isPlainObject(value)) return [[name, value]]
-  const [operator, ...others] = Object.keys(value)
-  return operator === '$eq' && others.length === 0 ? [[name, value['$eq']]] : []
-}
-
-/** Returns the fields that a condition is about. */
-function listFields({ name, value }: Condition): string[] {
-  if (!name.startsWith('$')) return [name]
-  const conditions = Array.isArray(value) ? value.filter(isPlainObject) : []
-  return conditions.flatMap(listConditions).flatMap(listFields)
+  return { ...data, ...Object.fromEntries(same) }
 }
 
 /**
- * @throws {Forbidden} a record does not match
+ * @throws {Forbidden} a record does not match all conditions
  * @throws {BadRequest} it can not be stored
- * @throws {TypeError} only the database can tell
  */
-function checkMatch(condition: Condition, record: WriteData): void {
-  const { name, value } = condition
-  // In a query a value finds lists with it as well: they would be records of several owners.
-  if (Array.isArray(record[name]) && readValue(condition).some(([, one]) => !Array.isArray(one))) {
-    refuse()
-  }
+function checkRecord(
+  record: WriteData,
+  conditions: readonly LimitCondition[],
+  isKnown: (path: string) => boolean = () => true,
+): void {
+  if (conditions.length === 0) return
+  let compared: Document
   try {
-    condition.matches ??= createJudge({ [name]: value })
-  } catch (cause) {
-    throw new TypeError(`limitTo(): only the database can tell what matches '${name}'`, { cause })
-  }
-  let isMatch: boolean
-  try {
-    isMatch = condition.matches(record)
+    compared = toCompared(record)
   } catch (cause) {
     throw new BadRequest('The data can not be stored', {}, { cause })
   }
-  if (!isMatch) refuse()
+  if (!conditions.every(({ matches }) => matches(compared, isKnown))) refuse()
 }
 
 function refuse(): never {

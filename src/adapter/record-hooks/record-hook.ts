@@ -8,9 +8,11 @@ import type { OptionRule } from '../../core/options/option-check.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { toServicePath } from '../../core/services/service-input.ts'
 import { isObject } from '../../core/value-kind.ts'
+import type { RuledWrite } from '../call-rules.ts'
 import { isFieldName } from '../field-path.ts'
 import { HooklessService } from '../hookless-service.ts'
-import { namesField, takeField } from '../writes/write-data.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { hasOperators } from '../writes/write-data.ts'
 
 /** A service on a collection, whatever its records are. */
 // biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
@@ -71,10 +73,20 @@ export function listSecrets(service: object): readonly string[] {
 }
 
 /**
- * Returns data that a caller outside has sent without a field that the server sets, a list for each item.
- * @throws {BadRequest} an operator or a path of the data has to do with the field
+ * Sets the data of a call to what a step makes of each record in it, as far as the write is known before other
+ * hooks have run. What is no record is left to the service.
  */
-export function withoutField(data: unknown, field: string): unknown {
-  if (Array.isArray(data)) return data.map((item) => withoutField(item, field))
-  return isObject(data) && namesField(data, field) ? takeField(data, field).others : data
+export function mapWrites(
+  context: HookContext,
+  settings: MongoDBSettings,
+  step: (write: RuledWrite) => RuledWrite,
+): void {
+  const { data, id, method } = context
+  if (!storesData(method)) return
+  const map = (item: unknown): unknown => {
+    if (!isObject(item) || Array.isArray(item)) return item
+    const kind = method === 'update' && hasOperators(item) ? 'patch' : (method as 'create')
+    return step({ kind, data: item, id, isUpsert: false, settings, given: {}, kept: {} }).data
+  }
+  context.data = method === 'create' && Array.isArray(data) ? data.map(map) : map(data)
 }

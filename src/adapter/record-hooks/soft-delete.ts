@@ -2,9 +2,11 @@ import type { Hook } from '../../core/application-defaults.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
+import type { CallRule, RuledWrite } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { createRecordHook, FIELD, requireService, storesData, withoutField } from './record-hook.ts'
+import { createFieldError, takeField } from '../writes/write-data.ts'
+import { createRecordHook, FIELD, mapWrites, requireService, storesData } from './record-hook.ts'
 
 /** Options of {@link softDelete}. */
 export interface SoftDeleteOptions {
@@ -14,19 +16,26 @@ export interface SoftDeleteOptions {
 
 /**
  * Returns a before hook, for all methods, by which `remove` marks records with the time, and no method
- * finds marked ones. Calls inside with `params.withDeleted: true` find them, and `remove` them for good.
- * What callers outside send in the field is left out.
- * @throws {BadRequest} in calls: an operator from outside would change the field
+ * finds marked ones. Internal calls with `params.withDeleted: true` find them, and `remove` them for good.
+ * What external callers send in the field is left out.
+ * @throws {BadRequest} in external calls: an operator would change the field, or another hook has set it
  */
 export function softDelete(options: SoftDeleteOptions = {}): Hook {
   checkOptions('softDelete()', options, { field: FIELD })
   const { field = 'deletedAt' } = options
-  const rule = { filter: { [field]: null }, mark: field }
-  const hook = createRecordHook('softDelete', (context) => {
+  const rule: CallRule = { filter: { [field]: null }, mark: field }
+  const holdingRule: CallRule = { ...rule, hold: (write) => checkUnmarked(write, field) }
+  const hook = createRecordHook('softDelete', (context, { options: settings }) => {
     const { withDeleted, provider } = context.params as MongoDBParams
-    setRule(context, hook, withDeleted === true ? undefined : rule)
-    if (provider === undefined || !storesData(context.method)) return
-    context.data = withoutField(context.data, field)
+    const isWrite = provider !== undefined && storesData(context.method)
+    const active = isWrite ? holdingRule : rule
+    setRule(context, hook, withDeleted === true ? undefined : active)
+    if (!isWrite) return
+    const leaveOut = (write: RuledWrite) => ({
+      ...write,
+      data: takeField(write.data, field).others,
+    })
+    mapWrites(context, settings, leaveOut)
   })
   return describeFunction(hook, {
     refusesNobody: true,
@@ -39,6 +48,13 @@ export function softDelete(options: SoftDeleteOptions = {}): Hook {
       )
     },
   })
+}
+
+/** @throws {BadRequest} a record would be marked, or its mark changed */
+function checkUnmarked(write: RuledWrite, field: string): RuledWrite {
+  const { value } = takeField(write.data, field)
+  if (value !== undefined && value !== null) throw createFieldError(field)
+  return write
 }
 
 describeFunction(softDelete, { hookFactory: 'softDelete()' })

@@ -1,17 +1,19 @@
-import type { Hook, HookContext } from '../../core/application-defaults.ts'
-import { NotAuthenticated } from '../../core/errors/index.ts'
+import type { Document } from 'mongodb'
+import type { Hook } from '../../core/application-defaults.ts'
+import { BadRequest, NotAuthenticated } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { isObject, isPlainObject } from '../../core/value-kind.ts'
-import type { CallRule } from '../call-rules.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import type { RuledWrite } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
-import type { MongoDBParams } from '../mongodb-params.ts'
-import { getGivenOptions } from '../mongodb-params.ts'
+import { relate } from '../field-path.ts'
+import { isObjectId, isSameId } from '../object-id.ts'
 import type { WriteData } from '../writes/write-data.ts'
-import { hasOperators, namesField } from '../writes/write-data.ts'
-import { createRecordHook, FIELD, storesData, withoutField } from './record-hook.ts'
+import { hasOperators, namesField, takeField } from '../writes/write-data.ts'
+import { listFields } from './limit-conditions.ts'
+import { createRecordHook, FIELD, mapWrites, storesData } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
 export interface TimestampsOptions {
@@ -81,78 +83,135 @@ function resolveWrittenBy(owner: string, options: WrittenByOptions) {
   return { field, read }
 }
 
+/** What a hook sets in the records of one call. */
+interface CallStamp extends Omit<Stamp, 'read'> {
+  readonly isExternal: boolean
+  /** Returns the value, the same each time; `undefined` for none. */
+  readonly value: () => unknown
+}
+
 function stamp(name: string, fields: Stamp): Hook {
-  const hook = createRecordHook(name, (context) => {
-    let rule: CallRule | undefined
-    if (storesData(context.method)) {
-      if (context.params.provider !== undefined) leaveOut(context, fields)
-      const { data, method } = context
-      if (method === 'create') context.data = addToNew(context, fields)
-      else if (isObject(data) && !Array.isArray(data)) {
-        const isReplaced = method === 'update' && !hasOperators(data)
-        if (isReplaced) rule = keepCreated(context, data, fields)
-        context.data = addToChange(context, data, fields, isReplaced)
-      }
+  const hook = createRecordHook(name, (context, { options }) => {
+    const { method, params } = context
+    if (!storesData(method)) {
+      setRule(context, hook, undefined)
+      return
     }
-    setRule(context, hook, rule)
+    let read: { readonly value: unknown } | undefined
+    const own: CallStamp = {
+      ...fields,
+      isExternal: params.provider !== undefined,
+      value() {
+        read ??= { value: fields.read(params) }
+        return read.value
+      },
+    }
+    // Other hooks see the fields, and what the caller has sent in them is not what it set here.
+    mapWrites(context, options, (write) => showStamp(leaveOut(write, own), own))
+    setRule(context, hook, { fill: (write) => fillIn(write, own) })
   })
   return describeFunction(hook, { refusesNobody: true })
 }
 
-/** Takes out what a caller outside has sent. */
-function leaveOut(context: HookContext, { created, updated }: Stamp): void {
+/** Takes out what an external caller has sent in the fields. */
+function leaveOut(write: RuledWrite, { created, updated, isExternal }: CallStamp): RuledWrite {
+  if (!isExternal) return write
+  let { data } = write
   for (const field of [created, updated]) {
-    if (field !== undefined) context.data = withoutField(context.data, field)
+    if (field !== undefined) data = takeField(data, field).others
   }
+  return { ...write, data }
 }
 
-/** Returns new records with the fields; what is there comes from inside. */
-function addToNew({ data, params }: HookContext, { created, updated, read }: Stamp): unknown {
-  const value = read(params)
-  if (value === undefined) return data
-  const given = [created, updated].filter((field) => field !== undefined)
-  const stamps = Object.fromEntries(given.map((field) => [field, value]))
-  const add = (item: unknown): unknown => (isObject(item) ? { ...stamps, ...item } : item)
-  return Array.isArray(data) ? data.map(add) : add(data)
+/** Sets the fields as plain ones, as far as that is possible. */
+function showStamp(write: RuledWrite, own: CallStamp): RuledWrite {
+  if (write.kind === 'create') return addToNew(write, own)
+  // The data of `update` has either fields or operators.
+  const isByOperators = write.kind === 'patch' && hasOperators(write.data)
+  return isByOperators ? write : setUpdated(write, own)
 }
 
-/** Returns the rule by which a replacement keeps what `create` has set, unless data from inside has it. */
-function keepCreated(
-  { params }: HookContext,
-  data: WriteData,
-  { created, read }: Stamp,
-): CallRule | undefined {
-  if (created === undefined || data[created] !== undefined) return undefined
-  return { kept: { [created]: isUpsert(params) ? read(params) : undefined } }
+/** Sets the fields when the command is made: hooks may have replaced the data since. */
+function fillIn(write: RuledWrite, own: CallStamp): RuledWrite {
+  const kept = own.isExternal ? keepStamped(write, own) : {}
+  const { data } = leaveOut(write, own)
+  const filled = { ...write, data: { ...data, ...kept } }
+  if (write.kind === 'create') return addToNew(filled, own)
+  const changed = setUpdated(filled, own)
+  return write.kind === 'update' ? keepCreated(changed, own) : addOnInsert(changed, own)
 }
 
-function isUpsert(params: MongoDBParams): boolean {
-  return getGivenOptions(params)?.upsert === true
+/** Returns the fields that have the value of the stamp, also in another form: a hook may have converted it. */
+function keepStamped({ kind, data }: RuledWrite, own: CallStamp): WriteData {
+  const fields = [own.updated, kind === 'create' ? own.created : undefined]
+  const same = fields.filter(
+    (field) => field !== undefined && data[field] !== undefined && isSame(data[field], own.value()),
+  ) as string[]
+  return Object.fromEntries(same.map((field) => [field, data[field]]))
 }
 
-function addToChange(
-  { method, params }: HookContext,
-  data: WriteData,
-  { created, updated, read }: Stamp,
-  isReplaced: boolean,
-): WriteData {
-  const isAdded =
-    !isReplaced && isUpsert(params) && created !== undefined && !namesField(data, created)
-  const isSet = updated !== undefined && (!hasOperators(data) || !namesField(data, updated))
-  const value = isAdded || isSet ? read(params) : undefined
-  if (value === undefined) return data
-  const addTo = (operator: string, name: string): WriteData => {
-    const { [operator]: given = {} } = data
-    // What is no object the service refuses.
-    return isPlainObject(given) ? { [operator]: { ...given, [name]: value } } : {}
+function isSame(given: unknown, stamped: unknown): boolean {
+  if (stamped instanceof Date) {
+    const isTime = given instanceof Date || typeof given === 'string' || typeof given === 'number'
+    return isTime && new Date(given).getTime() === stamped.getTime()
   }
-  // Data of `update` has operators alone, or none.
-  const isOperator = method === 'update' && !isReplaced
-  return {
-    ...data,
-    ...(isAdded ? addTo('$setOnInsert', created) : {}),
-    ...(isSet ? (isOperator ? addTo('$set', updated) : { [updated]: value }) : {}),
+  return isId(given) && isId(stamped) && isSameId(given, stamped)
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || isObjectId(value)
+}
+
+/** Adds the fields to a new record; those that internal data has stay. */
+function addToNew(write: RuledWrite, { created, updated, value }: CallStamp): RuledWrite {
+  const stamped = value()
+  const { data } = write
+  const lacking = [created, updated].filter(
+    (field) => field !== undefined && data[field] === undefined,
+  ) as string[]
+  if (stamped === undefined || lacking.length === 0) return write
+  const stamps = Object.fromEntries(lacking.map((field) => [field, stamped]))
+  return { ...write, data: { ...data, ...stamps } }
+}
+
+/** Sets the field of the last write. In data with operators, internal callers may have set it themselves. */
+function setUpdated(write: RuledWrite, { updated, value, isExternal }: CallStamp): RuledWrite {
+  const { data } = write
+  if (updated === undefined) return write
+  if (isExternal ? data[updated] !== undefined : hasOperators(data) && namesField(data, updated)) {
+    return write
   }
+  const stamped = value()
+  return stamped === undefined ? write : { ...write, data: { ...data, [updated]: stamped } }
+}
+
+/** Has a replacement keep what `create` has set, unless internal data has it. */
+function keepCreated(write: RuledWrite, { created, value, isExternal }: CallStamp): RuledWrite {
+  const { data, isUpsert, given, kept } = write
+  if (created === undefined || data[created] !== undefined) return write
+  if (isUpsert && isExternal) checkGiven(given, created)
+  return { ...write, kept: { ...kept, [created]: isUpsert ? value() : undefined } }
+}
+
+/**
+ * Checks the query of an upsert: the record that it adds has the values of conditions, and would keep them.
+ * @throws {BadRequest} it has a condition on the field
+ */
+function checkGiven(given: Document, field: string): void {
+  const fields = listFields(given)
+  if (fields !== null && relate(field, fields) === 'apart') return
+  throw new BadRequest(`The query of an upsert can not have a condition on '${field}'`)
+}
+
+/** Sets the field of `create` in the record that an upsert adds. */
+function addOnInsert(write: RuledWrite, { created, value }: CallStamp): RuledWrite {
+  const { data, isUpsert } = write
+  if (created === undefined || !isUpsert || namesField(data, created)) return write
+  const stamped = value()
+  const { $setOnInsert = {} } = data
+  // The service refuses one that is no object.
+  if (stamped === undefined || !isPlainObject($setOnInsert)) return write
+  return { ...write, data: { ...data, $setOnInsert: { ...$setOnInsert, [created]: stamped } } }
 }
 
 describeFunction(timestamps, { hookFactory: 'timestamps()' })

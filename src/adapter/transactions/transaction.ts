@@ -163,8 +163,7 @@ export function takeSnapshot(context: HookContext): () => void {
     // Those of a transport have a class, and are of one call alone.
     if (!isPlainObject(given)) replaceProperties(given, params)
     else {
-      carryFacts(given, params)
-      context.params = params
+      context.params = carryFacts(given, params)
     }
   }
 }

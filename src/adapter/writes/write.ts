@@ -1,7 +1,6 @@
 import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { collectKept } from '../call-rules.ts'
 import { isAnswer, toDatabaseError } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
@@ -51,19 +50,25 @@ export async function insertRecords(
 
 /**
  * Resolves to the record after it was replaced: one command.
+ * @param kept the fields that stay, with their values in a record that is added
  * @throws {NotFound} no record has this id, or the query excludes it
  */
-export function replaceById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
+export function replaceById(
+  call: AdapterCall,
+  id: AdapterId,
+  data: WriteData,
+  kept: WriteData,
+): Promise<Document> {
   const { collection, settings } = call
   const replacement = createReplacement(data, settings.id, id)
   const { version } = settings
-  const kept = collectKept(call.rules)
+  const isWhole = version === undefined && Object.keys(kept).length === 0
   return writeById(call, id, (filter, options) =>
-    version === undefined && kept === null
+    isWhole
       ? collection.findOneAndReplace(filter, replacement, options)
       : collection.findOneAndUpdate(
           filter,
-          createKeepingReplacement(replacement, version, kept ?? {}),
+          createKeepingReplacement(replacement, version, kept),
           options,
         ),
   )

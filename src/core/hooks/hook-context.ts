@@ -151,12 +151,14 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   /**
    * To be called after each hook. Params that it removed become `{}`. Params that it replaced
    * are usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread
-   * leaves out.
+   * leaves out, and the rules of the records of the call.
+   * @param hasRules whether the params have the rules that hold by now: {@link carryFacts}
    */
-  settleParams(): void {
+  settleParams(hasRules = false): void {
     if (this.params === this.#settled) return
     this.params ||= {} as ParamsOf<S, M>
-    carryFacts(this.#settled as TransportParams, this.params as TransportParams)
+    const settled = this.#settled as TransportParams
+    this.params = carryFacts(settled, this.params as TransportParams, hasRules) as ParamsOf<S, M>
     this.#settled = this.params
   }
 

@@ -62,6 +62,73 @@ export type RecordConditions<T> = {
   [Name in FieldName<T> | UntypedField | Logical | TopOperator]?: Condition<T, Name>
 }
 
+/** What has no fields that a condition could name. */
+type Single = IdObject | Date | RegExp | Uint8Array | ((...values: never) => unknown)
+
+/** How deep the paths of fields are listed. */
+type MaxDepth = 3
+
+/** The paths of the fields inside of a value; any where its type does not say which there are. */
+type InnerPath<V, Depth extends readonly unknown[] = []> = unknown extends V
+  ? string
+  : V extends Single
+    ? never
+    : V extends readonly (infer Item)[]
+      ? InnerPath<Item, Depth>
+      : V extends object
+        ? string extends keyof V
+          ? string
+          : Depth['length'] extends MaxDepth
+            ? string
+            : {
+                [Name in keyof V & string]-?:
+                  | Name
+                  | `${Name}.${InnerPath<NonNullable<V[Name]>, [...Depth, Name]>}`
+              }[keyof V & string]
+        : never
+
+/** The paths of the fields inside of others. */
+type DottedName<T> = {
+  [Name in FieldName<T>]-?: `${Name}.${InnerPath<NonNullable<T[Name]>>}`
+}[FieldName<T>]
+
+/** What a path leads to. */
+type ValueAt<V, Path> = unknown extends V
+  ? unknown
+  : V extends readonly (infer Item)[]
+    ? ValueAt<Item, Path>
+    : Path extends keyof V
+      ? V[Path]
+      : Path extends `${infer Name}.${infer Rest}`
+        ? Name extends keyof V
+          ? ValueAt<NonNullable<V[Name]>, Rest>
+          : unknown
+        : unknown
+
+/** The condition of a name; that of a path has the type of its field, too. */
+type StrictCondition<T, Name> = Name extends Logical
+  ? readonly StrictConditions<T>[]
+  : Name extends keyof T
+    ? Condition<T, Name>
+    : Name extends DottedName<T>
+      ? unknown extends ValueAt<T, Name>
+        ? unknown
+        : FieldValue<ValueAt<T, Name>> | FieldOperators<FieldValue<ValueAt<T, Name>>>
+      : unknown
+
+/**
+ * Conditions as {@link RecordConditions}, with the paths that the type of the record knows and no others. The
+ * compiler refuses what names no field at all also where a function returns it, since nothing else is open.
+ */
+export type StrictConditions<T> = string extends keyof T
+  ? RecordConditions<T>
+  : {
+      [Name in (FieldName<T> | '_id' | DottedName<T>) | (Logical | TopOperator)]?: StrictCondition<
+        T,
+        Name
+      >
+    }
+
 /** What a query says of its result beside the conditions. */
 interface Filters<T> {
   $sort: { [Name in FieldName<T> | UntypedField]?: 1 | -1 | '1' | '-1' }

@@ -239,6 +239,5 @@ function listRecords(body: unknown): readonly unknown[] | null {
  */
 export function copyParams(params: Params, query: Params['query']): Params {
   const copy: Params = { ...params, query: copyPlain(query) as Params['query'] }
-  carryFacts(params as TransportParams, copy)
-  return copy
+  return carryFacts(params as TransportParams, copy)
 }
