@@ -65,6 +65,47 @@ idempotent({ required: true })
 
 // @ts-expect-error a field has values of its type
 limitTo<Post>(() => ({ text: 5 }))
+
+// A field that the record does not have is a typo.
+interface Task extends Post {
+  team: { id: string; lead?: { name: string } }
+  members: readonly { id: string; role: string }[]
+}
+declare const role: string
+limitTo<Task>(() => ({ 'team.id': 'a', 'team.lead.name': 'a', 'members.id': { $in: ['a'] } }))
+limitTo<Task>(() => (role === 'editor' ? {} : { ownerId }))
+// @ts-expect-error there is no field 'ownr'
+limitTo<Task>(() => ({ ownr: ownerId }))
+// @ts-expect-error also where another branch has a condition
+limitTo<Task>(() => (role === 'editor' ? {} : { ownr: ownerId }))
+// @ts-expect-error also in a promise
+limitTo<Task>(async () => ({ ownr: ownerId }))
+// @ts-expect-error also in an alternative
+limitTo<Task>(() => ({ $or: [{ ownr: ownerId }] }))
+// @ts-expect-error also inside of a field
+limitTo<Task>(() => ({ 'team.idd': 'a' }))
+// @ts-expect-error also inside of a list
+limitTo<Task>(() => ({ 'members.idd': 'a' }))
+// @ts-expect-error a field inside of another one has values of its type
+limitTo<Task>(() => ({ 'team.id': 5 }))
+// What the type of a record leaves open may have any name.
+limitTo<Post & { meta: Record<string, unknown> }>(() => ({ 'meta.tenant': 'a' }))
+limitTo(() => ({ anything: 1 }))
+
+timestamps<Post & { at: Date }>({ createdAt: 'at', updatedAt: 'at' })
+createdBy<Post>({ field: 'ownerId' })
+softDelete<Post>({ field: 'deletedAt' })
+// @ts-expect-error there is no field 'ownr'
+createdBy<Post>({ field: 'ownr' })
+// @ts-expect-error there is no field 'ownr'
+updatedBy<Post>({ field: 'ownr' })
+// @ts-expect-error there is no field 'createdAt'
+timestamps<Post>({ createdAt: 'createdAt' })
+// @ts-expect-error there is no field 'removedAt'
+softDelete<Post>({ field: 'removedAt' })
+// @ts-expect-error options are an object
+createdBy('ownr')
+
 // @ts-expect-error an option that there is not
 softDelete({ fields: 'deletedAt' })
 

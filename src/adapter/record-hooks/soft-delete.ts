@@ -1,7 +1,9 @@
+import type { Document } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
+import type { FieldName } from '../../core/services/record-query.ts'
 import type { CallRule, RuledWrite } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
@@ -9,9 +11,9 @@ import { createFieldError, takeField } from '../writes/write-data.ts'
 import { createRecordHook, FIELD, mapWrites, requireService, storesData } from './record-hook.ts'
 
 /** Options of {@link softDelete}. */
-export interface SoftDeleteOptions {
+export interface SoftDeleteOptions<T = Document> {
   /** The field with the time of the removal. Default: `'deletedAt'`. */
-  readonly field?: string
+  readonly field?: FieldName<T>
 }
 
 /**
@@ -20,7 +22,7 @@ export interface SoftDeleteOptions {
  * What external callers send in the field is left out.
  * @throws {BadRequest} in external calls: an operator would change the field, or another hook has set it
  */
-export function softDelete(options: SoftDeleteOptions = {}): Hook {
+export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Hook {
   checkOptions('softDelete()', options, { field: FIELD })
   const { field = 'deletedAt' } = options
   const rule: CallRule = { filter: { [field]: null }, mark: field }

@@ -4,6 +4,7 @@ import { BadRequest, NotAuthenticated } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
+import type { FieldName } from '../../core/services/record-query.ts'
 import { readUserId } from '../../core/user-id.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { RuledWrite } from '../call-rules.ts'
@@ -16,17 +17,17 @@ import { listFields } from './limit-conditions.ts'
 import { createRecordHook, FIELD, mapWrites, storesData } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
-export interface TimestampsOptions {
+export interface TimestampsOptions<T = Document> {
   /** The field with the time of `create`. Default: `'createdAt'`. */
-  readonly createdAt?: string
+  readonly createdAt?: FieldName<T>
   /** The field with the time of the last write. Default: `'updatedAt'`. */
-  readonly updatedAt?: string
+  readonly updatedAt?: FieldName<T>
 }
 
 /** Options of {@link createdBy} and {@link updatedBy}. */
-export interface WrittenByOptions {
+export interface WrittenByOptions<T = Document> {
   /** The field. Default: the name of the hook. */
-  readonly field?: string
+  readonly field?: FieldName<T>
   /**
    * Returns what is stored of a caller; `null` is stored, and `undefined` stands for nobody. Default: the
    * `_id` or `id` of `params.user`.
@@ -45,12 +46,12 @@ interface Stamp {
 }
 
 /**
- * Returns a before hook that sets the times of `create` and of the last write, each a `Date`. What callers
- * outside send in the fields is left out. `update` keeps the time of `create`, unless data from inside has
- * another one.
- * @throws {BadRequest} in calls: an operator from outside would change one of the fields
+ * Returns a before hook that sets the times of `create` and of the last write, each a `Date`. What external
+ * callers send in the fields is left out, and no later hook changes them in external calls. `update` keeps the
+ * time of `create`, unless internal data has another one.
+ * @throws {BadRequest} in external calls: an operator would change one of the fields
  */
-export function timestamps(options: TimestampsOptions = {}): Hook {
+export function timestamps<T = Document>(options: TimestampsOptions<T> = {}): Hook {
   checkOptions('timestamps()', options, { createdAt: FIELD, updatedAt: FIELD })
   const { createdAt = 'createdAt', updatedAt = 'updatedAt' } = options
   return stamp('timestamps', { created: createdAt, updated: updatedAt, read: () => new Date() })
@@ -58,21 +59,21 @@ export function timestamps(options: TimestampsOptions = {}): Hook {
 
 /**
  * Returns a before hook that sets who has created a record, and otherwise does what {@link timestamps} does.
- * Calls inside without a user set nothing.
- * @throws {NotAuthenticated} in calls: a caller outside without a user
+ * Internal calls without a user set nothing.
+ * @throws {NotAuthenticated} in calls: an external caller without a user
  */
-export function createdBy(options: WrittenByOptions = {}): Hook {
+export function createdBy<T = Document>(options: WrittenByOptions<T> = {}): Hook {
   const { field = 'createdBy', read } = resolveWrittenBy('createdBy()', options)
   return stamp('createdBy', { created: field, read })
 }
 
 /** Returns a before hook that sets who has written to a record last, as {@link createdBy} does. */
-export function updatedBy(options: WrittenByOptions = {}): Hook {
+export function updatedBy<T = Document>(options: WrittenByOptions<T> = {}): Hook {
   const { field = 'updatedBy', read } = resolveWrittenBy('updatedBy()', options)
   return stamp('updatedBy', { updated: field, read })
 }
 
-function resolveWrittenBy(owner: string, options: WrittenByOptions) {
+function resolveWrittenBy<T>(owner: string, options: WrittenByOptions<T>) {
   checkOptions(owner, options, { field: FIELD, by: OPTION.function })
   const { field, by = readUserId } = options
   const read = (params: Params): unknown => {
