@@ -1,4 +1,4 @@
-import { isObject, isSingleValue } from './value-kind.ts'
+import { isObject } from './value-kind.ts'
 
 /** Returns a copy of a record without what callers outside may not see. */
 export type ExternalForm = (record: unknown) => unknown
@@ -96,9 +96,10 @@ function holdsForm(value: unknown): boolean {
   const { forms, dispatch = (value as WithDispatch)[DISPATCH] } = NOTES.get(value) ?? NOTHING
   if (forms !== undefined || dispatch !== undefined) return true
   if (Array.isArray(value)) return value.some(holdsForm)
-  // The JSON of bytes, dates and ids takes time and holds no record.
-  if (hasToJSON(value)) return !isSingleValue(value) && holdsForm(value.toJSON())
+  // The JSON of bytes takes time and holds no record.
   if (ArrayBuffer.isView(value)) return false
+  const json = hasToJSON(value) ? value.toJSON() : value
+  if (json !== value) return holdsForm(json)
   for (const key in value) if (holdsForm(value[key])) return true
   return false
 }

@@ -1,7 +1,7 @@
 import type { MethodEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
-import { createResultForm } from '../../core/schema/service/result-form.ts'
+import { createResultForm, mapToList } from '../../core/schema/service/result-form.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** Writes a body as JSON. */
@@ -106,16 +106,25 @@ function toPickOptions({ entry, name }: MethodEntry): Pick<MethodResult, 'asJSON
   return { asObjects, asJSON: { ...asObjects, asJSON: true } }
 }
 
-/** For a hook of Fastify that has put the body, or its records, into another one. */
-function toReplacer(body: object, result: MethodResult): (key: string, value: unknown) => unknown {
+/**
+ * For a hook of Fastify that has put the body, or its records, into another one. They are looked for before
+ * their `toJSON` was called: what it returns has all their fields.
+ */
+function toReplacer(body: object, result: MethodResult): Replacer {
   const records = isPage(body, result) ? body.data : undefined
-  return (_key, value) => {
-    if (value === body) return pickBody(body, result, result.asJSON)
-    return value !== undefined && value === records
+  return function replace(this: Holder, key, value) {
+    const { [key]: given } = this
+    if (given === body) return pickBody(body, result, result.asJSON)
+    return records !== undefined && given === records
       ? pickEach(records, result, result.asJSON)
       : value
   }
 }
+
+/** The object that has a value which is written. */
+type Holder = Readonly<Record<string, unknown>>
+
+type Replacer = (this: Holder, key: string, value: unknown) => unknown
 
 function pickBody(body: object, result: MethodResult, options: PickOptions): unknown {
   if (Array.isArray(body)) return pickEach(body, result, options)
@@ -128,7 +137,9 @@ function pickEach(
   { form }: MethodResult,
   options: PickOptions,
 ): unknown[] {
-  return records.map((record) => (isObject(record) ? form.pick(record, '', options) : record))
+  return mapToList(records, (record) =>
+    isObject(record) ? form.pick(record, '', options) : record,
+  )
 }
 
 /** Returns a page with its own fields alone, unless the schema `true` names everything. */

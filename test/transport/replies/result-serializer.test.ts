@@ -75,6 +75,22 @@ const VALUES: readonly Case[] = [
     sent: { value },
   }))
 
+class Claimed {
+  readonly password = 'p'
+  get _bsontype(): string {
+    return 'ObjectId'
+  }
+  toJSON(): object {
+    return { ...secret }
+  }
+}
+
+class Records extends Array<string> {
+  toJSON(): object {
+    return secret
+  }
+}
+
 const OTHERS: readonly Case[] = [
   { title: 'ids', schema: field(string), record: { value: id }, sent: { value: String(id) } },
   {
@@ -101,6 +117,7 @@ const OTHERS: readonly Case[] = [
     record: shown,
     sent: shown,
   },
+  { title: 'the items of a list', schema: named, record: Records.of('a'), sent: ['a'] },
   { title: 'ids in place of records', schema: named, record: [id, null], sent: [String(id), null] },
   {
     title: 'an object that is its own JSON',
@@ -129,6 +146,33 @@ const OTHERS: readonly Case[] = [
   },
 ]
 
+/** Objects that say of themselves that they are ids, dates, bytes or lists, by what claims it. */
+const CLAIMS: Readonly<Record<string, unknown>> = {
+  'a class of ids': new Claimed(),
+  'a prototype of numbers': Object.assign(Object.create({ _bsontype: 'Long' }), secret),
+  'a prototype of decimals': Object.create({ _bsontype: 'Decimal128', toJSON: () => secret }),
+  'a date': Object.assign(new Date(0), { toJSON: () => secret }),
+  'a pattern': Object.assign(/a/, secret),
+  bytes: Object.assign(Buffer.from('a'), { toJSON: () => secret }),
+  'a map': Object.assign(new Map(), { toJSON: () => secret }),
+  'a list of scalars': Records.of('a'),
+}
+
+const CLAIMING: readonly Case[] = Object.entries(CLAIMS).flatMap(([name, value]) => [
+  // A result of bytes is sent as such, and a list with its items.
+  ...(ArrayBuffer.isView(value) || Array.isArray(value)
+    ? []
+    : [{ title: `${name} where a record is meant`, schema: named, record: value, sent: shown }]),
+  { title: `${name} in a field`, schema: field(named), record: { value }, sent: { value: shown } },
+  {
+    title: `${name} in a list`,
+    schema: field(list),
+    record: { value: [value, secret] },
+    sent: { value: [shown, shown] },
+  },
+  { title: `${name} where an id is meant`, schema: field(string), record: { value }, sent: {} },
+])
+
 /** What the log is told of a result, by its fields. */
 const TOLD: readonly (readonly [record: object, messages: readonly RegExp[], field?: string])[] = [
   [{ name: 'a', age: 5 }, []],
@@ -138,7 +182,11 @@ const TOLD: readonly (readonly [record: object, messages: readonly RegExp[], fie
   [{ names: ['a', { first: 'a' }] }, [/has other types/, /it is left out/], 'names'],
 ]
 
-const GROUPS = { 'MASS-3: no unnamed field in': LEAKS, 'as it is:': VALUES, 'as JSON:': OTHERS }
+const GROUPS = {
+  'MASS-3: no unnamed field in': [...LEAKS, ...CLAIMING],
+  'as it is:': VALUES,
+  'as JSON:': OTHERS,
+}
 
 for (const mode of MODES) {
   t.test(`answers of services with schemas, ${mode}`, async (t) => {
@@ -206,6 +254,18 @@ t.test('MASS-3: no unnamed field of a page, also where Fastify changes the body'
       t.strictSame(JSON.parse(text), changes ? { body: sent } : sent, title)
     }
   }
+})
+
+t.test('MASS-3: no unnamed field of a body with a toJSON, where Fastify changes it', async (t) => {
+  const { request } = await injectServer(t, {
+    services: (app) => {
+      const get = async () => new Claimed()
+      app.use('claims', { get } as object, { schemas: { entity: named, query: true } })
+    },
+    server: (server) =>
+      void server.addHook('preSerialization', async (_request, _reply, body) => ({ body })),
+  })
+  t.strictSame(JSON.parse((await request('/claims/1')).text), { body: shown })
 })
 
 t.test('the log is told once of other types, and once of objects that are left out', async (t) => {

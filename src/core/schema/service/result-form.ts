@@ -85,21 +85,21 @@ export class ResultForm {
    * @param field the name of the field that has the value
    */
   pick(value: unknown, field: string, options: PickOptions): unknown {
+    // JSON has no functions, but one by the name of `toJSON` would write the object around it.
+    if (typeof value === 'function') return undefined
     if (typeof value !== 'object') {
       if (!this.isOpen && !this.#takes(value)) options.onOtherType(field)
       return value
     }
     if (value === null) return null
-    if (Array.isArray(value)) return this.#pickList(value, field, options)
     // Once, as JSON.stringify() does: it may return the object itself.
     const json = toJSONValue(value)
-    if (isObject(json) && !isSingleValue(value)) {
+    if (isObject(json) && !isSingleForm(value, json)) {
       return Array.isArray(json)
         ? this.#pickList(json, field, options)
         : this.#pickObject(json, field, options)
     }
     if (!this.isOpen && json !== null && !this.#takes(json)) options.onOtherType(field)
-    if (isObject(json)) return value
     return options.asJSON || !isSingleValue(value) ? json : value
   }
 
@@ -111,12 +111,12 @@ export class ResultForm {
     const { items } = this
     if (items !== undefined) {
       if (list.every((item) => typeof item === items.scalar)) return list
-      return list.map((item) => items.pick(item, field, options))
+      return mapToList(list, (item) => items.pick(item, field, options))
     }
     if (this.isOpen) return list
     // A list where one record is meant has the fields of the record.
     options.onOtherType(field)
-    return list.map((item) => this.pick(item, field, options))
+    return mapToList(list, (item) => this.pick(item, field, options))
   }
 
   #pickObject(object: object, field: string, options: PickOptions): unknown {
@@ -209,6 +209,34 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
   })
   const code = `return (object, options) => { let value; return { ${fields.join(', ')} } }`
   return new Function('forms', code)(forms)
+}
+
+/** Returns what `map()` does as a plain list: that of a class may have a `toJSON`. */
+export function mapToList<R>(list: readonly unknown[], map: (item: unknown) => R): R[] {
+  const mapped = new Array<R>(list.length)
+  for (let index = 0; index < list.length; index += 1) mapped[index] = map(list[index])
+  return mapped
+}
+
+/** What the JSON of numbers, timestamps and patterns of BSON consists of. */
+const SINGLE_FIELDS: ReadonlySet<string> = new Set([
+  ...['$numberDecimal', '$timestamp', 'low', 'high', 'unsigned', 'pattern', 'options'],
+])
+
+/** How Node writes bytes. Browsers have no such class. */
+const BUFFER_TO_JSON = (globalThis as { Buffer?: { prototype: { toJSON: unknown } } }).Buffer
+  ?.prototype.toJSON
+
+/**
+ * Whether the JSON of a value is an object without fields of a record: that of bytes, or of a class of BSON.
+ * That a value says so of itself, by its class or a `_bsontype`, is not enough: its JSON may hold anything.
+ */
+function isSingleForm(value: object, json: object): boolean {
+  if (!isSingleValue(value)) return false
+  if (value instanceof Uint8Array) {
+    return json === value || (value as { toJSON?: unknown }).toJSON === BUFFER_TO_JSON
+  }
+  return Object.entries(json).every(([name, part]) => SINGLE_FIELDS.has(name) && !isObject(part))
 }
 
 const { toJSON: DATE_TO_JSON, toISOString: DATE_TO_ISO } = Date.prototype
