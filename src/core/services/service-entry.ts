@@ -94,7 +94,8 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     const given = [{ hooks: app.hookRegistry }, { hooks, schemas }]
     const sources = app.support?.traceHooks?.(given) ?? given
     for (const method of this.methods.values()) {
-      method.chain = compileChain(sources, method.name, method.call)
+      const call = schemas?.adviseCall?.(method) ?? method.call
+      method.chain = compileChain(sources, method.name, call)
     }
   }
 

@@ -1,5 +1,7 @@
 import type { BeforeHooks } from '../hooks/hook-chain.ts'
+import type { MethodCall } from '../hooks/method-call.ts'
 import type { StandardMethod } from '../method-table.ts'
+import type { MethodEntry } from './method-entry.ts'
 
 /**
  * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
@@ -96,6 +98,8 @@ export interface EntrySchemas {
    * first one that may change them.
    */
   addCheck(before: BeforeHooks): BeforeHooks
+  /** Returns the call of a method that warns of stored records which break their schema, in development. */
+  readonly adviseCall?: (method: MethodEntry) => MethodCall
   /** Rejects with a `TypeError` that names the schema that can't be compiled. */
   load(): Promise<void>
   /** Returns the schemas of a method, once they are loaded. */

@@ -43,12 +43,15 @@ interface CompiledMethod {
 /** The schemas of a service, compiled. Objects in what is sent are closed, unless they say otherwise. */
 export class CompiledSchemas {
   readonly #methods = new Map<string, CompiledMethod>()
+  readonly #entity: JSONSchema
+  #recordCheck: Check | undefined
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
     const dropsUnknown = given.unknown === 'drop'
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => linkSchemas(given))
+    this.#entity = schemas.entity ?? true
     for (const [name, schema] of listResults(schemas)) {
       if (schema === undefined) continue
       // Answers are not checked, but what is misspelt there would send other fields, and what is made of
@@ -107,6 +110,15 @@ export class CompiledSchemas {
     return whenReady(data, (checked) => {
       context.data = version !== null && isRecord(checked) ? { ...version, ...checked } : checked
     })
+  }
+
+  /** Returns what checks a record by the schema of the entity, in the form of JSON. Other fields pass. */
+  toRecordCheck(): Check {
+    if (this.#recordCheck === undefined) {
+      const schema = toWireSchema(this.#entity, { dropsUnknown: true })
+      this.#recordCheck = compileLinkedCheck(schema, { useDefaults: false })
+    }
+    return this.#recordCheck
   }
 
   /** Returns the schemas of a method as they hold over HTTP. */

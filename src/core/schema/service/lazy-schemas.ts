@@ -1,3 +1,5 @@
+import { createStoredAdvice } from '../../advice/stored-advice.ts'
+import { isDeveloping } from '../../errors/hint.ts'
 import { metadataOf } from '../../function-metadata.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import type { ServiceEntryFace } from '../../services/method-entry.ts'
@@ -27,7 +29,10 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
       ? load().then((loaded) => loaded.check(context))
       : compiled.check(context)
   }
+  const loadCheck = async () => (await load()).toRecordCheck()
+  const isAdvised = schemas.entity !== undefined && isDeveloping()
   return {
+    ...(isAdvised ? { adviseCall: createStoredAdvice(entry, loadCheck) } : {}),
     // Hooks that tell who calls come first: whoever may not call at all is told so, and nothing else.
     addCheck({ all, own }) {
       const index = all.findIndex(isOther)
