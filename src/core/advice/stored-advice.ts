@@ -1,5 +1,5 @@
 import type { MethodCall } from '../hooks/method-call.ts'
-import type { MethodEntry, ServiceEntryFace } from '../services/method-entry.ts'
+import type { ServiceEntryFace } from '../services/method-entry.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
 /** The methods that return a record as they have stored it. */
@@ -25,7 +25,7 @@ interface ShowingParams {
 export function createStoredAdvice(
   entry: ServiceEntryFace,
   loadCheck: () => Promise<RecordCheck>,
-): (method: MethodEntry) => MethodCall {
+): (method: { readonly name: string; readonly call: MethodCall }) => MethodCall {
   let isOver = false
   const look = async (method: string, text: string): Promise<void> => {
     const check = await loadCheck()

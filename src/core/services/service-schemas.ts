@@ -1,7 +1,6 @@
 import type { BeforeHooks } from '../hooks/hook-chain.ts'
 import type { MethodCall } from '../hooks/method-call.ts'
 import type { StandardMethod } from '../method-table.ts'
-import type { MethodEntry } from './method-entry.ts'
 
 /**
  * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
@@ -91,6 +90,12 @@ export interface MethodSchemas {
   readonly isWhole?: boolean
 }
 
+/** A method, and how it is called. */
+interface CalledByName {
+  readonly name: string
+  readonly call: MethodCall
+}
+
 /** The schemas of a service in use. */
 export interface EntrySchemas {
   /**
@@ -99,7 +104,7 @@ export interface EntrySchemas {
    */
   addCheck(before: BeforeHooks): BeforeHooks
   /** Returns the call of a method that warns of stored records which break their schema, in development. */
-  readonly adviseCall?: (method: MethodEntry) => MethodCall
+  readonly adviseCall?: (method: CalledByName) => MethodCall
   /** Rejects with a `TypeError` that names the schema that can't be compiled. */
   load(): Promise<void>
   /** Returns the schemas of a method, once they are loaded. */
