@@ -1,4 +1,4 @@
-import type { AuthenticationResult } from '../../auth/authentication.ts'
+import type { Authentication, AuthenticationResult } from '../../auth/authentication.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
@@ -63,7 +63,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       if (change === 'added') this.#addService(entry)
       else this.#removeService(entry)
     })
-    app.on('logout', (result: AuthenticationResult) => this.#recheckLogin(result))
+    app.on('logout', (result: AuthenticationResult, _params: Params, { service }: HookContext) => {
+      this.#endToken(result, (service as Partial<Authentication>).revocationList != null)
+    })
     app.on('sessionEnd', (end: SessionEnd) => this.#endLogins(end))
     if (options.bus !== null) followLifecycle(app, options.bus, this)
   }
@@ -168,8 +170,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const now = Date.now()
     for (const stream of this.#streams) {
       if (stream.expiresAt <= now) stream.end('expired')
-      else if (stream.recheckAt !== 0 && stream.recheckAt <= now) void stream.recheck()
-      else if (stream.writtenAt + this.options.heartbeatMs <= now) stream.beat()
+      else if (stream.isRecheckDue) void stream.recheck()
+      if (stream.writtenAt + this.options.heartbeatMs <= now) stream.beat()
     }
     for (const [token, { leftAt }] of this.#partings) {
       if (leftAt + this.options.bufferMs > now) break
@@ -283,12 +285,17 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     for (const stream of this.#streams) if (isEndedBy(end, stream.params)) stream.end('expired')
   }
 
-  /** Has the hooks of `find` refuse the streams of a login that has ended. */
-  #recheckLogin({ authentication }: AuthenticationResult): void {
+  /**
+   * Ends the streams of a token that has been revoked. Has the hooks of `find` decide about those of a token that
+   * goes on after its logout.
+   */
+  #endToken({ authentication }: AuthenticationResult, isRevoked: boolean): void {
     const { jti } = getTokenClaims(authentication)
     if (jti === undefined) return
     for (const stream of this.#streams) {
-      if (getTokenClaims(stream.params.authentication).jti === jti) void stream.recheck()
+      if (getTokenClaims(stream.params.authentication).jti !== jti) continue
+      if (isRevoked) stream.end('expired')
+      else stream.askRecheck()
     }
   }
 }

@@ -14,6 +14,7 @@ import { CHANGED, RECHECK } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, toFrame } from './event-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
+import { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
 import { toKey } from './round.ts'
 import type { Parting } from './sent-records.ts'
@@ -47,10 +48,7 @@ export class Subscription implements Follower, Viewer {
   view: RecordView | null = null
   /** Who the stream is counted for, `null` until it was admitted. */
   caller: string | null = null
-  /** When the hooks of `find` are to run anew, in ms since the epoch; 0 until they have run. */
-  recheckAt = 0
-  /** The number of the event that has asked for that last. */
-  #recheckedFor = 0
+  readonly #recheck: Recheck
   #sent = new SentRecords([], 0)
   /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
   #viewTag = ''
@@ -65,6 +63,7 @@ export class Subscription implements Follower, Viewer {
   constructor(hub: StreamHub, topic: Topic, params: Params) {
     this.hub = hub
     this.topic = topic
+    this.#recheck = new Recheck(topic, hub.options.recheckMs)
     this.given = copyParams(params, params.query)
   }
 
@@ -84,6 +83,11 @@ export class Subscription implements Follower, Viewer {
     return this.#stream?.writtenAt ?? Number.POSITIVE_INFINITY
   }
 
+  /** Whether the hooks of `find` are to run anew. */
+  get isRecheckDue(): boolean {
+    return this.#recheck.isAsked || this.#recheck.isTime
+  }
+
   /**
    * Runs `find` and begins the answer: with its result, or with what the caller has missed since the event
    * that he names. The call is not kept: the stream may last for days, and its context holds the result.
@@ -100,9 +104,13 @@ export class Subscription implements Follower, Viewer {
     // Made before the answer begins: what fails here is an ordinary error.
     const snapshot = isResumed ? '' : this.#toSnapshot(body)
     this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
+    this.topic.add(this)
+    if (this.#recheck.isAsked) {
+      void this.#work(() => this.#renew(!isResumed))
+      return
+    }
     this.#stream.write(isResumed || missed === null ? snapshot : RESYNC + snapshot)
     this.isBusy = false
-    this.topic.add(this)
   }
 
   /** Returns what is kept for the caller to come back to, `null` for nothing. */
@@ -115,16 +123,15 @@ export class Subscription implements Follower, Viewer {
     const { cursor } = this
     // A recheck may have taken the stream further meanwhile.
     if (this.isBusy || cursor >= round.end) return
-    const asked = round.since(cursor)?.findLast(({ name }) => name === RECHECK)?.sequence ?? 0
-    if (asked > this.#recheckedFor) {
-      this.#recheckedFor = asked
+    this.#endIfExpired()
+    if (this.#stream?.isOpen && this.#recheck.isDue) {
       // What there is to tell is told behind it.
       void this.recheck()
       return
     }
     this.cursor = round.end
-    if (this.expiresAt <= Date.now()) this.end('expired')
     if (!this.#stream?.isOpen) return
+    this.#recheck.noteTold()
     let events: readonly LoggedEvent[] | null
     try {
       events = this.#choose(round.since(cursor), round)
@@ -132,31 +139,23 @@ export class Subscription implements Follower, Viewer {
       this.#endBy(error)
       return
     }
-    if (events === null) void this.#work(() => this.#resync())
+    if (events === null) void this.#work(() => this.#renew(true))
     else if (events.length > 0 && this.topic.find.shapes) {
-      void this.#work(async () => {
-        const texts: Shown[] = []
-        for (const event of events) texts.push(await showRecord(this, event, round))
-        if (!this.#write(events, texts)) await this.#resync()
-      })
+      const chosen = events
+      void this.#work(() => this.#show(chosen, round))
     } else this.#tellShared(events, round)
   }
 
-  /** Looks up anew what the caller may read. */
+  /** Looks up anew what the caller may read. A stream that is busy does so before it sends anything. */
   async recheck(): Promise<void> {
-    if (this.isBusy || !this.#stream?.isOpen) {
-      // With the next look at all streams, then.
-      this.recheckAt = Date.now()
-      return
-    }
-    await this.#work(async () => {
-      const before = this.view?.key
-      await this.topic.find.call(this.#createContext(), async (running) => {
-        await this.#follow(running)
-        return this.createResult()
-      })
-      if (this.view?.key !== before) await this.#resync()
-    })
+    if (this.isBusy || !this.#stream?.isOpen) return
+    await this.#work(() => this.#renew(false))
+  }
+
+  /** Has nothing sent before what the caller may read was looked up anew. */
+  askRecheck(): void {
+    this.#recheck.ask()
+    void this.recheck()
   }
 
   beat(): void {
@@ -164,11 +163,13 @@ export class Subscription implements Follower, Viewer {
   }
 
   end(reason: EndReason, message?: string): void {
+    // While it is being opened, the hooks may have let the caller pass just before.
+    if (this.#stream === null && reason === 'expired') this.#recheck.ask()
     this.#stream?.end(reason, message)
   }
 
   /** Works on something that takes time; the stream is told of events when it is done. */
-  async #work(task: () => Promise<void>): Promise<void> {
+  async #work(task: () => Promise<unknown>): Promise<void> {
     this.isBusy = true
     try {
       await task()
@@ -176,7 +177,12 @@ export class Subscription implements Follower, Viewer {
       this.#endBy(error)
     }
     this.isBusy = false
+    if (this.#recheck.isAsked) void this.recheck()
     this.topic.wake()
+  }
+
+  #endIfExpired(): void {
+    if (this.expiresAt <= Date.now()) this.end('expired')
   }
 
   #endBy(thrown: unknown): void {
@@ -197,12 +203,48 @@ export class Subscription implements Follower, Viewer {
     return this.topic.find.createContext(copyParams(this.given, this.given.query))
   }
 
+  /**
+   * Looks up what the caller may read now. Sends a snapshot where one is wanted, or where that has changed.
+   * Resolves to whether it has sent one.
+   */
+  async #renew(wantsSnapshot: boolean): Promise<boolean> {
+    let isWanted = wantsSnapshot
+    if (isWanted) this.#stream?.write(RESYNC)
+    for (;;) {
+      if (!isWanted) {
+        const before = this.view?.key
+        await this.#lookUp()
+        if (this.view?.key === before && !this.#recheck.isAsked) return false
+        if (this.view?.key === before) continue
+        isWanted = true
+        this.#stream?.write(RESYNC)
+      }
+      const { body } = await this.#find(this.#createContext(), null)
+      // What was found may be more than the caller may read now.
+      if (this.#recheck.isAsked) continue
+      this.#endIfExpired()
+      this.#stream?.write(this.#toSnapshot(body))
+      return true
+    }
+  }
+
+  /** Runs the hooks of `find`, around nothing. */
+  async #lookUp(): Promise<void> {
+    const done = this.#recheck.begin()
+    await this.topic.find.call(this.#createContext(), async (running) => {
+      await this.#follow(running)
+      return this.createResult()
+    })
+    done()
+  }
+
   /** Calls `find`. What happens from before its read on is told afterwards. */
   async #find(
     context: HookContext,
     missed: MissedEvents | null,
   ): Promise<{ body: unknown; isResumed: boolean }> {
     let isResumed = false
+    const done = this.#recheck.begin()
     const body = await this.topic.find.call(context, async (running) => {
       await this.#follow(running)
       isResumed = missed !== null && this.#resume(missed)
@@ -210,6 +252,7 @@ export class Subscription implements Follower, Viewer {
       this.cursor = this.topic.log.last
       return this.topic.find.method.call(running)
     })
+    done()
     checkRecords(body)
     this.#isPage = !Array.isArray(body)
     return { body, isResumed }
@@ -223,8 +266,6 @@ export class Subscription implements Follower, Viewer {
     const { service } = this.topic.find.method.entry
     this.hub.admit(this, params)
     this.#params = params
-    // Streams that begin together do not look up their rights together for ever.
-    this.recheckAt = Date.now() + this.hub.options.recheckMs * (0.75 + Math.random() / 4)
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
       this.#viewTag = toViewTag(this.view)
@@ -252,12 +293,6 @@ export class Subscription implements Follower, Viewer {
 
   createResult(data: readonly object[] = []): unknown {
     return toFindResult(this.view ?? { isPage: this.#isPage }, data)
-  }
-
-  async #resync(): Promise<void> {
-    this.#stream?.write(RESYNC)
-    const { body } = await this.#find(this.#createContext(), null)
-    this.#stream?.write(this.#toSnapshot(body))
   }
 
   #toSnapshot(body: unknown): string {
@@ -304,11 +339,26 @@ export class Subscription implements Follower, Viewer {
       })
   }
 
+  /** Has hooks make what is told of some events, and tells it. */
+  async #show(events: readonly LoggedEvent[], round: Round): Promise<void> {
+    const texts: Shown[] = []
+    for (const event of events) {
+      if (this.#recheck.isDue && (await this.#renew(false))) return
+      // Nobody reads it any more.
+      if (!this.#stream?.isOpen) return
+      texts.push(await showRecord(this, event, round))
+      this.#recheck.noteTold()
+    }
+    // What hooks have shown may be more than the caller may read by now.
+    if (this.#recheck.isDue && (await this.#renew(false))) return
+    if (!this.#write(events, texts)) await this.#renew(true)
+  }
+
   /** Tells what all are told whose view is the same. */
   #tellShared(events: readonly LoggedEvent[], round: Round): void {
     try {
       const texts = events.map((event) => shareRecord(this, event, round))
-      if (!this.#write(events, texts)) void this.#work(() => this.#resync())
+      if (!this.#write(events, texts)) void this.#work(() => this.#renew(true))
     } catch (error) {
       // What can't be written for this caller is no matter of the others.
       this.#endBy(error)
@@ -317,6 +367,7 @@ export class Subscription implements Follower, Viewer {
 
   /** Writes what is told of some events. Returns `false` where only a new snapshot can tell it. */
   #write(events: readonly LoggedEvent[], texts: readonly Shown[]): boolean {
+    this.#endIfExpired()
     // The client has gone while hooks ran: nothing of this may count as told when it comes back.
     if (!this.#stream?.isOpen) return true
     let frames = ''

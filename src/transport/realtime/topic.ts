@@ -40,6 +40,8 @@ export class Topic {
   readonly followers: Set<Follower> = new Set()
   /** When the last stream has left, in ms since the epoch. */
   leftAt: number = Date.now()
+  /** How often all streams were asked to look up their rights. */
+  rechecks = 0
   /** Of each topic its own: a position of another service, or of before it was closed, means nothing. */
   readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #method: MethodEntry
@@ -61,7 +63,11 @@ export class Topic {
         if (event !== null) publish(this, event, context)
       })
     }
-    this.#listen(RECHECK_STREAMS, () => publish(this, { ...EVERYTHING, name: RECHECK }))
+    this.#listen(RECHECK_STREAMS, () => {
+      // Counts here at once, whatever way the event takes to the streams of other processes.
+      this.rechecks += 1
+      publish(this, { ...EVERYTHING, name: RECHECK })
+    })
     this.#listen(SEEN_CHANGE, ({ position, storedAt, record, ...event }: SeenChange) => {
       const seen = { ...event, record: this.#hideFields(record) }
       this.append(seen, position ?? this.nextPosition, storedAt)
@@ -91,6 +97,7 @@ export class Topic {
 
   append(event: RecordEvent, position: string, storedAt?: number): void {
     this.log.append(event, position, storedAt)
+    if (event.name === RECHECK) this.rechecks += 1
     // Nobody is to be told of a removed record any more: who comes back to it knows its id.
     if (this.followers.size === 0) this.log.release(this.log.last)
     this.wake()

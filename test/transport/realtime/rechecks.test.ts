@@ -91,8 +91,93 @@ t.test('a logout ends a stream too that is at something else just then', async (
   t.equal(status, 200)
   gate.open()
   gate = undefined
-  const last = await stream.upTo(({ event }) => event === 'end')
-  t.match(last.at(-1)?.data, { reason: 'expired' })
+  const frames = await stream.rest()
+  t.match(frames, [{ event: 'end', data: { reason: 'expired' } }], 'and no record before')
+})
+
+/** A server whose tasks wait at a gate, after the hooks have let their caller pass. */
+async function startGatedServer(t: Test, { realtime = {}, settings = {} } = {}) {
+  const gates: { before?: Gate; after?: Gate } = {}
+  let accounts!: ReturnType<typeof addAccounts>
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      accounts = addAccounts(app, { settings })
+      app.use('tasks', new MongoDBService({ Model: collection }))
+      app.service('tasks').hooks({
+        before: { find: [authenticate('jwt'), () => gates.before?.pass() as never] },
+        after: { find: [() => gates.after?.pass() as never] },
+      })
+    },
+    { realtime: { recheckMs: 1_000_000, ...realtime } },
+  )
+  await accounts.addUser({ id: 1, email: 'ada@example.org' })
+  const headers = bearer(await logIn(server))
+  const logOut = async (): Promise<void> => {
+    const { status } = await server.request('/authentication', { method: 'DELETE', headers })
+    t.equal(status, 200)
+  }
+  return { server, accounts, headers, gates, logOut, tasks: server.app.service('tasks') }
+}
+
+t.test('a recheck that is due comes before what hooks have shown meanwhile', async (t) => {
+  const recheckMs = 20
+  const options = { realtime: { recheckMs } }
+  const { server, accounts, headers, gates, tasks } = await startGatedServer(t, options)
+  const stream = await server.open('/tasks', headers)
+  await stream.next()
+  const gate = new Gate()
+  gates.after = gate
+  await tasks.create({ name: 'a' } as never)
+  await gate.arrivals(1)
+  await accounts.users.remove(1)
+  for (const name of ['b', 'c']) await tasks.create({ name } as never)
+  const since = Date.now()
+  await until(() => Date.now() > since + recheckMs)
+  delete gates.after
+  gate.open()
+  const frames = await stream.rest()
+  t.match(frames, [{ event: 'end', data: { reason: 'expired' } }])
+})
+
+t.test('a logout while the rights are looked up has them looked up again', async (t) => {
+  const { server, headers, gates, logOut, tasks } = await startGatedServer(t, {
+    settings: { revocation: true },
+  })
+  const stream = await server.open('/tasks', headers)
+  await stream.next()
+  const gate = new Gate()
+  gates.before = gate
+  recheckStreams(tasks)
+  await gate.arrivals(1)
+  await logOut()
+  await tasks.create({ name: 'a' } as never)
+  gate.open()
+  t.match(await stream.rest(), [{ event: 'end', data: { reason: 'expired' } }])
+})
+
+t.test('a logout while a stream is being opened lets it send nothing', async (t) => {
+  const { server, headers, gates, logOut, tasks } = await startGatedServer(t, {
+    settings: { revocation: true },
+  })
+  await tasks.create({ name: 'secret' } as never)
+  const gate = new Gate()
+  gates.after = gate
+  const opening = server.open('/tasks', headers)
+  await gate.arrivals(1)
+  await logOut()
+  gate.open()
+  const frames = await (await opening).rest()
+  t.strictSame(frames.at(-1)?.data.reason, 'expired')
+  t.notMatch(JSON.stringify(frames), 'secret')
+})
+
+t.test('a logout that revokes no token ends no stream', async (t) => {
+  const { server, headers, logOut, tasks } = await startGatedServer(t)
+  const stream = await server.open('/tasks', headers)
+  await stream.next()
+  await logOut()
+  t.strictSame(await linesSoFar(stream, tasks), [])
 })
 
 t.test('a recheck that finds nothing new tells nothing', async (t) => {
@@ -203,6 +288,29 @@ t.test('streams that nothing has changed for go on after recheckStreams()', asyn
   recheckStreams(tasks)
   await tasks.create({ team: 'red', name: 'b' })
   t.strictSame(await linesSoFar(stream, tasks, { team: 'red' }), ['created a', 'created b'])
+})
+
+t.test('what hooks show while rights end is told no more', async (t) => {
+  let gate: Gate | undefined
+  const { teams, stream, tasks } = await startTeamServer(t, {
+    after: { find: [() => gate?.pass() as never] },
+  })
+  const shown = new Gate()
+  gate = shown
+  await tasks.create({ team: 'red', name: 'secret' })
+  await shown.arrivals(1)
+  gate = undefined
+  teams.delete('red')
+  recheckStreams(tasks)
+  shown.open()
+  const frames = await stream.upTo(({ event }) => event === 'snapshot')
+  t.strictSame(
+    frames.map(({ event, data }) => [event, data]),
+    [
+      ['resync', {}],
+      ['snapshot', []],
+    ],
+  )
 })
 
 t.test('where hooks run for each record, their query judges it', async (t) => {
