@@ -1,3 +1,5 @@
+import { Timeout } from '../core/index.ts'
+
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
@@ -19,6 +21,20 @@ export class TimedCall {
     this.next.previous = this.previous
     this.previous = this
     this.next = this
+  }
+}
+
+/** Work that is no request. */
+class TimedWork extends TimedCall {
+  readonly #reject: (error: Timeout) => void
+
+  constructor(reject: (error: Timeout) => void) {
+    super()
+    this.#reject = reject
+  }
+
+  override timeOut(limitMs: number): void {
+    this.#reject(new Timeout(`No answer within ${limitMs} ms`))
   }
 }
 
@@ -49,6 +65,19 @@ export class TimeLimit {
     call.next = head
     head.previous.next = call
     head.previous = call
+  }
+
+  /**
+   * Settles as some work does.
+   * @throws {Timeout} its time is up. What it does then changes nothing any more
+   */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const working = work()
+      const call = new TimedWork(reject)
+      this.start(call)
+      working.finally(() => call.endWatch()).then(resolve, reject)
+    })
   }
 
   /** Stops watching. */

@@ -104,3 +104,21 @@ t.test('a call that begins at the end of a late step has all of its time', async
   t.ok(toldAfterMs >= LIMIT_MS, `told after ${toldAfterMs} ms`)
   t.ok(toldAfterMs <= LIMIT_MS + 2 * STEP_MS, `told after ${toldAfterMs} ms`)
 })
+
+t.test('work settles as it does within the limit, and fails at it', async (t) => {
+  const clock = stopClock(t)
+  const timers = holdIntervals(t)
+  const limit = new TimeLimit(LIMIT_MS)
+  t.teardown(() => limit.close())
+  t.equal(await limit.run(async () => 'done'), 'done')
+  const error = new Error('no')
+  await t.rejects(
+    limit.run(() => Promise.reject(error)),
+    error,
+  )
+  const hanging = limit.run(() => new Promise(() => undefined))
+  timers.fire()
+  clock.advance(LIMIT_MS)
+  timers.fire()
+  await t.rejects(hanging, { name: 'Timeout', message: 'No answer within 1000 ms' })
+})
