@@ -187,13 +187,17 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   async followRecords(params: P): Promise<RecordView> {
     checkFind(this)
     const checked = sanitizeParams(params, this)
-    return callAdapter<RecordView>('read', this, checked, async (call) => {
-      const view = await createRecordView(call)
+    const view = await callAdapter<RecordView>('read', this, checked, async (call) => {
+      const read = await createRecordView(call)
       const { hidden } = this.options
       const hidesFields = hidden.length > 0
       const asksHidden = hidesFields && readsHiddenFields(call.query.filter, hidden)
-      return Object.assign(view, { hidesFields, asksHidden })
+      return Object.assign(read, { hidesFields, asksHidden })
     })
+    // With options of its own, a call may find something else.
+    const { adapter, docdb, mongodb } = checked
+    const isUsual = [adapter, docdb, mongodb].every((options) => options === undefined)
+    return isUsual ? view : { ...view, findKey: null }
   }
 
   hideFields(record: object): object {

@@ -42,6 +42,7 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   return {
     key: toKey({ place, filter, select, hidden }),
     fieldsKey: toKey({ select, hidden }),
+    findKey: toKey({ place, query, hidden, maxTimeMS: driver.maxTimeMS }),
     place,
     isPage: query.paged && query.limit !== undefined,
     matches: (stored) => matches(comparedFormOf(stored)),

@@ -43,7 +43,7 @@ export function leadClock(t: Pick<TestScope, 'teardown'>): TestClock {
 }
 
 /** Timers of one length, which wait for the test instead of the time. */
-interface HeldTimers {
+export interface HeldTimers {
   /** How many have been set and neither cleared nor called. */
   readonly size: number
   /** How many have been set so far. */

@@ -9,6 +9,11 @@ export interface RecordView {
   readonly key: string
   /** Equal for two views that show the same fields. */
   readonly fieldsKey: string
+  /**
+   * Equal for two views whose calls of `find` have the same result at the same time, before after hooks.
+   * `null` or left out where that is not known: each call is made then.
+   */
+  readonly findKey?: string | null
   /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
   readonly place: string
   /** Whether `find` answers by a page, and not by a list. */

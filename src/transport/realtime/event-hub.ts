@@ -5,10 +5,12 @@ import { findCaller } from '../../auth/throttle/caller.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
+import { TimeLimit } from '../call-time-limit.ts'
 import { isEndedBy } from '../streams/caller.ts'
 import type { RequestStreams, StreamedCall } from '../streams/request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
+import { FindLimits } from './find-queue.ts'
 import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
@@ -21,6 +23,9 @@ const MAX_PARTED_KEYS = 1_000_000
 
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
+
+/** How long hooks and reads of streams may take where calls have no time limit, in milliseconds. */
+const TIME_LIMIT_MS = 30_000
 
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set([
@@ -51,6 +56,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #partedKeys = 0
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
+  /** For transports without a time limit: a hook that hangs would silence a stream for ever. */
+  readonly #timeLimit = new TimeLimit(TIME_LIMIT_MS)
+  readonly #finds = new FindLimits(this.#timeLimit)
   #timer: NodeJS.Timeout | null = null
 
   constructor(app: Application, options: ResolvedRealtimeOptions) {
@@ -87,6 +95,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   async open(call: StreamedCall): Promise<void> {
     const { entry } = call.method
     if (!this.#paths.has(entry)) throw new NotFound('The service is gone')
+    this.#finds.timeLimit = call.transport.timeLimit ?? this.#timeLimit
     const topic = this.#topicOf(call.method)
     const subscription = new Subscription(this, topic, call.context.params)
     this.#streams.add(subscription)
@@ -186,6 +195,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (this.#streams.size > 0 || this.#topics.size > 0 || this.#timer === null) return
     clearInterval(this.#timer)
     this.#timer = null
+    this.#timeLimit.close()
   }
 
   #topicOf(method: MethodEntry): Topic {
@@ -196,7 +206,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (known !== undefined) return known
     const { bus, bufferEvents, bufferMs } = this.options
     const limits = { bufferEvents, bufferMs, overlapMs: bus?.overlapMs ?? 0 }
-    const topic = new Topic(method, limits, (...event) => this.#publish(...event))
+    const topic = new Topic(method, limits, this.#finds, (...event) => this.#publish(...event))
     this.#topics.set(method, topic)
     return topic
   }

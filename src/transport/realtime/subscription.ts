@@ -1,25 +1,24 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { getTokenClaims } from '../../auth/proof.ts'
-import type { HookContext, Params } from '../../core/index.ts'
-import { BadRequest, Timeout, TooManyRequests, toServiceError } from '../../core/index.ts'
+import type { Params } from '../../core/index.ts'
+import { Timeout, TooManyRequests, toServiceError, Unavailable } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
-import { isFollowable } from '../../core/services/record-view.ts'
-import { writeResult } from '../replies/result-serializer.ts'
-import { checkRecords, copyParams, toFindResult } from '../streams/followed-find.ts'
 import type { StreamedCall } from '../streams/request-streams.ts'
 import { beginAnswer } from '../streams/request-streams.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { CHANGED, RECHECK } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, toFrame } from './event-stream.ts'
+import { isPassing, persist } from './find-queue.ts'
+import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import { Recheck } from './recheck.ts'
+import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
 import { toKey } from './round.ts'
 import type { Parting } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
-import type { Publishing, Shown, Viewer } from './shown-records.ts'
+import type { Found } from './shared-find.ts'
+import type { Publishing, Shown } from './shown-records.ts'
 import { isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { Follower, Topic } from './topic.ts'
 
@@ -32,50 +31,45 @@ export interface StreamHub extends Publishing {
   takeParting(token: string): Parting | undefined
 }
 
-/** What of a query decides which records a snapshot has, and not whether a record matches. */
-const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
-
 /** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
 const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code])
 
 /** One caller's stream of the records of one query. */
-export class Subscription implements Follower, Viewer {
+export class Subscription implements Follower {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
   token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
   cursor = 0
   isBusy = true
-  view: RecordView | null = null
   /** Who the stream is counted for, `null` until it was admitted. */
   caller: string | null = null
+  readonly hub: StreamHub
+  readonly #call: FollowedCall
   readonly #recheck: Recheck
   #sent = new SentRecords([], 0)
-  /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
-  #viewTag = ''
-  readonly hub: StreamHub
-  readonly given: Params
-  /** The params as the hooks have made them. */
-  #params: Params = {}
-  #isPage = false
   #stream: EventStream | null = null
 
   /** @param params those of the call, before its hooks */
   constructor(hub: StreamHub, topic: Topic, params: Params) {
+    const admit = (proven: Params): void => hub.admit(this, proven)
     this.hub = hub
     this.topic = topic
-    this.#recheck = new Recheck(topic, hub.options.recheckMs)
-    this.given = copyParams(params, params.query)
+    this.#call = new FollowedCall(hub, topic, params, admit)
+    this.#recheck = this.#call.recheck
+  }
+
+  get view(): RecordView | null {
+    return this.#call.view
   }
 
   /** Who calls, as the hooks have found out. */
   get params(): Params {
-    return this.#params
+    return this.#call.params
   }
 
   /** When the token of the caller expires, in ms since the epoch. */
   get expiresAt(): number {
-    const { exp } = getTokenClaims(this.#params.authentication)
-    return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
+    return this.#call.expiresAt
   }
 
   /** When something was last written, in ms since the epoch. */
@@ -96,20 +90,20 @@ export class Subscription implements Follower, Viewer {
   async open(call: StreamedCall, onClose: () => void): Promise<void> {
     const { context, request, reply } = call
     const missed = this.#findMissed(request)
-    const { body, isResumed } = await this.#find(context, missed)
+    const found = await this.#call.find(context, () => missed !== null && this.#resume(missed))
     if (!beginAnswer(call)) {
       onClose()
       return
     }
     // Made before the answer begins: what fails here is an ordinary error.
-    const snapshot = isResumed ? '' : this.#toSnapshot(body)
+    const snapshot = found === null ? '' : this.#toSnapshot(found)
     this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
     this.topic.add(this)
     if (this.#recheck.isAsked) {
-      void this.#work(() => this.#renew(!isResumed))
+      void this.#work(() => this.#renew(found !== null))
       return
     }
-    this.#stream.write(isResumed || missed === null ? snapshot : RESYNC + snapshot)
+    this.#stream.write(found === null || missed === null ? snapshot : RESYNC + snapshot)
     this.isBusy = false
   }
 
@@ -189,18 +183,17 @@ export class Subscription implements Follower, Viewer {
     const error = toServiceError(thrown)
     // Nobody waits for it any more: a server that closes may have closed its database.
     if (!this.#stream?.isOpen) return
-    if (error.code >= 500) {
-      const { entry } = this.topic.find.method
-      entry.app.logger.error({ err: thrown, service: entry.path }, 'A stream has failed')
+    if (error.code >= 500 || error.code === Timeout.code) {
+      this.#log('error', thrown, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
     else if (error.code >= 500 || PASSING.has(error.code)) this.end('closing')
     else this.end('refused', error.message)
   }
 
-  /** Returns the context of a call like the one that has opened the stream. */
-  #createContext(): HookContext {
-    return this.topic.find.createContext(copyParams(this.given, this.given.query))
+  #log(level: 'warn' | 'error', err: unknown, message: string): void {
+    const { entry } = this.topic.find.method
+    entry.app.logger[level]({ err, service: entry.path }, message)
   }
 
   /**
@@ -208,79 +201,52 @@ export class Subscription implements Follower, Viewer {
    * Resolves to whether it has sent one.
    */
   async #renew(wantsSnapshot: boolean): Promise<boolean> {
+    const call = this.#call
+    const before = this.view?.key
     let isWanted = wantsSnapshot
     if (isWanted) this.#stream?.write(RESYNC)
     for (;;) {
-      if (!isWanted) {
-        const before = this.view?.key
-        await this.#lookUp()
-        if (this.view?.key === before && !this.#recheck.isAsked) return false
-        if (this.view?.key === before) continue
-        isWanted = true
-        this.#stream?.write(RESYNC)
+      let isShared = false
+      // Hooks that shape the result run around it.
+      if (!isWanted || !this.topic.find.shapes) {
+        isShared = await this.#persist(() => this.#queue(() => call.lookUp()))
+        if (!isWanted && this.view?.key !== before) {
+          isWanted = true
+          this.#stream?.write(RESYNC)
+        }
+        if (this.#recheck.isAsked) continue
+        if (!isWanted) return false
       }
-      const { body } = await this.#find(this.#createContext(), null)
+      const find = (): Promise<Found> => (isShared ? call.share() : this.#queue(() => call.find()))
+      const found = await this.#persist(find)
       // What was found may be more than the caller may read now.
       if (this.#recheck.isAsked) continue
       this.#endIfExpired()
-      this.#stream?.write(this.#toSnapshot(body))
+      this.#stream?.write(this.#toSnapshot(found))
       return true
     }
   }
 
-  /** Runs the hooks of `find`, around nothing. */
-  async #lookUp(): Promise<void> {
-    const done = this.#recheck.begin()
-    await this.topic.find.call(this.#createContext(), async (running) => {
-      await this.#follow(running)
-      return this.createResult()
+  /** Does what reads the database when the turn of the stream comes. */
+  #queue<T>(work: () => Promise<T>): Promise<T> {
+    return this.topic.queue.run(async () => {
+      if (this.#stream?.isOpen) return work()
+      throw new Unavailable('The client has gone')
     })
-    done()
   }
 
-  /** Calls `find`. What happens from before its read on is told afterwards. */
-  async #find(
-    context: HookContext,
-    missed: MissedEvents | null,
-  ): Promise<{ body: unknown; isResumed: boolean }> {
-    let isResumed = false
-    const done = this.#recheck.begin()
-    const body = await this.topic.find.call(context, async (running) => {
-      await this.#follow(running)
-      isResumed = missed !== null && this.#resume(missed)
-      if (isResumed) return this.createResult()
-      this.cursor = this.topic.log.last
-      return this.topic.find.method.call(running)
+  /** Tries again what fails while something is away. Nothing is sent meanwhile. */
+  #persist<T>(work: () => Promise<T>): Promise<T> {
+    return persist(work, (error, attempt) => {
+      if (!this.#stream?.isOpen) return false
+      if (attempt === 1) this.#log('warn', error, 'A stream waits for its records')
+      return true
     })
-    done()
-    checkRecords(body)
-    this.#isPage = !Array.isArray(body)
-    return { body, isResumed }
-  }
-
-  /**
-   * Takes over what the hooks have made of a call: who calls, and what that caller may read.
-   * @throws {BadRequest} the query has a condition that no record can be judged by
-   */
-  async #follow({ params }: HookContext): Promise<void> {
-    const { service } = this.topic.find.method.entry
-    this.hub.admit(this, params)
-    this.#params = params
-    if (isFollowable(service)) {
-      this.view = await service.followRecords(params)
-      this.#viewTag = toViewTag(this.view)
-      return
-    }
-    const condition = Object.keys(params.query ?? {}).find((name) => !UNJUDGED.has(name))
-    if (condition === undefined) return
-    throw new BadRequest(
-      `The service can't judge its records: no stream is possible by ${condition}`,
-    )
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
   #resume({ sequence, viewTag, token }: MissedEvents): boolean {
-    if (sequence === null || this.view === null || viewTag !== this.#viewTag) return false
+    if (sequence === null || this.view === null || viewTag !== this.#call.viewTag) return false
     const parting = this.hub.takeParting(token)
     const sent = SentRecords.resume(parting, this.view.key, sequence)
     if (sent === null) return false
@@ -291,20 +257,11 @@ export class Subscription implements Follower, Viewer {
     return true
   }
 
-  createResult(data: readonly object[] = []): unknown {
-    return toFindResult(this.view ?? { isPage: this.#isPage }, data)
-  }
-
-  #toSnapshot(body: unknown): string {
-    const { idField, find, log } = this.topic
-    const ids = checkRecords(body).map((record) => (record as Document)[idField])
-    const { maxRecords } = this.hub.options
-    if (ids.length > maxRecords) {
-      throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
-    }
-    this.#sent = new SentRecords(ids.filter((id) => id != null).map(toKey), this.cursor)
-    const frame = toFrame('snapshot', writeResult(find.method, body))
-    return this.#toIdLine(log.toPosition(this.cursor)) + frame
+  /** Returns the frame of a snapshot, from which on the stream is told of events. */
+  #toSnapshot({ json, keys, sequence }: Found): string {
+    this.cursor = sequence
+    this.#sent = new SentRecords(keys, sequence)
+    return this.#toIdLine(this.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
   /** Returns where a client comes back to; `null` for one that begins. */
@@ -317,7 +274,7 @@ export class Subscription implements Follower, Viewer {
   }
 
   #toIdLine(position: string): string {
-    return `id: ${position}.${this.#viewTag}.${this.token}\n`
+    return `id: ${position}.${this.#call.viewTag}.${this.token}\n`
   }
 
   /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
@@ -346,7 +303,13 @@ export class Subscription implements Follower, Viewer {
       if (this.#recheck.isDue && (await this.#renew(false))) return
       // Nobody reads it any more.
       if (!this.#stream?.isOpen) return
-      texts.push(await showRecord(this, event, round))
+      try {
+        texts.push(await this.topic.queue.limit(() => showRecord(this.#call, event, round)))
+      } catch (error) {
+        if (!isPassing(error)) throw error
+        await this.#renew(true)
+        return
+      }
       this.#recheck.noteTold()
     }
     // What hooks have shown may be more than the caller may read by now.
@@ -357,7 +320,7 @@ export class Subscription implements Follower, Viewer {
   /** Tells what all are told whose view is the same. */
   #tellShared(events: readonly LoggedEvent[], round: Round): void {
     try {
-      const texts = events.map((event) => shareRecord(this, event, round))
+      const texts = events.map((event) => shareRecord(this.#call, event, round))
       if (!this.#write(events, texts)) void this.#work(() => this.#renew(true))
     } catch (error) {
       // What can't be written for this caller is no matter of the others.
@@ -399,13 +362,6 @@ export class Subscription implements Follower, Viewer {
     const data = JSON.stringify({ [this.topic.idField]: id })
     return hadIt ? write(name === 'removed' ? name : 'left', data) : ''
   }
-}
-
-type Document = Readonly<Record<string, unknown>>
-
-/** Returns a few characters that are the same, in all processes, for the same view. */
-function toViewTag({ key }: RecordView): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 6)
 }
 
 /** Where a client comes back to. */

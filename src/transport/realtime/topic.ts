@@ -7,8 +7,11 @@ import { isObject } from '../../core/value-kind.ts'
 import { FollowedFind } from '../streams/followed-find.ts'
 import type { LoggedEvent, LogLimits, RecordEvent } from './event-log.ts'
 import { CHANGED, EVERYTHING, EventLog, RECHECK } from './event-log.ts'
+import type { FindLimits } from './find-queue.ts'
+import { FindQueue } from './find-queue.ts'
 import { RECHECK_STREAMS } from './recheck.ts'
 import { Round, toKey } from './round.ts'
+import { SharedFinds } from './shared-find.ts'
 
 /** A stream, as far as it is told of events. */
 export interface Follower {
@@ -36,6 +39,9 @@ export type Publish = (topic: Topic, event: RecordEvent, context?: HookContext) 
  */
 export class Topic {
   readonly find: FollowedFind
+  /** Has the streams take turns. */
+  readonly queue: FindQueue
+  readonly shared: SharedFinds
   readonly log: EventLog
   readonly followers: Set<Follower> = new Set()
   /** When the last stream has left, in ms since the epoch. */
@@ -49,8 +55,10 @@ export class Topic {
   #isRunning = false
   #warnsOfId = true
 
-  constructor(method: MethodEntry, limits: LogLimits, publish: Publish) {
+  constructor(method: MethodEntry, limits: LogLimits, finds: FindLimits, publish: Publish) {
     this.#method = method
+    this.queue = new FindQueue(finds)
+    this.shared = new SharedFinds(this.queue)
     this.find = new FollowedFind(method)
     this.log = new EventLog(limits, `${this.#epoch}.0`)
     const { service, options } = method.entry
@@ -154,7 +162,7 @@ export class Topic {
       const { last } = this.log
       const due = [...this.followers].filter(({ cursor, isBusy }) => !isBusy && cursor < last)
       if (due.length === 0) break
-      const round = await this.#createRound(due)
+      const round = await this.queue.limit(() => this.#createRound(due))
       for (const follower of due) if (this.followers.has(follower)) follower.tell(round)
       this.log.release(lowestCursor(this.followers, last))
     }

@@ -1,0 +1,94 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { WorkQueue } from '../../auth/work-queue.ts'
+import { BadGateway, toServiceError, Unavailable } from '../../core/index.ts'
+import type { TimeLimit } from '../call-time-limit.ts'
+
+/**
+ * How many streams of all services look up rights or read a snapshot at the same time. A page takes two
+ * connections of the database, whose pool has 50 by default: other calls need most of them.
+ */
+const MAX_RUNNING = 16
+
+/** The same of one service: one whose hooks hang must not have the streams of others wait. */
+const MAX_OF_SERVICE = 8
+
+/** The first wait before another attempt, in milliseconds. It doubles up to the longest one. */
+const FIRST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 30_000
+
+/** After about two minutes, the client does better to ask itself what is wrong. */
+const MAX_ATTEMPTS = 9
+
+const PASSING: ReadonlySet<number> = new Set([BadGateway.code, Unavailable.code])
+
+/** No stream is refused its turn. */
+const PATIENT = { isPatient: true } as const
+
+/** What the streams of all services share. */
+export class FindLimits {
+  /** How long hooks, reads and snapshots may take. */
+  timeLimit: TimeLimit
+  readonly queue: WorkQueue = new WorkQueue(MAX_RUNNING, 0)
+
+  constructor(timeLimit: TimeLimit) {
+    this.timeLimit = timeLimit
+  }
+}
+
+/**
+ * Runs calls of `find` for the streams of one service, a few at a time: after one event, all streams may have to
+ * look up rights or to begin anew.
+ */
+export class FindQueue {
+  readonly #limits: FindLimits
+  readonly #queue = new WorkQueue(MAX_OF_SERVICE, 0)
+
+  constructor(limits: FindLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * Runs work when its turn comes, and never at once: other requests have their turn in between.
+   * @throws {Timeout} it has taken too long
+   */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const start = async (): Promise<T> => {
+      await nextTurn()
+      return this.limit(work)
+    }
+    return this.#queue.run(() => this.#limits.queue.run(start, PATIENT), PATIENT)
+  }
+
+  /** Runs work at once. @throws {Timeout} it has taken too long */
+  limit<T>(work: () => Promise<T>): Promise<T> {
+    return this.#limits.timeLimit.run(work)
+  }
+}
+
+/** Whether an error says that something is away: an attempt may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return PASSING.has(toServiceError(error).code)
+}
+
+/**
+ * Resolves to what work resolves to. While it fails because something is away, it is tried again, with longer and
+ * longer waits.
+ * @param onFailure returns whether to try again
+ */
+export async function persist<T>(
+  work: () => Promise<T>,
+  onFailure: (error: unknown, attempt: number) => boolean,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPassing(error) || attempt === MAX_ATTEMPTS || !onFailure(error, attempt)) throw error
+    }
+    await wait(Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS))
+  }
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+}

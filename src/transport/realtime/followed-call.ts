@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import { getTokenClaims } from '../../auth/proof.ts'
+import type { HookContext, Params, Query } from '../../core/index.ts'
+import { BadRequest } from '../../core/index.ts'
+import { copyPlain } from '../../core/schema/plain-objects.ts'
+import type { RecordView } from '../../core/services/record-view.ts'
+import { isFollowable } from '../../core/services/record-view.ts'
+import { writeResult } from '../replies/result-serializer.ts'
+import { toBody } from '../service-reply.ts'
+import { checkRecords, copyParams, toFindResult } from '../streams/followed-find.ts'
+import type { ResolvedRealtimeOptions } from './realtime-options.ts'
+import { Recheck } from './recheck.ts'
+import { toKey } from './round.ts'
+import type { Found } from './shared-find.ts'
+import type { Publishing, Viewer } from './shown-records.ts'
+import type { Topic } from './topic.ts'
+
+/** What a call needs of the streams of its application. */
+interface CallHub extends Publishing {
+  readonly options: Pick<ResolvedRealtimeOptions, 'maxRecords' | 'recheckMs'>
+}
+
+/** What of a query decides which records a snapshot has, and not whether a record matches. */
+const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
+
+/** The call of `find` behind a stream. It is made again as long as the stream lasts. */
+export class FollowedCall implements Viewer {
+  readonly hub: CallHub
+  readonly topic: Topic
+  readonly given: Params
+  readonly recheck: Recheck
+  view: RecordView | null = null
+  /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
+  viewTag = ''
+  readonly #admit: (params: Params) => void
+  /** The params as the hooks have made them. */
+  #params: Params = {}
+  #isPage = false
+
+  /**
+   * @param params those of the call, before its hooks
+   * @param admit throws where the caller has too many streams
+   */
+  constructor(hub: CallHub, topic: Topic, params: Params, admit: (params: Params) => void) {
+    this.hub = hub
+    this.topic = topic
+    this.given = copyParams(params, params.query)
+    this.recheck = new Recheck(topic, hub.options.recheckMs)
+    this.#admit = admit
+  }
+
+  /** Who calls, as the hooks have found out. */
+  get params(): Params {
+    return this.#params
+  }
+
+  /** When the token of the caller expires, in ms since the epoch. */
+  get expiresAt(): number {
+    const { exp } = getTokenClaims(this.#params.authentication)
+    return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * Calls `find`. Resolves to what it finds: what happens from before its read on is told afterwards.
+   * @param context that of the call. Default: one like the call that has opened the stream
+   * @param resume returns whether nothing has to be found, when the hooks have let the caller pass
+   */
+  async find(context?: HookContext): Promise<Found>
+  async find(context: HookContext, resume: () => boolean): Promise<Found | null>
+  async find(context = this.#createContext(), resume = () => false): Promise<Found | null> {
+    const { find, log } = this.topic
+    const done = this.recheck.begin()
+    let isResumed = false
+    let sequence = 0
+    const body = await find.call(context, async (running) => {
+      await this.#follow(running)
+      isResumed = resume()
+      if (isResumed) return this.createResult()
+      sequence = log.last
+      return find.method.call(running)
+    })
+    done()
+    checkRecords(body)
+    this.#isPage = !Array.isArray(body)
+    return isResumed ? null : this.#toFound(body, sequence)
+  }
+
+  /**
+   * Runs the hooks of `find`, around nothing. Resolves to whether the result is what the method finds, so that
+   * streams for which it finds the same may {@link share} it.
+   */
+  async lookUp(): Promise<boolean> {
+    const { find } = this.topic
+    const done = this.recheck.begin()
+    let empty: unknown
+    const body = await find.call(this.#createContext(), async (running) => {
+      await this.#follow(running)
+      empty = this.createResult()
+      return empty
+    })
+    done()
+    return body === empty && !find.shapes && this.view?.findKey != null
+  }
+
+  /** Finds records together with other streams, by the params that the hooks have made. */
+  share(): Promise<Found> {
+    const { find, log, shared } = this.topic
+    const { params } = this
+    return shared.find(this.view?.findKey ?? '', async () => {
+      const sequence = log.last
+      // A copy: it has no signal, by which the client of one stream would end the call of all.
+      const context = find.createContext({ ...params, query: copyPlain(params.query) as Query })
+      return this.#toFound(toBody(await find.method.call(context)), sequence)
+    })
+  }
+
+  createResult(data: readonly object[] = []): unknown {
+    return toFindResult(this.view ?? { isPage: this.#isPage }, data)
+  }
+
+  /** Returns the context of a call like the one that has opened the stream. */
+  #createContext(): HookContext {
+    return this.topic.find.createContext(copyParams(this.given, this.given.query))
+  }
+
+  /**
+   * Takes over what the hooks have made of a call: who calls, and what that caller may read.
+   * @throws {BadRequest} the query has a condition that no record can be judged by
+   */
+  async #follow({ params }: HookContext): Promise<void> {
+    const { service } = this.topic.find.method.entry
+    this.#admit(params)
+    this.#params = params
+    if (isFollowable(service)) {
+      this.view = await service.followRecords(params)
+      this.viewTag = toViewTag(this.view)
+      return
+    }
+    const condition = Object.keys(params.query ?? {}).find((name) => !UNJUDGED.has(name))
+    if (condition === undefined) return
+    throw new BadRequest(
+      `The service can't judge its records: no stream is possible by ${condition}`,
+    )
+  }
+
+  /** @throws {BadRequest} there are more records than a stream may have */
+  #toFound(body: unknown, sequence: number): Found {
+    const { idField, find } = this.topic
+    const ids = checkRecords(body).map((record) => (record as Document)[idField])
+    const { maxRecords } = this.hub.options
+    if (ids.length > maxRecords) {
+      throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
+    }
+    const keys = ids.filter((id) => id != null).map(toKey)
+    return { json: writeResult(find.method, body), keys, sequence }
+  }
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+/** Returns a few characters that are the same, in all processes, for the same view. */
+function toViewTag({ key }: RecordView): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 6)
+}
