@@ -10,7 +10,9 @@ export function compareValues(a: unknown, b: unknown, collation?: Collation): nu
 
 /** Returns whether two values are equal: same type class, same value, same order of fields. */
 export function isEqual(a: unknown, b: unknown, collation?: Collation): boolean {
-  return a === b || compareValues(a, b, collation) === 0
+  if (a === b) return true
+  if (typeof a === 'string' && typeof b === 'string' && collation === undefined) return false
+  return compareValues(a, b, collation) === 0
 }
 
 /** Returns a string that is the same for equal values and for no others. */

@@ -232,9 +232,30 @@ function ordered(accept: (order: number) => boolean, orEqual: boolean): FieldOpe
 function toListTest(name: string, operand: unknown, { collation }: FilterOptions): ValueTest {
   if (!Array.isArray(operand)) throw new CommandError(2, `${name} needs an array`)
   if (operand.some(isOperators)) throw new CommandError(2, `cannot nest $ under ${name}`)
-  const keys = keysOf(operand, collation)
   const patterns = operand.filter(isRegex).map((pattern) => toRegexTest(pattern))
-  return (value) => keys.has(keyOf(value, collation)) || patterns.some((test) => test(value))
+  const isListed = toListed(operand, collation)
+  if (patterns.length === 0) return isListed
+  return (value) => isListed(value) || patterns.some((test) => test(value))
+}
+
+/**
+ * Returns whether a value is equal to one of a list. A key is only made of a value of a type that the list
+ * has: a document may have thousands of others.
+ */
+function toListed(list: readonly unknown[], collation: Collation | undefined): ValueTest {
+  // A Set compares these as isEqual() does, as long as the list has no class of BSON for them.
+  const isPlain = (value: unknown): boolean =>
+    typeof value === 'number' || (typeof value === 'string' && collation === undefined)
+  const plain = new Set(list.filter(isPlain))
+  const toOrders = (values: readonly unknown[]): Set<number> => new Set(values.map(typeOrderOf))
+  const [orders, otherOrders] = [toOrders(list), toOrders(list.filter((one) => !isPlain(one)))]
+  const keys = keysOf(list, collation)
+  return (value) => {
+    if (plain.has(value)) return true
+    const compared = isPlain(value) ? otherOrders : orders
+    if (compared.size === 0 || !compared.has(typeOrderOf(value))) return false
+    return keys.has(keyOf(value, collation))
+  }
 }
 
 function compileNegated(operand: unknown, options: FilterOptions): FieldTest {
