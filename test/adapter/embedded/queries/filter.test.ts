@@ -1,5 +1,15 @@
 import type { Document } from 'mongodb'
-import { DBRef, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
+import {
+  BSONSymbol,
+  DBRef,
+  Decimal128,
+  Double,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'mongodb'
 import t from 'tap'
 import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../../src/adapter/matching/filter.ts'
 import { openDatabase } from '../open-database.ts'
@@ -376,6 +386,51 @@ const REFUSALS: readonly Refusal[] = [
   ['$geoWithin', { a: { $geoWithin: {} } }, 2],
   ['$function', { $expr: { $function: { body: 'x', args: [], lang: 'js' } } }, 168],
 ]
+
+/** Values that are equal to others of another type, or that only look like them. */
+const ALIKE: readonly unknown[] = [
+  ...[1, -0, 0, Number.NaN, Long.fromNumber(1), new Double(1), Decimal128.fromString('1.0')],
+  ...[
+    '1',
+    new BSONSymbol('1'),
+    '',
+    null,
+    true,
+    [1],
+    ['1'],
+    [],
+    { a: 1 },
+    { a: Long.fromNumber(1) },
+  ],
+  ...[new Date(1), new Timestamp({ t: 0, i: 1 }), LOW_ID, new MinKey()],
+]
+
+t.test('$in finds what $eq finds of each of its values, and $nin the others', async (t) => {
+  const collection = (await openDatabase(t)).collection('alike')
+  await collection.insertMany([
+    ...ALIKE.map((a, n) => ({ _id: n as never, a })),
+    { _id: 99 as never },
+  ])
+  const find = async (filter: Document): Promise<unknown[]> =>
+    (await collection.find(filter).sort({ _id: 1 }).toArray()).map(({ _id }) => _id)
+  const all = await find({})
+  for (const [n, value] of ALIKE.entries()) {
+    for (const other of [value, ALIKE[(n + 1) % ALIKE.length], 'none']) {
+      const expected = new Set([
+        ...(await find({ a: { $eq: value } })),
+        ...(await find({ a: { $eq: other } })),
+      ])
+      t.strictSame(
+        await find({ a: { $in: [value, other] } }),
+        all.filter((id) => expected.has(id)),
+      )
+      t.strictSame(
+        await find({ a: { $nin: [value, other] } }),
+        all.filter((id) => !expected.has(id)),
+      )
+    }
+  }
+})
 
 t.test('a filter is refused with MongoDB’s code for', async (t) => {
   const database = await openDatabase(t)
