@@ -1,11 +1,14 @@
-import type { Collection, Document } from 'mongodb'
+import type { Collection, Document, FindCursor } from 'mongodb'
 import { BSON } from 'mongodb'
 import { BadRequest } from '../core/errors/index.ts'
+import { getOrAdd } from '../core/schema/model/keywords.ts'
 import type { RecordView } from '../core/services/record-view.ts'
 import { isPlainObject } from '../core/value-kind.ts'
 import type { AdapterCall } from './adapter-call.ts'
+import { measureFilter } from './filter-cost.ts'
 import { CommandError } from './matching/command-error.ts'
-import { decodeStored } from './matching/decode.ts'
+import { decodeStored, sizeOf } from './matching/decode.ts'
+import { getField } from './matching/field-paths.ts'
 import type { Predicate } from './matching/filter.ts'
 import { compileFilter } from './matching/filter.ts'
 import type { DriverOptions } from './mongodb-params.ts'
@@ -37,6 +40,7 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   if (await hasCollation(collection)) refuse('the collation of the collection')
   const { filter, select } = query
   const matches = compileJudge(filter)
+  const { conditions, weights } = measureFilter(filter)
   const shown = { select, hidden, id: settings.id }
   const place = collection.namespace
   return {
@@ -45,9 +49,15 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
     findKey: toKey({ place, query, hidden, maxTimeMS: driver.maxTimeMS }),
     place,
     isPage: query.paged && query.limit !== undefined,
-    matches: (stored) => matches(comparedFormOf(stored)),
+    conditions,
+    costOf(stored) {
+      let cost = 0
+      for (const [field, weight] of weights) cost += weight * sizeOfField(stored, field)
+      return cost
+    },
+    matches: (stored) => conditions === 0 || matches(comparedOf(stored).document),
     pick: (stored) => showFields(stored, shown),
-    async read(ids) {
+    async read(ids, maxBytes) {
       const wanted = ids.map((id) => toStoredId(id as string, settings))
       // Whatever replica the service reads from: only the primary is sure to have what was just written.
       const options = { readPreference: 'primary', readConcern: { level: 'local' } } as const
@@ -56,9 +66,28 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
         { [settings.id]: { $in: wanted } },
         { ...options, ...(comment === undefined ? {} : { comment }) },
       )
-      return found.toArray()
+      return maxBytes === undefined ? found.toArray() : readAtMost(found, maxBytes)
     },
   }
+}
+
+/** Resolves to the records that are found, `null` for more than so many bytes: the rest is not read. */
+async function readAtMost(
+  found: FindCursor<Document>,
+  maxBytes: number,
+): Promise<readonly Document[] | null> {
+  const records: Document[] = []
+  let bytes = 0
+  while (await found.hasNext()) {
+    for (const record of found.readBufferedDocuments()) {
+      records.push(record)
+      bytes += BSON.calculateObjectSize(record)
+    }
+    if (bytes <= maxBytes) continue
+    await found.close()
+    return null
+  }
+  return records
 }
 
 /** @throws {BadRequest} what is found, or what it holds, depends on more than filter and fields */
@@ -128,15 +157,27 @@ function toKey(shown: Document): string {
   return Buffer.from(BSON.serialize(shown)).toString('latin1')
 }
 
-/** Where a stored record keeps its form for comparisons: each of a thousand queries judges it. */
-const COMPARED_FORM: unique symbol = Symbol('remex.comparedForm')
+/** What a thousand queries need of a record that they are compared with. */
+interface Compared {
+  readonly document: Document
+  /** By the names of fields, about how many bytes their values have. */
+  readonly sizes: Map<string, number>
+}
 
-function comparedFormOf(stored: object & { readonly [COMPARED_FORM]?: Document }): Document {
-  const known = stored[COMPARED_FORM]
+/** Where a stored record keeps that. */
+const COMPARED: unique symbol = Symbol('remex.compared')
+
+function comparedOf(stored: object & { readonly [COMPARED]?: Compared }): Compared {
+  const known = stored[COMPARED]
   if (known !== undefined) return known
-  const value = toCompared(stored)
-  if (Object.isExtensible(stored)) Object.defineProperty(stored, COMPARED_FORM, { value })
+  const value = { document: toCompared(stored), sizes: new Map() }
+  if (Object.isExtensible(stored)) Object.defineProperty(stored, COMPARED, { value })
   return value
+}
+
+function sizeOfField(stored: object, field: string): number {
+  const { document, sizes } = comparedOf(stored)
+  return getOrAdd(sizes, field, () => sizeOf(getField(document, field)))
 }
 
 /** Returns a document as the database holds it: of instances of classes nothing but their fields. */

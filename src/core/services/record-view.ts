@@ -25,12 +25,22 @@ export interface RecordView {
   readonly asksHidden?: boolean
   /** Whether there are such fields. */
   readonly hidesFields?: boolean
+  /** How many conditions its query has: those that a record is compared with. Default: 0. */
+  readonly conditions?: number
+  /**
+   * Returns how many bytes of a record are looked at by {@link matches}, in all conditions together. Without it,
+   * a record costs nothing.
+   */
+  costOf?(stored: object): number
   /** Whether `find` would find a record. It is as it is stored. */
   matches(stored: object): boolean
   /** Returns a copy with the fields that `find` shows. */
   pick(stored: object): object
-  /** Resolves to the records that have one of these ids now, as they are stored. */
-  read(ids: readonly unknown[]): Promise<readonly object[]>
+  /**
+   * Resolves to the records that have one of these ids now, as they are stored; `null` where they have more
+   * than `maxBytes`, as far as the service looks.
+   */
+  read(ids: readonly unknown[], maxBytes?: number): Promise<readonly object[] | null>
 }
 
 /** A service whose records can be followed by a query: that of MongoDB is one. */

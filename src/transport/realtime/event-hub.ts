@@ -17,6 +17,7 @@ import type { Parting } from './sent-records.ts'
 import type { StreamHub } from './subscription.ts'
 import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
+import { Turns } from './turns.ts'
 
 /** How many ids of records are kept for clients that come back, of all streams that have ended. */
 const MAX_PARTED_KEYS = 1_000_000
@@ -60,6 +61,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #timeLimit = new TimeLimit(TIME_LIMIT_MS)
   readonly #finds = new FindLimits(this.#timeLimit)
   #timer: NodeJS.Timeout | null = null
+  readonly #turns = new Turns()
 
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
@@ -204,9 +206,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#timer ??= setInterval(() => this.#visitStreams(), stepMs).unref()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
-    const { bus, bufferEvents, bufferMs } = this.options
-    const limits = { bufferEvents, bufferMs, overlapMs: bus?.overlapMs ?? 0 }
-    const topic = new Topic(method, limits, this.#finds, (...event) => this.#publish(...event))
+    const { bus } = this.options
+    const options = { ...this.options, overlapMs: bus?.overlapMs ?? 0, turns: this.#turns }
+    const topic = new Topic(method, options, this.#finds, (...event) => this.#publish(...event))
     this.#topics.set(method, topic)
     return topic
   }

@@ -27,6 +27,8 @@ export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 /** An event in its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
+  /** The id as the key of a map, once somebody has asked for it. */
+  key?: string
   /** What clients keep to come back to it. */
   readonly position: string
   /** When it came to this process, by its clock, in ms since the epoch. */

@@ -21,6 +21,8 @@ export class EventStream {
   readonly #maxWaitingBytes: number
   /** The length of the longest write since the reader had read everything. */
   #largest = 0
+  /** Whether what is to be written waits for the reader. */
+  #isAwaited = false
 
   /**
    * Begins the answer, with the headers that were set for it.
@@ -69,9 +71,28 @@ export class EventStream {
     this.writtenAt = Date.now()
   }
 
-  /** Writes what keeps proxies from taking the connection for dead. */
+  /** Whether so much waits for the reader that nothing more should be written at once. */
+  get isFull(): boolean {
+    return this.#raw.writableLength > this.#maxWaitingBytes
+  }
+
+  /** Resolves when the reader has read everything, or the stream has ended. */
+  drained(): Promise<void> {
+    this.#isAwaited = true
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#isAwaited = false
+        this.#raw.off('drain', done).off('close', done)
+        resolve()
+      }
+      this.#raw.on('drain', done).on('close', done)
+    })
+  }
+
+  /** Writes what keeps proxies from taking the connection for dead. A reader that is waited for is cut off. */
   beat(): void {
-    this.write(':\n\n')
+    if (this.#isAwaited) this.#raw.destroy()
+    else this.write(':\n\n')
   }
 
   /** Says why the stream ends, and ends it. Nobody waits for a reader that does not read. */

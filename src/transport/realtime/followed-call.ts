@@ -17,7 +17,7 @@ import type { Topic } from './topic.ts'
 
 /** What a call needs of the streams of its application. */
 interface CallHub extends Publishing {
-  readonly options: Pick<ResolvedRealtimeOptions, 'maxRecords' | 'recheckMs'>
+  readonly options: Pick<ResolvedRealtimeOptions, 'maxConditions' | 'maxRecords' | 'recheckMs'>
 }
 
 /** What of a query decides which records a snapshot has, and not whether a record matches. */
@@ -133,6 +133,10 @@ export class FollowedCall implements Viewer {
     this.#params = params
     if (isFollowable(service)) {
       this.view = await service.followRecords(params)
+      const { maxConditions } = this.hub.options
+      if ((this.view.conditions ?? 0) > maxConditions) {
+        throw new BadRequest(`The query of a stream can have at most ${maxConditions} conditions`)
+      }
       this.viewTag = toViewTag(this.view)
       return
     }

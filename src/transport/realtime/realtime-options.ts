@@ -20,6 +20,18 @@ export interface RealtimeOptions {
   readonly maxWaitingBytes?: number
   /** How many records one stream may have been sent. Default: 10,000. */
   readonly maxRecords?: number
+  /** How many conditions the query of a stream has at most: one more is answered 400. Default: 50. */
+  readonly maxConditions?: number
+  /**
+   * How many bytes of changed records are compared with the query of one stream at once, counted once for each
+   * condition on their field: beyond that, the stream gets a new snapshot. Default: 1,048,576.
+   */
+  readonly maxComparedBytes?: number
+  /**
+   * How many bytes of changed records are read for streams at once, for clients that reconnect or after a
+   * write of many records: streams that lack more get a new snapshot. Default: 4,194,304.
+   */
+  readonly maxReplayBytes?: number
   /** How many streams the process has at most: one more is answered 503. Default: 10,000. */
   readonly maxStreams?: number
   /**
@@ -43,6 +55,9 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   recheckMs: OPTION.positiveInteger,
   maxWaitingBytes: OPTION.positiveInteger,
   maxRecords: OPTION.positiveInteger,
+  maxConditions: OPTION.limit,
+  maxComparedBytes: OPTION.positiveInteger,
+  maxReplayBytes: OPTION.positiveInteger,
   maxStreams: OPTION.limit,
   maxStreamsPerCaller: OPTION.limit,
   bus: {
@@ -59,6 +74,9 @@ const DEFAULTS: ResolvedRealtimeOptions = {
   recheckMs: 60_000,
   maxWaitingBytes: 262_144,
   maxRecords: 10_000,
+  maxConditions: 50,
+  maxComparedBytes: 1_048_576,
+  maxReplayBytes: 4_194_304,
   maxStreams: 10_000,
   maxStreamsPerCaller: 100,
   bus: null,

@@ -1,10 +1,13 @@
 import type { MethodEntry } from '../../core/index.ts'
+import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
-import type { LoggedEvent } from './event-log.ts'
+import type { EventLog, LoggedEvent } from './event-log.ts'
+import { toFrame } from './event-stream.ts'
+import type { Turns } from './turns.ts'
 
 /**
  * Returns an id as the key of a map: its JSON, by which clients tell records apart. An ObjectId and the string of its
@@ -21,6 +24,12 @@ export function toKey(id: unknown): string {
   return `{${fields.join()}}`
 }
 
+/** Returns the id of an event as the key of a map: thousands of streams ask for it. */
+export function toEventKey(event: LoggedEvent): string {
+  event.key ??= toKey(event.id)
+  return event.key
+}
+
 /** Whether an id is a number of BSON: the driver reads most of them as numbers of JavaScript. */
 function isNumber(id: unknown): boolean {
   const tag = (id as { readonly _bsontype?: unknown } | null)?._bsontype
@@ -29,31 +38,63 @@ function isNumber(id: unknown): boolean {
 
 /**
  * Some events of one service with the records as they are now, read once for all streams: what
- * streams with the same query are told is judged once, and written as JSON once for all that show the same
+ * streams with the same query are told is judged once, and written as frames once for all that show the same
  * fields.
  */
 export class Round {
   /** The number of its last event. */
   readonly end: number
   readonly #events: readonly LoggedEvent[]
-  readonly #records: ReadonlyMap<string, ReadonlyMap<string, object>>
+  readonly #records: ReadonlyMap<string, Map<string, object>>
   readonly #method: MethodEntry
+  readonly #log: EventLog
+  readonly #turns: Turns
+  /** The number of the last event that the records have been looked through for. */
+  #seen: number
+  #isValid = true
   /** By the key of a view, what it shows of the records. */
   readonly #matched = new Map<string, Map<object, boolean>>()
-  /** By the key of the fields of a view, records as JSON. */
-  readonly #texts = new Map<string, Map<object, string>>()
+  /** By the key of the fields of a view and the names of events, the frames of records. */
+  readonly #frames = new Map<string, Map<string, Map<object, string>>>()
 
   /** @param records by their place, then by the key of their id */
   constructor(
     method: MethodEntry,
+    log: EventLog,
+    turns: Turns,
     events: readonly LoggedEvent[],
-    end: number,
-    records: ReadonlyMap<string, ReadonlyMap<string, object>>,
+    records: ReadonlyMap<string, Map<string, object>>,
   ) {
     this.#method = method
+    this.#log = log
+    this.#turns = turns
     this.#events = events
-    this.end = end
+    this.end = events.at(-1)?.sequence ?? log.last
+    this.#seen = this.end
     this.#records = records
+  }
+
+  /** Whether the streams have worked long enough: call {@link rest} then. */
+  get isTiring(): boolean {
+    return this.#turns.isOver || this.#seen !== this.#log.last
+  }
+
+  /**
+   * Lets everything else have its turn. What has changed meanwhile is forgotten, for the next round to tell.
+   * Resolves to whether the rest can be told at all: not when nobody knows what has changed, or when rights
+   * have to be looked up first.
+   */
+  async rest(): Promise<boolean> {
+    if (this.#turns.isOver) await this.#turns.next()
+    const changes = this.#log.since(this.#seen)
+    if (changes === null || changes.some(({ id }) => id === null)) this.#isValid = false
+    for (const change of changes ?? []) {
+      // An event of the service's own changes no record, and none would tell it later.
+      if (!STANDARD_EVENTS.includes(change.name)) continue
+      for (const records of this.#records.values()) records.delete(toEventKey(change))
+    }
+    this.#seen = this.#log.last
+    return this.#isValid
   }
 
   /** Returns the events behind a number, `null` where some of them are not there any more. */
@@ -66,7 +107,7 @@ export class Round {
   /** Returns the record of an event as it is now, `undefined` for one that is gone. */
   recordOf(event: LoggedEvent, view: RecordView | null): object | undefined {
     if (view === null) return event.record
-    return this.#records.get(view.place)?.get(toKey(event.id))
+    return this.#records.get(view.place)?.get(toEventKey(event))
   }
 
   /**
@@ -81,6 +122,17 @@ export class Round {
       : event
   }
 
+  /** Returns what it costs to judge an event. @see RecordView.costOf */
+  costOf(view: RecordView, event: LoggedEvent): number {
+    const records = [
+      this.recordOf(event, view),
+      event.name === 'removed' ? event.record : undefined,
+    ]
+    let cost = 0
+    for (const record of records) if (record !== undefined) cost += view.costOf?.(record) ?? 0
+    return cost
+  }
+
   /** Whether a view shows a record. Without a view there is no query, which shows every record. */
   matches(view: RecordView | null, record: object): boolean {
     if (view === null) return true
@@ -88,11 +140,13 @@ export class Round {
     return getOrAdd(matched, record, () => view.matches(record))
   }
 
-  /** Returns a record with the fields of a view as JSON. */
-  toJSON(view: RecordView | null, record: object): string {
-    const texts = getOrAdd(this.#texts, view?.fieldsKey ?? '', createMap<string>)
+  /** Returns the frame of a record with the fields of a view, without the line of its id. */
+  toFrame(view: RecordView | null, event: string, record: object): string {
+    const byEvent = getOrAdd(this.#frames, view?.fieldsKey ?? '', () => new Map())
+    const frames: Map<object, string> = getOrAdd(byEvent, event, createMap<string>)
     const toShown = (): object => (view === null ? record : view.pick(record))
-    return getOrAdd(texts, record, () => writeRecord(this.#method, toBody(toShown())))
+    const write = (): string => toFrame(event, writeRecord(this.#method, toBody(toShown())))
+    return getOrAdd(frames, record, write)
   }
 }
 

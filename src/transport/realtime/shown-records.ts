@@ -7,14 +7,17 @@ import { isFollowable } from '../../core/services/record-view.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import { copyParams } from '../streams/followed-find.ts'
 import type { LoggedEvent } from './event-log.ts'
+import { RECHECK } from './event-log.ts'
+import { toFrame } from './event-stream.ts'
 import { findPublisher } from './publish.ts'
 import type { Round } from './round.ts'
+import { toEventKey } from './round.ts'
 import type { Topic } from './topic.ts'
 
 /** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */
 type Hidden = null | undefined
 
-/** A record as JSON, or why it is not seen. */
+/** The frame of a record, without the line of its id, or why it is not seen. */
 export type Shown = string | Hidden
 
 /** Asks the publishers of services. */
@@ -36,10 +39,32 @@ export interface Viewer {
   createResult(records: readonly object[]): unknown
 }
 
+/**
+ * Returns an event as a caller may be told of it, `null` for one that is not about what the view is of.
+ * @param told the keys of the records that the caller is told of as they are now
+ */
+export function chooseEvent(
+  view: RecordView | null,
+  logged: LoggedEvent,
+  told: Set<string>,
+  round: Round,
+): LoggedEvent | null {
+  if (view === null) return logged.name === RECHECK ? null : logged
+  if (logged.place !== view.place) return null
+  const event = round.eventFor(view, logged)
+  const key = toEventKey(event)
+  if (event.name === 'removed') told.delete(key)
+  if (event.name === 'removed' || isOwnEvent(event.name)) return event
+  // Several changes of a record would all tell it as it is now.
+  if (told.has(key)) return null
+  told.add(key)
+  return event
+}
+
 /** Returns what is shown of an event to all whose view is the same. */
 export function shareRecord(viewer: Viewer, event: LoggedEvent, round: Round): Shown {
   const record = judge(viewer, event, round)
-  return record == null ? record : round.toJSON(viewer.view, record)
+  return record == null ? record : round.toFrame(viewer.view, event.name, record)
 }
 
 /** Has the hooks of `find` make what is shown of an event. */
@@ -57,7 +82,7 @@ export async function showRecord(viewer: Viewer, event: LoggedEvent, round: Roun
     const isFound = await isFoundBy(asked, viewer, event, round)
     return viewer.createResult(isFound ? [own] : [])
   })
-  return shown === undefined ? null : writeRecord(find.method, shown)
+  return shown === undefined ? null : toFrame(event.name, writeRecord(find.method, shown))
 }
 
 /** Whether an event is one of the service's own, and tells of no change. */

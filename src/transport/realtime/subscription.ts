@@ -6,7 +6,7 @@ import type { RecordView } from '../../core/services/record-view.ts'
 import type { StreamedCall } from '../streams/request-streams.ts'
 import { beginAnswer } from '../streams/request-streams.ts'
 import type { LoggedEvent } from './event-log.ts'
-import { CHANGED, RECHECK } from './event-log.ts'
+import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, toFrame } from './event-stream.ts'
 import { isPassing, persist } from './find-queue.ts'
@@ -14,12 +14,12 @@ import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
-import { toKey } from './round.ts'
+import { toEventKey } from './round.ts'
 import type { Parting } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Publishing, Shown } from './shown-records.ts'
-import { isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
+import { chooseEvent, isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
@@ -33,6 +33,15 @@ export interface StreamHub extends Publishing {
 
 /** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
 const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code])
+
+/** How many characters of records are written to a stream at once. */
+const BATCH_LENGTH = 65_536
+
+/** An event, and what a caller is shown of its record. */
+interface ToldEvent {
+  readonly event: LoggedEvent
+  readonly text: Shown
+}
 
 /** One caller's stream of the records of one query. */
 export class Subscription implements Follower {
@@ -113,31 +122,28 @@ export class Subscription implements Follower {
     return this.#sent.part(this.view.key)
   }
 
-  tell(round: Round): void {
+  async tell(round: Round): Promise<void> {
     const { cursor } = this
     // A recheck may have taken the stream further meanwhile.
     if (this.isBusy || cursor >= round.end) return
     this.#endIfExpired()
-    if (this.#stream?.isOpen && this.#recheck.isDue) {
+    if (!this.#stream?.isOpen) {
+      this.cursor = round.end
+      return
+    }
+    if (this.#recheck.isDue) {
       // What there is to tell is told behind it.
       void this.recheck()
       return
     }
-    this.cursor = round.end
-    if (!this.#stream?.isOpen) return
     this.#recheck.noteTold()
-    let events: readonly LoggedEvent[] | null
-    try {
-      events = this.#choose(round.since(cursor), round)
-    } catch (error) {
-      this.#endBy(error)
-      return
-    }
-    if (events === null) void this.#work(() => this.#renew(true))
-    else if (events.length > 0 && this.topic.find.shapes) {
-      const chosen = events
-      void this.#work(() => this.#show(chosen, round))
-    } else this.#tellShared(events, round)
+    const telling = this.#tellEvents(round.since(cursor), round)
+    void this.#work(async () => {
+      if (!(await telling)) await this.#renew(true)
+      else if (this.cursor < round.end && this.#stream?.isFull) await this.#stream.drained()
+    })
+    // Hooks may take their time: others are not to wait for them.
+    if (!this.topic.find.shapes) await telling.catch(() => undefined)
   }
 
   /** Looks up anew what the caller may read. A stream that is busy does so before it sends anything. */
@@ -204,6 +210,8 @@ export class Subscription implements Follower {
     const call = this.#call
     const before = this.view?.key
     let isWanted = wantsSnapshot
+    // Nothing is read for a client that does not read.
+    if (isWanted && this.#stream?.isFull) await this.#stream.drained()
     if (isWanted) this.#stream?.write(RESYNC)
     for (;;) {
       let isShared = false
@@ -277,90 +285,101 @@ export class Subscription implements Follower {
     return `id: ${position}.${this.#call.viewTag}.${this.token}\n`
   }
 
-  /** Returns the events that may concern the caller, `null` where only a new snapshot can tell of them. */
-  #choose(events: readonly LoggedEvent[] | null, round: Round): readonly LoggedEvent[] | null {
-    if (events === null || events.some(({ name }) => name === CHANGED)) return null
-    if (this.#sent.size > this.hub.options.maxRecords) return null
-    const { view } = this
-    if (view === null) return events.filter(({ name }) => name !== RECHECK)
+  /**
+   * Tells of events, as far as the reader reads; the others are left to a later round. Resolves to `false`
+   * where only a new snapshot can tell of them.
+   */
+  async #tellEvents(events: readonly LoggedEvent[] | null, round: Round): Promise<boolean> {
+    const { maxRecords, maxComparedBytes } = this.hub.options
+    if (events === null || events.some(({ name }) => name === CHANGED)) return false
+    if (this.#sent.size > maxRecords) return false
+    const { shapes } = this.topic.find
     const told = new Set<string>()
-    const inPlace = events.filter(({ place }) => place === view.place)
-    return inPlace
-      .map((event) => round.eventFor(view, event))
-      .filter(({ id, name }) => {
-        // Several changes of a record would all tell it as it is now.
-        const key = toKey(id)
-        if (name === 'removed') told.delete(key)
-        if (name === 'removed' || isOwnEvent(name)) return true
-        return !told.has(key) && told.add(key)
-      })
-  }
-
-  /** Has hooks make what is told of some events, and tells it. */
-  async #show(events: readonly LoggedEvent[], round: Round): Promise<void> {
-    const texts: Shown[] = []
-    for (const event of events) {
-      if (this.#recheck.isDue && (await this.#renew(false))) return
-      // Nobody reads it any more.
-      if (!this.#stream?.isOpen) return
-      try {
-        texts.push(await this.topic.queue.limit(() => showRecord(this.#call, event, round)))
-      } catch (error) {
-        if (!isPassing(error)) throw error
-        await this.#renew(true)
-        return
+    let batch: ToldEvent[] = []
+    let [cost, length, reached] = [0, 0, this.cursor]
+    for (const logged of events) {
+      if (round.isTiring && !(await round.rest())) {
+        if (!shapes) return true
+        break
       }
-      this.#recheck.noteTold()
+      if (shapes ? await this.#isRenewed() : this.#recheck.isAsked) return true
+      if (length >= BATCH_LENGTH) {
+        if (!this.#write(batch, reached)) return false
+        if (this.#stream?.isFull) return true
+        batch = []
+        length = 0
+      }
+      // Nobody reads it any more.
+      if (!this.#stream?.isOpen) return true
+      if (this.view !== null) cost += round.costOf(this.view, logged)
+      if (cost > maxComparedBytes) return false
+      const event = chooseEvent(this.view, logged, told, round)
+      if (event !== null) {
+        const text = shapes ? await this.#show(event, round) : shareRecord(this.#call, event, round)
+        if (text === false) return false
+        batch.push({ event, text })
+        length += text?.length ?? 0
+      }
+      reached = logged.sequence
     }
     // What hooks have shown may be more than the caller may read by now.
-    if (this.#recheck.isDue && (await this.#renew(false))) return
-    if (!this.#write(events, texts)) await this.#renew(true)
+    if (shapes && (await this.#isRenewed())) return true
+    return this.#write(batch, reached)
   }
 
-  /** Tells what all are told whose view is the same. */
-  #tellShared(events: readonly LoggedEvent[], round: Round): void {
+  /** Looks up rights where that is due. Resolves to whether a snapshot has told everything. */
+  async #isRenewed(): Promise<boolean> {
+    return this.#recheck.isDue && (await this.#renew(false))
+  }
+
+  /** Has hooks make what is told of an event. Resolves to `false` where something is away. */
+  async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
-      const texts = events.map((event) => shareRecord(this.#call, event, round))
-      if (!this.#write(events, texts)) void this.#work(() => this.#renew(true))
+      const text = await this.topic.queue.limit(() => showRecord(this.#call, event, round))
+      this.#recheck.noteTold()
+      return text
     } catch (error) {
-      // What can't be written for this caller is no matter of the others.
-      this.#endBy(error)
+      if (isPassing(error)) return false
+      throw error
     }
   }
 
-  /** Writes what is told of some events. Returns `false` where only a new snapshot can tell it. */
-  #write(events: readonly LoggedEvent[], texts: readonly Shown[]): boolean {
+  /**
+   * Writes what is told of events. Returns `false` where only a new snapshot can tell it.
+   * @param reached the number of the last event that is done with
+   */
+  #write(batch: readonly ToldEvent[], reached: number): boolean {
     this.#endIfExpired()
     // The client has gone while hooks ran: nothing of this may count as told when it comes back.
     if (!this.#stream?.isOpen) return true
     let frames = ''
-    for (const [index, event] of events.entries()) {
-      const frame = this.#toFrame(event, texts[index])
+    for (const { event, text } of batch) {
+      const frame = this.#toFrame(event, text)
       if (frame === null) return false
       frames += frame
     }
     if (frames !== '') this.#stream.write(frames)
+    this.cursor = reached
     return true
   }
 
   /** Returns the frame of an event, `''` for none, `null` where nobody knows whether there is one. */
   #toFrame(event: LoggedEvent, text: Shown): string | null {
     const { id, name, position } = event
-    const write = (told: string, data: string): string =>
-      this.#toIdLine(position) + toFrame(told, data)
     if (text === undefined) return ''
-    if (isOwnEvent(name)) return text === null ? '' : write(name, text)
-    const key = toKey(id)
+    if (isOwnEvent(name)) return text === null ? '' : this.#toIdLine(position) + text
+    const key = toEventKey(event)
     if (text !== null && name !== 'removed') {
       this.#sent.add(key)
-      return write(name, text)
+      return this.#toIdLine(position) + text
     }
     const { last, size } = this.topic.log
     const hadIt = this.#sent.takeBack(key, event.sequence, last - size + 1)
-    if (text !== null) return write(name, text)
+    if (text !== null) return this.#toIdLine(position) + text
     if (hadIt === undefined) return null
+    if (!hadIt) return ''
     const data = JSON.stringify({ [this.topic.idField]: id })
-    return hadIt ? write(name === 'removed' ? name : 'left', data) : ''
+    return this.#toIdLine(position) + toFrame(name === 'removed' ? name : 'left', data)
   }
 }
 

@@ -10,8 +10,9 @@ import { CHANGED, EVERYTHING, EventLog, RECHECK } from './event-log.ts'
 import type { FindLimits } from './find-queue.ts'
 import { FindQueue } from './find-queue.ts'
 import { RECHECK_STREAMS } from './recheck.ts'
-import { Round, toKey } from './round.ts'
+import { Round, toEventKey, toKey } from './round.ts'
 import { SharedFinds } from './shared-find.ts'
+import type { Turns } from './turns.ts'
 
 /** A stream, as far as it is told of events. */
 export interface Follower {
@@ -20,7 +21,8 @@ export interface Follower {
   /** Whether it is still at earlier events: it is told of others when it has done with them. */
   readonly isBusy: boolean
   readonly view: RecordView | null
-  tell(round: Round): void
+  /** Resolves when others can be told; what takes longer than that goes on. */
+  tell(round: Round): Promise<void>
 }
 
 interface EmittingService {
@@ -31,6 +33,14 @@ interface EmittingService {
 
 /** Takes an event that the service has emitted, in a call where there is one. */
 export type Publish = (topic: Topic, event: RecordEvent, context?: HookContext) => void
+
+/** How topics read records and share the event loop. */
+export interface TopicOptions extends LogLimits {
+  /** How many bytes of records one round may have. */
+  readonly maxReplayBytes: number
+  /** Those of all streams of the application. */
+  readonly turns: Turns
+}
 
 /**
  * The events of one service and the streams that follow them. Of an event only the id counts: the
@@ -52,18 +62,20 @@ export class Topic {
   readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #method: MethodEntry
   readonly #listeners = new Map<string | symbol, (...values: never[]) => void>()
+  readonly #options: TopicOptions
   #isRunning = false
   #warnsOfId = true
 
-  constructor(method: MethodEntry, limits: LogLimits, finds: FindLimits, publish: Publish) {
+  constructor(method: MethodEntry, options: TopicOptions, finds: FindLimits, publish: Publish) {
     this.#method = method
+    this.#options = options
     this.queue = new FindQueue(finds)
     this.shared = new SharedFinds(this.queue)
     this.find = new FollowedFind(method)
-    this.log = new EventLog(limits, `${this.#epoch}.0`)
-    const { service, options } = method.entry
+    this.log = new EventLog(options, `${this.#epoch}.0`)
+    const { service } = method.entry
     if (isFollowable(service)) service.isFollowed = true
-    for (const name of [...options.serviceEvents, CHANGED]) {
+    for (const name of [...method.entry.options.serviceEvents, CHANGED]) {
       const isOwn = name !== CHANGED && !STANDARD_EVENTS.includes(name)
       this.#listen(name, (item: unknown, context?: HookContext) => {
         const isSeen = !isOwn && isFollowable(service) && service.isWatched
@@ -147,23 +159,27 @@ export class Topic {
     if (this.#isRunning || this.followers.size === 0) return
     this.#isRunning = true
     // What one call emits, a list of records for example, is told together.
-    setImmediate(() => {
-      this.#run().catch((error: unknown) => {
-        // Tried again by the next event, or the next look at all streams.
-        this.#isRunning = false
-        const { app, path } = this.#method.entry
-        app.logger.warn({ err: error, service: path }, 'Streams could not be told of events')
-      })
+    this.#run().catch((error: unknown) => {
+      // Tried again by the next event, or the next look at all streams.
+      this.#isRunning = false
+      const { app, path } = this.#method.entry
+      app.logger.warn({ err: error, service: path }, 'Streams could not be told of events')
     })
   }
 
   async #run(): Promise<void> {
+    await this.#options.turns.next()
     for (;;) {
       const { last } = this.log
       const due = [...this.followers].filter(({ cursor, isBusy }) => !isBusy && cursor < last)
       if (due.length === 0) break
+      // Those that are behind come first: a round may end before all have had their turn.
+      due.sort((a, b) => a.cursor - b.cursor)
       const round = await this.queue.limit(() => this.#createRound(due))
-      for (const follower of due) if (this.followers.has(follower)) follower.tell(round)
+      for (const follower of due) {
+        if (round.isTiring && !(await round.rest())) break
+        if (this.followers.has(follower)) await follower.tell(round)
+      }
       this.log.release(lowestCursor(this.followers, last))
     }
     this.#isRunning = false
@@ -173,24 +189,40 @@ export class Topic {
   async #createRound(due: readonly Follower[]): Promise<Round> {
     const { last, size } = this.log
     const first = Math.max(last - size, lowestCursor(due, last))
-    const events = this.log.since(first) ?? []
+    let events = this.log.since(first) ?? []
     for (const event of events) {
       if (typeof event.place !== 'string') event.place = await event.place
     }
     const views = new Map<string, RecordView>()
     for (const { view } of due) if (view !== null) views.set(view.place, view)
-    const records = new Map<string, ReadonlyMap<string, object>>()
-    for (const [place, view] of views) records.set(place, await this.#read(view, events))
-    return new Round(this.#method, events, last, records)
+    for (;;) {
+      const records = await this.#readAll(views, events)
+      if (records !== null)
+        return new Round(this.#method, this.log, this.#options.turns, events, records)
+      // Streams that lack the older half get a new snapshot.
+      events = events.slice(Math.ceil(events.length / 2))
+    }
   }
 
-  async #read(view: RecordView, events: readonly LoggedEvent[]): Promise<Map<string, object>> {
-    const ids = new Map<string, unknown>()
-    for (const { id, place } of events) {
-      if (id !== null && place === view.place) ids.set(toKey(id), id)
+  /** Resolves to the records of events by their places, `null` for more than may be read at once. */
+  async #readAll(
+    views: ReadonlyMap<string, RecordView>,
+    events: readonly LoggedEvent[],
+  ): Promise<ReadonlyMap<string, Map<string, object>> | null> {
+    const all = new Map<string, Map<string, object>>()
+    for (const [place, view] of views) {
+      const ids = new Map<string, unknown>()
+      for (const event of events) {
+        if (event.id !== null && event.place === place) ids.set(toEventKey(event), event.id)
+      }
+      // A single record is told however large it is.
+      const maxBytes = ids.size > 1 ? this.#options.maxReplayBytes : undefined
+      const found = ids.size === 0 ? [] : await view.read([...ids.values()], maxBytes)
+      if (found === null) return null
+      const byKey = found.map((one) => [toKey(Reflect.get(one, this.idField)), one] as const)
+      all.set(place, new Map(byKey))
     }
-    const found = ids.size === 0 ? [] : await view.read([...ids.values()])
-    return new Map(found.map((record) => [toKey(Reflect.get(record, this.idField)), record]))
+    return all
   }
 
   /** What no caller is shown is not kept for streams, nor stored by a bus. */
