@@ -94,12 +94,15 @@ t.test('no stream is told of a record as it was before a change that is known', 
 })
 
 const METHOD = { entry: {} } as MethodEntry
+/** When events were published: it is never too long ago. */
+const NEVER_EXPIRES = Number.MAX_SAFE_INTEGER
+
 const LIMITS = { bufferEvents: 10, bufferMs: 60_000, overlapMs: 0 }
 
 /** Returns a round of one event of each of the ids 1 and 2, which takes a turn with each look. */
 function createRound(): { log: EventLog; round: Round; find: (id: number) => object | undefined } {
   const log = new EventLog(LIMITS, 'base')
-  for (const id of [1, 2]) log.append({ name: 'patched', id, place: 'p' }, `${id}`, Date.now())
+  for (const id of [1, 2]) log.append({ name: 'patched', id, place: 'p' }, `${id}`, NEVER_EXPIRES)
   const records = new Map([1, 2].map((id) => [toKey(id), { id }] as const))
   const events = log.since(0) ?? []
   const round = new Round(METHOD, log, new Turns(), events, new Map([['p', records]]))
@@ -112,7 +115,7 @@ t.test('what changes between turns is left to the next round', async (t) => {
   const { log, round, find } = createRound()
   t.ok(await round.rest())
   t.notOk(round.isTiring)
-  log.append({ name: 'updated', id: 1, place: Promise.resolve('p') }, '3', Date.now())
+  log.append({ name: 'updated', id: 1, place: Promise.resolve('p') }, '3', NEVER_EXPIRES)
   t.ok(round.isTiring)
   t.ok(await round.rest())
   t.equal(find(1), undefined)
@@ -121,7 +124,7 @@ t.test('what changes between turns is left to the next round', async (t) => {
 
 t.test('an event of the service itself leaves the record to this round', async (t) => {
   const { log, round, find } = createRound()
-  log.append({ name: 'rung', id: 1, place: 'p', record: {} as Document }, '3', Date.now())
+  log.append({ name: 'rung', id: 1, place: 'p', record: {} as Document }, '3', NEVER_EXPIRES)
   t.ok(await round.rest())
   t.strictSame(find(1), { id: 1 })
 })
@@ -129,12 +132,12 @@ t.test('an event of the service itself leaves the record to this round', async (
 t.test('a round ends where nobody knows what has changed, or rights come first', async (t) => {
   for (const event of [EVERYTHING, { ...EVERYTHING, name: RECHECK }]) {
     const { log, round } = createRound()
-    log.append(event, '3', Date.now())
+    log.append(event, '3', NEVER_EXPIRES)
     t.notOk(await round.rest(), event.name)
   }
   const { log, round } = createRound()
   for (let id = 0; id < 20; id += 1)
-    log.append({ name: 'patched', id, place: 'p' }, `${id}`, Date.now())
+    log.append({ name: 'patched', id, place: 'p' }, `${id}`, NEVER_EXPIRES)
   t.notOk(await round.rest(), 'the log has forgotten some')
 })
 
