@@ -112,6 +112,7 @@ function createRound(): { log: EventLog; round: Round; find: (id: number) => obj
 }
 
 t.test('what changes between turns is left to the next round', async (t) => {
+  stopClock(t)
   const { log, round, find } = createRound()
   t.ok(await round.rest())
   t.notOk(round.isTiring)
