@@ -39,7 +39,9 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
- * nest, repeated names become arrays, every leaf is a string. What qs would leave out is refused.
+ * nest, repeated names become arrays, every leaf is a string. It rejects what qs would leave out or
+ * would have to guess. A list in a body is a list or an error, never an object: nothing reads a body
+ * as a list again.
  * @param noun what is parsed, for the errors
  */
 export function createQueryParser(
@@ -47,13 +49,16 @@ export function createQueryParser(
   noun: QueryNoun = 'query',
 ): QueryParser {
   if (typeof options === 'function') return (raw) => callParser(options, raw, noun)
-  const defaults = { maxLength: 12_288, parameterLimit: 1_000, depth: 10, arrayLimit: 20 }
+  const parameterLimit = 1_000
+  const arrayLimit = noun === 'body' ? (options.parameterLimit ?? parameterLimit) : 20
+  const defaults = { maxLength: 12_288, parameterLimit, depth: 10, arrayLimit }
   const limits = withDefaults<Required<QueryOptions>>(defaults, options)
   const parseNested = createNestedParser(limits)
   const qsOptions = {
     depth: limits.depth,
     strictDepth: true,
     arrayLimit: limits.arrayLimit,
+    throwOnLimitExceeded: noun === 'body',
     // Counted before: qs would drop parameters beyond its limit, or refuse long arrays as well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
@@ -62,9 +67,12 @@ export function createQueryParser(
     try {
       return parseAny(raw, qsOptions) as Query
     } catch (error) {
-      throw new BadRequest(`The ${noun} is nested deeper than ${limits.depth} levels`, null, {
-        cause: error,
-      })
+      // By its message only, qs tells which of its two limits is exceeded.
+      const isList = String(error).includes('Array limit')
+      const limit = isList
+        ? `has a list of more than ${limits.arrayLimit} items`
+        : `is nested deeper than ${limits.depth} levels`
+      throw new BadRequest(`The ${noun} ${limit}`, null, { cause: error })
     }
   }
   return (raw) => {
@@ -122,26 +130,56 @@ type QueryNoun = 'query' | 'body'
 
 /** What follows a closing bracket without opening another one, in a raw query: maybe in a value. */
 const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
+/** Empty brackets before others, as in `$or[][a]=1`. */
+const HAS_OPEN_ITEM = /(?:\[|%5b)(?:\]|%5d)(?:\[|%5b)/i
+const OPEN_ITEM = /^(.*?\[)\]\[/
+const ESCAPES = /(?:%[0-9a-f]{2})+/gi
 
 /**
- * Refuses a query of which the parser has lost a parameter: a condition that disappears would widen
- * what is read or written. Each parameter has to be a leaf of the result, whichever parser is used.
+ * Rejects a query of which the parser has lost a parameter, or in which a parameter may mean two things:
+ * a condition that disappears or changes would widen what is read or written. Each parameter has to be a
+ * leaf of the result, whichever parser is used.
  * @param parse reads a part of the query as the parser has read all of it
- * @throws {BadRequest} names the first parameter that is lost
+ * @throws {BadRequest} names the first such parameter
  */
 function checkParameters(raw: string, query: Query, parse: QueryParser, noun: QueryNoun): void {
   const parameters = raw.split('&').filter((parameter) => parameter !== '')
-  const isLossless = countLeaves(query) === parameters.length
-  if (isLossless && !MAY_BE_CUT.test(raw)) return
   const refuse = (name: string, reason: string): never => {
     throw new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
   }
+  const invalid = parameters.find((parameter) => !isUtf8Escaped(parameter))
+  if (invalid !== undefined) refuse(toName(invalid), 'is not valid UTF-8')
+  const isLossless = countLeaves(query) === parameters.length
+  if (isLossless && !MAY_BE_CUT.test(raw) && !HAS_OPEN_ITEM.test(raw)) return
   const open = parameters.map((parameter) => parameter.replace(/%5b/gi, '[').replace(/%5d/gi, ']'))
-  for (const name of open.map(toName)) {
-    const reason = toReason(name)
+  const names = open.map(toName)
+  for (const name of names) {
+    const reason = toReason(name) ?? toAmbiguity(name, names)
     if (reason !== null) refuse(name, reason)
   }
   if (!isLossless) refuse(findConflict(open, parse), 'contradicts another one')
+}
+
+/** Whether the percent-encoded bytes of a parameter are text: qs would keep the escapes of others. */
+function isUtf8Escaped(parameter: string): boolean {
+  return (parameter.match(ESCAPES) ?? []).every((bytes) => {
+    try {
+      decodeURIComponent(bytes)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/**
+ * Returns why a name does not say which item of a list it belongs to, `null` if it does. qs makes one item
+ * of `$or[][a]=1&$or[][b]=2`, which turns the two alternatives into one that asks for both.
+ */
+function toAmbiguity(name: string, names: readonly string[]): string | null {
+  const [, list = ''] = OPEN_ITEM.exec(name) ?? []
+  if (list === '' || names.filter((one) => one.startsWith(list)).length === 1) return null
+  return `does not say where an item ends; write ${quoteName(name.replace('[][', '[0]['))}`
 }
 
 /** Returns why no parameter may have a name, `null` if one may. */

@@ -128,8 +128,10 @@ function findMalformed(parent: object): Error | null {
   return null
 }
 
-/** Limits of URL-encoded bodies: those of query strings, but for their length. */
-export interface FormOptions extends Omit<QueryOptions, 'maxLength'> {
+/** Limits of URL-encoded bodies: those of query strings, except for their length and for lists. */
+export interface FormOptions extends Omit<QueryOptions, 'maxLength' | 'arrayLimit'> {
+  /** Longest list; a longer one returns 400. Default: `parameterLimit`. */
+  readonly arrayLimit?: number
   /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
   readonly bodyLimit?: number
 }
