@@ -20,8 +20,8 @@ export function isSuccess(status: number): boolean {
 }
 
 /**
- * Returns what a call resolves to: `null` for an answer without a body.
- * @throws the error that the answer stands for
+ * Returns what a call resolves to: `null` for a response without a body, whatever its status.
+ * @throws the error that the response stands for
  * @throws {GeneralError} a success whose body is not the JSON that was asked for, or a part of it
  */
 export function readResult(answer: Answer, responseType: ResponseType): unknown {
@@ -29,11 +29,12 @@ export function readResult(answer: Answer, responseType: ResponseType): unknown 
   if (!isSuccess(status)) throw createResponseError(answer)
   if (status === 204 || status === 205) return null
   if (responseType !== 'json') return body
+  const text = String(body)
+  if (text === '') return null
   try {
-    return JSON.parse(String(body))
+    return JSON.parse(text)
   } catch (cause) {
-    const content = body === '' ? 'an empty body' : 'a body that is not JSON'
-    const message = `The server answered ${status} with ${content}`
+    const message = `The server answered ${status} with a body that is not JSON`
     throw new GeneralError(message, undefined, { cause })
   }
 }
