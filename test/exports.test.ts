@@ -22,7 +22,7 @@ const ERRORS = toNames({
     BadGateway BadRequest Conflict Forbidden GeneralError Gone LengthRequired MethodNotAllowed
     NotAcceptable NotAuthenticated NotFound NotImplemented PayloadTooLarge PaymentError
     PreconditionFailed PreconditionRequired ServiceError Timeout TooManyRequests Unavailable Unprocessable
-    UnsupportedMediaType convert errorFromJSON toErrorClass toServiceError
+    UnsupportedMediaType convert errorFromJSON errors toErrorClass toServiceError
   `,
   types: 'ErrorData ErrorJSON',
 })
@@ -148,7 +148,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
   'remex/schema': SCHEMA,
-  'remex/errors': ERRORS,
+  'remex/errors': { ...ERRORS, values: [...ERRORS.values, 'default'] },
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,

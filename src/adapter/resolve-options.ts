@@ -228,7 +228,9 @@ export function resolveCallSettings(
   settings: MongoDBSettings,
   params: MongoDBParams | undefined,
 ): MongoDBSettings {
-  const { paginate, adapter } = params ?? {}
+  const { adapter } = params ?? {}
+  // Feathers applications that turn pages off may also set `true`, which has no page size.
+  const paginate = (params?.paginate as unknown) === true ? false : params?.paginate
   if (paginate) checkOptions('params', { paginate }, { paginate: OPTION_RULES.paginate })
   const paged = paginate === undefined ? settings : { ...settings, paginate }
   if (adapter === undefined) return paged

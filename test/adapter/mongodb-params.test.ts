@@ -11,6 +11,9 @@ t.test('reads a call by params.adapter, then params.paginate, then the options',
   const settings = resolveMongoDBOptions({ Model, paginate: { default: 1 }, multi: true })
   t.equal(resolveCallSettings(settings, {}), settings)
   t.match(resolveCallSettings(settings, { paginate: false }), { paginate: false, multi: true })
+  // As in Feathers: it turns pages off, too.
+  const odd = { paginate: true } as unknown as MongoDBParams
+  t.match(resolveCallSettings(settings, odd), { paginate: false })
   const adapter = { paginate: { default: 3 }, multi: false }
   t.match(resolveCallSettings(settings, { paginate: false, adapter }), adapter)
 })

@@ -1,6 +1,7 @@
 import type { IndexDescription } from 'mongodb'
 import type { OperatorPlace } from '../../core/checked-query.ts'
 import { toList } from '../../core/checked-query.ts'
+import { withHint } from '../../core/errors/hint.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
@@ -11,6 +12,8 @@ type SortOrder = Readonly<Record<string, 1 | -1>>
 
 /** What the server sorts by at most. */
 const MAX_SORT_FIELDS = 32
+
+const PROJECTION_HINT = 'for a projection, set params.docdb: { projection: … }'
 
 const DIGITS = /^[0-9]+$/
 const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
@@ -40,7 +43,8 @@ export function readSelect(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined
   const names = toList(value)
   if (names === undefined || !names.every(isFieldPath)) {
-    throw new BadRequest('$select must be a list of field names')
+    const hint = isPlainObject(value) ? withHint(PROJECTION_HINT) : {}
+    throw new BadRequest('$select must be a list of field names', undefined, hint)
   }
   return selectOutermost(names)
 }

@@ -19,6 +19,11 @@ function hasError(value: unknown): value is { error(error: Error): unknown } {
   return typeof (value as { error?: unknown } | null)?.error === 'function'
 }
 
+/** What else a logger of an application may have. */
+interface WarnLogger {
+  warn?(text: string): unknown
+}
+
 const OUTAGE_SILENCE_MS = 10_000
 const MAX_OUTAGES = 100
 
@@ -110,8 +115,10 @@ export class ErrorLog {
     const key = `${service} ${method} ${cause.hint}`
     if (this.#hints.has(key) || this.#hints.size >= MAX_HINTS) return
     this.#hints.add(key)
-    // A logger of the application may have `error` alone.
-    const logger = (this.#own || this.#logger || request.log) as Partial<Logger>
-    logger.warn?.({ service, method }, redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`))
+    const text = redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`)
+    // Loggers of applications take a text, as winston does, and may have only `error`.
+    const called = service === undefined ? '' : `${service} ${method}: `
+    if (this.#own) (this.#own as WarnLogger).warn?.(called + text)
+    else (this.#logger ?? request.log).warn({ service, method }, text)
   }
 }

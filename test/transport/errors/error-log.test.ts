@@ -37,6 +37,17 @@ t.test('logs each hint once for a method of a service', async (t) => {
   ])
 })
 
+t.test('gives the logger of an application a hint as one text, if it takes warnings', async (t) => {
+  const texts: unknown[][] = []
+  const warn = (...values: unknown[]): unknown => texts.push(values)
+  const error = new BadRequest('No', undefined, withHint('try this'))
+  const reply = { hook: { path: 'users', method: 'find' } } as unknown as FastifyReply
+  const own = { error() {}, warn }
+  new ErrorLog(own, null).log(error, error, request, reply)
+  new ErrorLog(() => undefined, null).log(error, error, request, reply)
+  t.strictSame(texts, [['users find: No: try this']])
+})
+
 t.test('logs no hint where there is none, and none in production', async (t) => {
   const developing = open(t)
   developing.tell(undefined)
