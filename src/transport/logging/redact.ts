@@ -62,12 +62,24 @@ export function redactText(text: string): string {
 }
 
 /**
- * Returns what JSON keeps of the data of an error, without the values of keys that are secrets.
+ * Returns what JSON keeps of the data of an error, without the values of keys that are secrets. An error
+ * below such a key says what is wrong with the field, and stays: resolvers put it there.
  * @throws what JSON can't hold
  */
 export function redactData(data: unknown): unknown {
   if (isOpen(data)) return data
-  return toPlain(data, (key, value) => (isSecretField(key) ? REDACTED : value))
+  return toPlain(data, (key, value) => {
+    return isSecretField(key) && !isErrorJSON(value) ? REDACTED : value
+  })
+}
+
+/** The names in the JSON of an error. */
+const ERROR_NAMES = ['name', 'message', 'code', 'className', 'data', 'errors']
+
+function isErrorJSON(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const isTold = typeof (value as { message?: unknown }).message === 'string'
+  return isTold && Object.keys(value).every((name) => ERROR_NAMES.includes(name))
 }
 
 /** Whether data is a plain object of strings without secret keys, which JSON would not change. */

@@ -42,7 +42,7 @@ t.test('gives the logger of an application a hint as one text, if it takes warni
   const warn = (...values: unknown[]): unknown => texts.push(values)
   const error = new BadRequest('No', undefined, withHint('try this'))
   const reply = { hook: { path: 'users', method: 'find' } } as unknown as FastifyReply
-  const own = { error() {}, warn }
+  const own = { error: () => undefined, warn }
   new ErrorLog(own, null).log(error, error, request, reply)
   new ErrorLog(() => undefined, null).log(error, error, request, reply)
   t.strictSame(texts, [['users find: No: try this']])

@@ -1,5 +1,5 @@
 import t from 'tap'
-
+import { BadRequest } from '../../../src/core/index.ts'
 import {
   redactData,
   redactErrors,
@@ -233,6 +233,17 @@ t.test(
     }
   },
 )
+
+t.test('an error below the key of a secret stays, without the secrets in it', async (t) => {
+  const error = new BadRequest('A password needs 8 characters', { password: 'hunter2', least: 8 })
+  const told = { ...error.toJSON(), data: { password: '[redacted]', least: 8 } }
+  t.strictSame(redactData({ password: error, name: 1 }), { password: told, name: 1 })
+  const message = 'The database refuses it'
+  t.strictSame(redactData({ token: { message } }), { token: { message } })
+  for (const other of [{ message, hash: 'x' }, { message: { $ne: '' } }, [message], { code: 1 }]) {
+    t.strictSame(redactData({ token: other }), { token: '[redacted]' })
+  }
+})
 
 t.test(
   'ERR-4: keys of secrets lose their values, however they are written and how deep',
