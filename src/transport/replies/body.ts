@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { toCheckedStream } from './checked-stream.ts'
 import type { BodySerializer } from './result-serializer.ts'
@@ -21,13 +22,28 @@ export function sendBody(
   else if (typeof body !== 'object') {
     reply.header('content-type', JSON_TYPE).send(toJSONText(body))
   } else if (hasNoJSON(body)) throw new TypeError('toJSON() of the result returns nothing')
-  else if (isSentAsItIs(body)) reply.send(toCheckedStream(body))
+  else if (isSentAsItIs(body)) sendAsItIs(reply, body)
   // With another content type Fastify refuses objects, by an error that nothing can catch.
   else if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
   else {
     if (serialize !== null) setSerializer(reply, serialize)
     reply.send(body)
   }
+}
+
+/** A HEAD leaves a stream unread, which may be endless; Fastify would read it to its end. */
+function sendAsItIs(reply: FastifyReply, body: object): void {
+  if (reply.request.method !== 'HEAD' || ArrayBuffer.isView(body)) {
+    reply.send(toCheckedStream(body))
+    return
+  }
+  const { status, headers, body: inner = body } = body as Partial<Response>
+  if (status !== undefined) reply.code(status)
+  for (const [name, value] of headers ?? []) reply.header(name, value)
+  const { destroy, cancel } = (inner ?? {}) as Partial<Readable & ReadableStream>
+  if (destroy !== undefined) destroy.call(inner)
+  else cancel?.call(inner).catch(() => undefined)
+  reply.send()
 }
 
 /** Fastify takes the type of what another serializer writes for unknown. */

@@ -159,6 +159,47 @@ t.test('a stream ends when its caller goes, also between two chunks', async (t) 
   t.ok(idle.destroyed)
 })
 
+/** Streams without an end, each of which calls a function when it is left unread. */
+const ENDLESS: Readonly<Record<string, (left: () => void) => object>> = {
+  'a stream': (left) =>
+    new Readable({
+      read() {
+        this.push('line')
+      },
+      destroy(error, done) {
+        left()
+        done(error)
+      },
+    }),
+  'a web stream': (cancel) =>
+    new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.from('line')), cancel }),
+  'a response': (cancel) =>
+    new Response(
+      new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.from('line')), cancel }),
+      {
+        status: 206,
+        headers: { 'content-type': 'text/csv', 'x-a': 'b' },
+      },
+    ),
+}
+
+for (const [title, create] of Object.entries(ENDLESS)) {
+  t.test(`HEAD does not read ${title}`, async (t) => {
+    let left = 0
+    const result = (): object => create(() => left++)
+    const services = (app: TestServer['app']): unknown =>
+      app
+        .use('case', { get: async () => result() })
+        .use('bytes', { get: async () => Buffer.from('ab') })
+    const { request } = await startServer(t, 'standalone', { services })
+    const answer = await request('/case/1', { method: 'HEAD' })
+    t.match(answer, { status: title === 'a response' ? 206 : 200, text: '' })
+    if (title === 'a response') t.match(answer.headers, { 'content-type': 'text/csv', 'x-a': 'b' })
+    t.equal(left, 1)
+    t.match((await request('/bytes/1', { method: 'HEAD' })).headers, { 'content-length': '2' })
+  })
+}
+
 function toWebStream(chunk: unknown): ReadableStream {
   return new ReadableStream({
     start(controller) {
