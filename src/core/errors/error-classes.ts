@@ -63,8 +63,31 @@ export class BadGateway extends ServiceError {}
 /** 503: not now; the database is away, for example. */
 export class Unavailable extends ServiceError {}
 
+type ErrorName =
+  | 'BadRequest'
+  | 'NotAuthenticated'
+  | 'PaymentError'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'Timeout'
+  | 'Conflict'
+  | 'Gone'
+  | 'LengthRequired'
+  | 'PreconditionFailed'
+  | 'PayloadTooLarge'
+  | 'UnsupportedMediaType'
+  | 'Unprocessable'
+  | 'PreconditionRequired'
+  | 'TooManyRequests'
+  | 'GeneralError'
+  | 'NotImplemented'
+  | 'BadGateway'
+  | 'Unavailable'
+
 /** Every class of this file, with its name, because bundlers rename classes, and its status. */
-const ERRORS: readonly (readonly [typeof ServiceError, name: string, code: number])[] = [
+const ERRORS: readonly (readonly [typeof ServiceError, name: ErrorName, code: number])[] = [
   [BadRequest, 'BadRequest', 400],
   [NotAuthenticated, 'NotAuthenticated', 401],
   [PaymentError, 'PaymentError', 402],
@@ -98,3 +121,9 @@ for (const [errorClass, name, code] of ERRORS) {
 export const ERROR_CLASSES: readonly (typeof ServiceError)[] = ERRORS.map(
   ([errorClass]) => errorClass,
 )
+
+/** All error classes by their names, as `errors` of `@feathersjs/errors` has them. */
+// Marked as pure: a bundle that does not use it leaves it out.
+export const errors = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ ERRORS.map(([errorClass, name]) => [name, errorClass]),
+) as Readonly<Record<ErrorName, typeof ServiceError>>

@@ -3,14 +3,12 @@
  * @module remex/errors
  */
 
-/** All error classes by their names, as `errors` of `@feathersjs/errors` has them. */
-export * as default from './error-classes.ts'
-/** All error classes by their names, as `errors` of `@feathersjs/errors` has them. */
-export * as errors from './error-classes.ts'
 export {
   BadGateway,
   BadRequest,
   Conflict,
+  errors as default,
+  errors,
   Forbidden,
   GeneralError,
   Gone,
