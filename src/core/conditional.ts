@@ -26,10 +26,10 @@ interface ReadableService {
 }
 
 /**
- * Returns an around hook that gives the records of a custom service entity tags, and writes on one record their
- * condition, `params.version` or `If-Match`. Behind all before hooks, and right before the write, it reads the record
- * by `get` as the caller would: a caller who may not read it gets the error of `get`, and not the version.
- * Another call may write in between; `MongoDBService` leaves no gap, by its option `version`.
+ * Returns an around hook for a custom service. It adds entity tags to responses, and makes writes of one record
+ * conditional on `params.version` or `If-Match`. After all before hooks, right before the write, it reads the record
+ * by `get` with the rights of the caller. If the caller may not read the record, they get the error of `get` and never
+ * the version. Another call may write in between; `MongoDBService` closes this gap with its option `version`.
  *
  * The hook throws `PreconditionFailed` where the record has another version, which is `data.current`, and
  * `PreconditionRequired` where a version is required and not named.
@@ -56,7 +56,7 @@ export function conditional<T extends object = object>(
     if (isWrite(method) && toMethodSpec(method).withId) {
       const { provider, version } = context.params
       if (required && version === undefined && provider !== undefined) throw createRequiredError()
-      // A hook that another one calls is in no list: its check would never run.
+      // The chain runs `checkWrite` of registered hooks only, and not of one that another hook calls.
       if (!isRegistered(context, hook)) await checkWrite(context)
     }
     await next()
@@ -67,7 +67,7 @@ export function conditional<T extends object = object>(
     // Where the caller has chosen fields, the version may not be among them.
     else if (!isWrite(method) && context.params.query?.['$select'] === undefined) refuseVersion()
   }
-  return describeFunction(hook, { heedsVersion: true, checkWrite })
+  return describeFunction(hook, { comparesVersion: true, checkWrite })
 }
 
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })
@@ -82,23 +82,23 @@ function isRegistered({ method, service }: HookContext, hook: object): boolean {
 }
 
 /**
- * Resolves to the record of a write, in a call like that of the caller: its rights are those of the call, and hold
- * in the read even where no hook of `get` looks them up.
+ * Resolves to the record that is about to be written, as `get` returns it for the params of the write. Rules that
+ * hooks of the write have put into these params limit the read as well.
  */
 function readRecord(context: HookContext, provider: string | undefined): Promise<unknown> {
   const { id, params, service } = context
   const { $select, ...query } = params.query ?? {}
-  const own = { ...params, query, provider, version: undefined }
+  const readParams = { ...params, query, provider, version: undefined }
   const readable = service as ReadableService
-  return isSingleton(context) ? readable.find(own) : readable.get(id, own)
+  return isSingleton(context) ? readable.find(readParams) : readable.get(id, readParams)
 }
 
-/** Where a context keeps the version that its write expects: a hook may run the write again. */
+/** The key under which a context keeps the version that its write expects: a hook may run the write again. */
 const EXPECTED: unique symbol = Symbol('remex.expectedVersion')
 
 /**
- * Returns the versions that a write expects, `null` for any, and takes them out of its params: what the service
- * calls with these would compare again.
+ * Returns the versions that a write expects, `null` for any. It removes them from the params: calls that the service
+ * makes with the same params must not compare them again.
  */
 function takeExpected(context: HookContext & { [EXPECTED]?: unknown }): readonly unknown[] | null {
   const { version = context[EXPECTED] } = context.params

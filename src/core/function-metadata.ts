@@ -41,8 +41,8 @@ interface FunctionMetadata {
   /** The fields that a hook hashes, or keeps from callers: their values are for no log. */
   readonly secretFields?: readonly string[]
   /** Set for a hook that compares `params.version` with the record that is written. */
-  readonly heedsVersion?: boolean
-  /** What an around hook checks before a write: it runs behind all before hooks, wherever its hook is registered. */
+  readonly comparesVersion?: boolean
+  /** The check that an around hook makes before a write. It runs after all before hooks, wherever the hook is registered. */
   readonly checkWrite?: (context: HookContext) => unknown
   /** What the OpenAPI document says of a hook. */
   readonly terms?: HookTerms

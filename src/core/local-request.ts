@@ -1,24 +1,18 @@
+import { isDevelopment } from './node-env.ts'
 import type { Headers } from './params.ts'
 
-/** What proxies add to a request. */
+/** Headers that proxies add to a request. */
 const PROXY_HEADERS = [
   ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
   ...['x-real-ip', 'via'],
 ]
 
-/** Whether the process runs for a developer: `NODE_ENV` is `development`. Without `NODE_ENV` it does not. */
-export function isDevelopment(): boolean {
-  // Browsers have no `process`.
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
-  return process?.env?.['NODE_ENV'] === 'development'
-}
-
 /**
- * Whether a request comes from the developer of the application: `NODE_ENV` is `development`, the request names
- * this machine as its host, and no proxy has added a header. Headers alone prove nothing: by default, nginx adds
- * none, and passes on its own address of the application as the host.
+ * Whether a request comes from the developer of the application: `NODE_ENV` is `development`, the `Host` is this
+ * machine, and no proxy has added a header. Headers alone prove nothing: by default, nginx adds none, and sends the
+ * address of the upstream as `Host`.
  */
-export function isOfDeveloper(headers: Headers): boolean {
+export function isFromDeveloper(headers: Headers): boolean {
   const url = `http://${headers['host']}`
   return (
     isDevelopment() &&

@@ -14,12 +14,12 @@ export const TRANSPORT_FACTS: unique symbol = Symbol('remex.transportFacts')
 export const CALL_RULES: unique symbol = Symbol('remex.callRules')
 
 /**
- * The key under which params say that the server repeats a call of the caller, for a stream that is open. It is
- * enumerable, as {@link CALL_RULES} is.
+ * The key under which params say that the server repeats a call for an open stream. It is enumerable, as
+ * {@link CALL_RULES} is.
  */
 export const REPEATED: unique symbol = Symbol('remex.repeated')
 
-/** Whether the server repeats a call for an open stream: no caller has asked for it. */
+/** Whether the server repeats a call for an open stream, without a request of the caller. */
 export function isRepeated(params: Params): boolean {
   return (params as TransportParams)[REPEATED] === true
 }
@@ -43,10 +43,9 @@ export interface TransportParams extends Params {
 }
 
 /**
- * Gives params that take the place of others what the transport knows of the call, where these are those of
- * a transport, and what hooks have said of its records. Returns them; params that can not be extended become
- * a copy, without which the rules would be lost.
- * @param hasRules whether the rules of the new params are those of the call by now
+ * Gives new params of a call the facts of its transport and the record rules that hooks have set, both from the
+ * params that they replace. Returns the new params, or a copy with the rules if they cannot be extended.
+ * @param hasRules whether the new params already have the current rules of the call
  */
 export function carryFacts<P extends TransportParams>(
   from: TransportParams,
@@ -62,7 +61,7 @@ export function carryFacts<P extends TransportParams>(
 function carryRules<P extends TransportParams>(from: TransportParams, to: P): P {
   const { [CALL_RULES]: held } = from
   if (held === undefined) return to
-  // Those that params inherit are lost in a copy.
+  // Inherited rules would be lost when hooks copy the params.
   const isOwn = Object.hasOwn(to, CALL_RULES)
   const { [CALL_RULES]: given = [] } = to
   if (isOwn && held.every((rule) => given.includes(rule))) return to

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto
 import { BSON } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
+import { isProduction } from '../../core/node-env.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
@@ -101,7 +102,7 @@ function listKeys(
   const secrets: readonly unknown[] = own === undefined ? [secret].flat().filter(isSecret) : [own]
   const [first, ...others] = secrets.filter(isNonEmptyString).map(deriveKey)
   if (first !== undefined) return [first, ...others]
-  if (ownKey === undefined && process.env['NODE_ENV'] === 'production') {
+  if (ownKey === undefined && isProduction()) {
     app?.logger.warn(
       {},
       "Cursors of pages end with this process, and hold in no other one: set 'paginate.secret'",

@@ -1,9 +1,9 @@
-import { isDeveloping } from '../../core/errors/hint.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { HookRegistry } from '../../core/hooks/hook-registry.ts'
 import { listEarlyHooks, listOwnEarlyHooks } from '../../core/hooks/hook-registry.ts'
 import type { ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
+import { isProduction } from '../../core/node-env.ts'
 
 /**
  * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
@@ -31,7 +31,7 @@ const WRITING: readonly string[] = ['create', ...CHANGING]
  */
 export function warnOfOpenMethods(service: object): void {
   const entry = findServiceEntry(service)
-  if (entry === undefined || entry.attachments.has(LOOKED_AT) || !isDeveloping()) return
+  if (entry === undefined || entry.attachments.has(LOOKED_AT) || isProduction()) return
   entry.attachments.set(LOOKED_AT, true)
   const { app, hooks, methods, path } = entry
   if (isGuarded(app.hookRegistry, 'all') || isGuarded(hooks, 'all')) return

@@ -1,6 +1,6 @@
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
 import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
-import { isLocalHost, isOfDeveloper } from '../../core/local-request.ts'
+import { isFromDeveloper, isLocalHost } from '../../core/local-request.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { NO_SESSION } from '../auth-errors.ts'
 import type {
@@ -195,7 +195,7 @@ export class SessionCookies {
       this.#hasWarned = true
       this.#authentication.app.logger.warn(
         { host: headers['host'] },
-        'Cookies of sessions lack Secure on this computer, because NODE_ENV is development',
+        'Session cookies at this host lack Secure, because NODE_ENV is development',
       )
     }
     return isLocal
@@ -210,8 +210,8 @@ function isPlainOrigin(origin: unknown): boolean {
 
 /** Whether a request comes from a browser of the developer, and from no page with TLS. */
 function isNear(headers: Headers): boolean {
-  // A proxy of the developer that serves TLS may say nothing else.
-  return !String(headers['origin']).startsWith('https:') && isOfDeveloper(headers)
+  // The `Origin` may be all that shows a local proxy with TLS.
+  return !String(headers['origin']).startsWith('https:') && isFromDeveloper(headers)
 }
 
 /** Removes what is in cookies from the body of an answer. */

@@ -1,9 +1,9 @@
-import { isDeveloping } from '../errors/hint.ts'
 import { describeFunction, metadataOf } from '../function-metadata.ts'
 import type { HookContext, HookGroup, HookType } from '../hooks/hook-context.ts'
 import type { HookRegistry, StoredHook } from '../hooks/hook-registry.ts'
 import { HOOK_KINDS } from '../hooks/hook-registry.ts'
 import { STANDARD_METHODS } from '../method-table.ts'
+import { isProduction } from '../node-env.ts'
 import { suggestName } from '../options/name-suggestion.ts'
 import type { EntryApplication, MethodEntry, WithServices } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
@@ -49,7 +49,7 @@ export function explainMissingNext(error: unknown, type: HookType, context: Hook
  * hook has swallowed an error, or a hook has said what to answer in place of a result.
  */
 export function warnMissingResult(method: MethodEntry, context: HookContext): void {
-  if (metadataOf(method).hasWarning || !isDeveloping() || isMeant(context)) return
+  if (metadataOf(method).hasWarning || isProduction() || isMeant(context)) return
   describeFunction(method, { hasWarning: true })
   const { name, entry } = method
   const registries: readonly HookRegistry[] = [entry.app.hookRegistry, entry.hooks]

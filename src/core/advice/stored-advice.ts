@@ -5,10 +5,10 @@ import { isObject, isPromise } from '../value-kind.ts'
 /** The methods that return a record as they have stored it. */
 const STORING: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
 
-/** Checks a record in the form of JSON. */
+/** Checks a record in its JSON form. */
 type RecordCheck = (record: unknown) => unknown
 
-/** What of the params of a call has it return less than a whole record, or something else. */
+/** The params that make a call return less than a whole record, or something else. */
 interface ShowingParams {
   readonly provider?: unknown
   readonly query?: { readonly $select?: unknown }
@@ -18,23 +18,24 @@ interface ShowingParams {
 }
 
 /**
- * Returns a function that makes the call of a method warn, once for the service, of a stored record that breaks
- * the schema of its records: a hook may have set what no check has seen. For development.
- * @param loadCheck resolves to what throws a `BadRequest` for such a record
+ * Returns a function that wraps the call of a method, for development. The wrapped call logs a warning, once per
+ * service, if a stored record breaks the schema `entity`: hooks that run after the check of the data may have set
+ * anything.
+ * @param loadCheck resolves to a check that throws a `BadRequest` for such a record
  */
 export function createStoredAdvice(
   entry: ServiceEntryFace,
   loadCheck: () => Promise<RecordCheck>,
 ): (method: { readonly name: string; readonly call: MethodCall }) => MethodCall {
-  let isOver = false
-  const look = async (method: string, text: string): Promise<void> => {
+  let hasWarned = false
+  const checkStored = async (method: string, text: string): Promise<void> => {
     const check = await loadCheck()
     const records: readonly unknown[] = [JSON.parse(text)].flat()
     try {
       for (const record of records) check(record)
     } catch (error) {
-      if (isOver) return
-      isOver = true
+      if (hasWarned) return
+      hasWarned = true
       warn(entry, method, (error as { readonly data?: unknown }).data)
     }
   }
@@ -42,13 +43,12 @@ export function createStoredAdvice(
     if (!STORING.has(name)) return call
     return (values) => {
       const returned = call(values)
-      if (isOver || !isPromise(returned) || !showsWhole(entry, values.params as ShowingParams)) {
-        return returned
-      }
+      const showing = values.params as ShowingParams
+      if (hasWarned || !isPromise(returned) || !returnsWhole(entry, showing)) return returned
       return returned.then((result) => {
-        // Written at once: hooks change the result from here on. What has no JSON is no record.
+        // Serialized at once, because later hooks may change the result. A result without JSON is no record.
         const text = toText(result)
-        if (text !== undefined) void look(name, text).catch(() => undefined)
+        if (text !== undefined) void checkStored(name, text).catch(() => undefined)
         return result
       })
     }
@@ -56,7 +56,7 @@ export function createStoredAdvice(
 }
 
 /** Whether a call returns whole records. External callers do not get the fields that a service hides. */
-function showsWhole({ service }: ServiceEntryFace, params: ShowingParams): boolean {
+function returnsWhole({ service }: ServiceEntryFace, params: ShowingParams): boolean {
   const { provider, query, pipeline, docdb, mongodb } = params
   const { hidden } = (service as { options?: { hidden?: readonly unknown[] } }).options ?? {}
   const hidesFields = provider !== undefined && (hidden?.length ?? 0) > 0
@@ -78,6 +78,6 @@ function warn({ app, path }: ServiceEntryFace, method: string, faults: unknown):
   const { instancePath = '', message = 'is not valid' } = first ?? {}
   app.logger.warn(
     { service: path, method, faults },
-    `A record that '${method}' of '${path}' has stored breaks the schema 'entity': the record${instancePath} ${message}. Hooks that run after the check of the data may have changed it`,
+    `'${method}' of '${path}' stored a record that breaks the schema 'entity': the record${instancePath} ${message}. A hook that runs after the check of the data may have changed it`,
   )
 }

@@ -15,10 +15,3 @@ export class Hint {
 export function withHint(hint: string): ErrorOptions {
   return { cause: new Hint(hint) }
 }
-
-/** Whether mistakes are explained in the log: not with `NODE_ENV=production`. */
-export function isDeveloping(): boolean {
-  // No browser has it.
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
-  return process?.env?.['NODE_ENV'] !== 'production'
-}

@@ -106,8 +106,8 @@ Object.defineProperty(ServiceError.prototype, 'name', {
 })
 
 /**
- * Returns the name of the class of an error: for labels of numbers and spans, of which there must be few. The `name`
- * of an error can be set to anything, by what a caller has sent too.
+ * Returns the class name of an error, for the labels of metrics and spans. There must be few different labels, but
+ * `error.name` can be any string, even one that a caller has sent.
  */
 export function getClassName(error: ServiceError): string {
   const { name } = (Object.getPrototypeOf(error) as ServiceError).constructor

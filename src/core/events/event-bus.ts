@@ -19,13 +19,13 @@ export interface BusReceiver {
   /**
    * Takes an event, of this process or another one, in the order in which they arrive.
    * @param position names the event to clients that come back; the same in all processes
-   * @param storedAt when it was stored, in ms since the epoch, by one clock for all processes: that of a
-   *   database, for example. `undefined` if it is not stored yet: {@link confirm} follows
+   * @param storedAt when it was stored, in ms since the epoch, by a clock that all processes share, such as that of
+   *   the database. `undefined` if it is not stored yet; a call of {@link confirm} follows
    */
   receive(event: BusEvent, position: string, storedAt?: number): void
-  /** Takes when an event was stored that it has received before that. */
+  /** Takes the time at which an event was stored that {@link receive} got before it was stored. */
   confirm(path: string, position: string, storedAt: number): void
-  /** Some events may be missing: nobody knows which. */
+  /** Takes note that events may be missing. It is not known which. */
   lose(): void
   /** Returns the events of a call that is about to be committed, and leaves them to the bus. */
   describe(context: HookContext): Promise<readonly BusEvent[]>

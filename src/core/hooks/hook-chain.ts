@@ -84,7 +84,7 @@ export function listHooks(sources: readonly HookSource[], method: string): HookO
   }
 }
 
-/** The steps of all sources, outermost first. What hooks check before a write comes last. */
+/** Returns the steps of all sources, outermost first. The last step of a write runs `checkWrite` of its hooks. */
 function listSteps(sources: readonly HookSource[], method: string): Step[] {
   const steps = sources.flatMap((source) => toSteps(source, method))
   if (!isWrite(method)) return steps

@@ -149,10 +149,10 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /**
-   * To be called after each hook. Params that it removed become `{}`. Params that it replaced
-   * are usually a copy, `{ ...context.params, tenant }`, and get the properties that a spread
-   * leaves out, and the rules of the records of the call.
-   * @param hasRules whether the params have the rules that hold by now: {@link carryFacts}
+   * Call this after each hook. Params that the hook removed become `{}`. Params that it replaced
+   * are usually a copy, `{ ...context.params, tenant }`: they get the properties that a spread
+   * leaves out, and the record rules of the call.
+   * @param hasRules whether the params already have the current rules, as for {@link carryFacts}
    */
   settleParams(hasRules = false): void {
     if (this.params === this.#settled) return

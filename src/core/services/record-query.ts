@@ -62,13 +62,13 @@ export type RecordConditions<T> = {
   [Name in FieldName<T> | UntypedField | Logical | TopOperator]?: Condition<T, Name>
 }
 
-/** What has no fields that a condition could name. */
+/** Values without fields that a condition could name. */
 type Single = IdObject | Date | RegExp | Uint8Array | ((...values: never) => unknown)
 
-/** How deep the paths of fields are listed. */
+/** How many levels of fields a path is checked for; deeper ones may have any name. */
 type MaxDepth = 3
 
-/** The paths of the fields inside of a value; any where its type does not say which there are. */
+/** The paths of the fields inside a value; `string` if its type does not list them. */
 type InnerPath<V, Depth extends readonly unknown[] = []> = unknown extends V
   ? string
   : V extends Single
@@ -87,12 +87,12 @@ type InnerPath<V, Depth extends readonly unknown[] = []> = unknown extends V
               }[keyof V & string]
         : never
 
-/** The paths of the fields inside of others. */
+/** The dotted paths of nested fields. */
 type DottedName<T> = {
   [Name in FieldName<T>]-?: `${Name}.${InnerPath<NonNullable<T[Name]>>}`
 }[FieldName<T>]
 
-/** What a path leads to. */
+/** The type of the value at a path. */
 type ValueAt<V, Path> = unknown extends V
   ? unknown
   : V extends readonly (infer Item)[]
@@ -105,7 +105,7 @@ type ValueAt<V, Path> = unknown extends V
           : unknown
         : unknown
 
-/** The condition of a name; that of a path has the type of its field, too. */
+/** The condition for a field, a dotted path or an operator. */
 type StrictCondition<T, Name> = Name extends Logical
   ? readonly StrictConditions<T>[]
   : Name extends keyof T
@@ -117,8 +117,9 @@ type StrictCondition<T, Name> = Name extends Logical
       : unknown
 
 /**
- * Conditions as {@link RecordConditions}, with the paths that the type of the record knows and no others. The
- * compiler refuses what names no field at all also where a function returns it, since nothing else is open.
+ * {@link RecordConditions} with only the paths that the type of the record has. Because no other name is open, an
+ * object that names no known field does not compile even as the result of a function, where TypeScript does not look
+ * for excess properties.
  */
 export type StrictConditions<T> = string extends keyof T
   ? RecordConditions<T>

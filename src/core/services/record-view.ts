@@ -10,8 +10,8 @@ export interface RecordView {
   /** Equal for two views that show the same fields. */
   readonly fieldsKey: string
   /**
-   * Equal for two views whose calls of `find` have the same result at the same time, before after hooks.
-   * `null` or left out where that is not known: each call is made then.
+   * Equal for two views whose `find` has the same result at the same time, before after hooks run. `null` or left
+   * out if that is not known: then each stream makes its own call.
    */
   readonly findKey?: string | null
   /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
@@ -19,17 +19,17 @@ export interface RecordView {
   /** Whether `find` answers by a page, and not by a list. */
   readonly isPage: boolean
   /**
-   * Whether fields that {@link FollowableService.hideFields} removes decide which records it shows: removed ones
-   * can't be judged then.
+   * Whether its conditions read fields that {@link FollowableService.hideFields} removes. Then removed records, whose
+   * events lack these fields, cannot be compared with the query.
    */
   readonly asksHidden?: boolean
-  /** Whether there are such fields. */
+  /** Whether the service hides any fields. */
   readonly hidesFields?: boolean
-  /** How many conditions its query has: those that a record is compared with. Default: 0. */
+  /** How many conditions of the query a record is compared with. Default: 0. */
   readonly conditions?: number
   /**
-   * Returns how many bytes of a record are looked at by {@link matches}, in all conditions together. Without it,
-   * a record costs nothing.
+   * Returns how many bytes of a record {@link matches} looks at, in all conditions together. Without this method, a
+   * record costs nothing.
    */
   costOf?(stored: object): number
   /** Whether `find` would find a record. It is as it is stored. */
@@ -37,8 +37,8 @@ export interface RecordView {
   /** Returns a copy with the fields that `find` shows. */
   pick(stored: object): object
   /**
-   * Resolves to the records that have one of these ids now, as they are stored; `null` where they have more
-   * than `maxBytes`, as far as the service looks.
+   * Resolves to the records that have one of these ids now, as they are stored; `null` if they have more than
+   * `maxBytes`. A service may ignore `maxBytes`.
    */
   read(ids: readonly unknown[], maxBytes?: number): Promise<readonly object[] | null>
 }
@@ -57,8 +57,8 @@ export interface FollowableService {
    */
   followRecords(params: Params): Promise<RecordView>
   /**
-   * Returns a record without the fields that no caller is shown: itself if it has none of them. Events carry
-   * removed records in this form.
+   * Returns a record without the fields that no external caller sees; the record itself if it has none of them.
+   * Events carry removed records in this form.
    */
   hideFields?(record: object): object
   /** Returns where a call with these params has its records; `''` for the usual place. */

@@ -90,8 +90,8 @@ export interface MethodSchemas {
   readonly isWhole?: boolean
 }
 
-/** A method, and how it is called. */
-interface CalledByName {
+/** The name of a method and the function that calls it. */
+interface NamedCall {
   readonly name: string
   readonly call: MethodCall
 }
@@ -103,8 +103,8 @@ export interface EntrySchemas {
    * first one that may change them.
    */
   addCheck(before: BeforeHooks): BeforeHooks
-  /** Returns the call of a method that warns of stored records which break their schema, in development. */
-  readonly adviseCall?: (method: CalledByName) => MethodCall
+  /** Wraps the call of a method, to warn of stored records that break their schema. Set only in development. */
+  readonly adviseCall?: (method: NamedCall) => MethodCall
   /** Rejects with a `TypeError` that names the schema that can't be compiled. */
   load(): Promise<void>
   /** Returns the schemas of a method, once they are loaded. */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Hint, isDeveloping } from '../../core/errors/hint.ts'
+import { Hint } from '../../core/errors/hint.ts'
 import type { Logger, ServiceError } from '../../core/index.ts'
+import { isProduction } from '../../core/node-env.ts'
 import { isPromise } from '../../core/value-kind.ts'
 import { copyError, toLoggableError } from '../logging/loggable-error.ts'
 import { toCalled } from '../logging/logger.ts'
@@ -19,7 +20,7 @@ function hasError(value: unknown): value is { error(error: Error): unknown } {
   return typeof (value as { error?: unknown } | null)?.error === 'function'
 }
 
-/** What else a logger of an application may have. */
+/** A logger of an application that may also log warnings. */
 interface WarnLogger {
   warn?(text: string): unknown
 }
@@ -110,7 +111,7 @@ export class ErrorLog {
    * once, and none with `NODE_ENV=production`.
    */
   #logHint({ cause, message }: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-    if (!(cause instanceof Hint) || !isDeveloping()) return
+    if (!(cause instanceof Hint) || isProduction()) return
     const { service, method } = toCalled(request, reply)
     const key = `${service} ${method} ${cause.hint}`
     if (this.#hints.has(key) || this.#hints.size >= MAX_HINTS) return

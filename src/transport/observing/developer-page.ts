@@ -1,7 +1,8 @@
 import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnyApplication } from '../../core/index.ts'
-import { isDevelopment, isOfDeveloper } from '../../core/local-request.ts'
+import { isFromDeveloper } from '../../core/local-request.ts'
+import { isDevelopment } from '../../core/node-env.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
@@ -47,7 +48,7 @@ interface WithPage {
 /**
  * Shows the services with their methods, hooks and schemas, the open streams, and the last 100 calls of the
  * process, on a page at `/`: `app.configure(developerPage())`. The page exists only if `NODE_ENV` is `development`,
- * and answers only browsers on the same machine.
+ * and only for browsers on the same machine.
  * @throws {TypeError} an option is not known or invalid; when configured, a second time, or after the start
  */
 export function developerPage(options: DeveloperPageOptions = {}): (app: AnyApplication) => void {
@@ -152,7 +153,7 @@ function isOfThisMachine({ raw }: FastifyRequest): boolean {
   return (
     isLoopback(raw.socket.remoteAddress ?? '') &&
     (site === 'none' || site === 'same-origin') &&
-    isOfDeveloper(raw.headers)
+    isFromDeveloper(raw.headers)
   )
 }
 

@@ -89,7 +89,7 @@ export function readIfMatch(
   if (condition === undefined) return undefined
   if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
   const expected = readExpectedVersion(condition)
-  if (expected === '*' || heedsVersion(method)) return expected
+  if (expected === '*' || comparesVersion(method)) return expected
   throw createUnversionedError()
 }
 
@@ -97,9 +97,9 @@ export function readIfMatch(
  * Whether the condition of a write is heeded: by the service, which says so by its `recordVersions`, or by a hook.
  * A custom method gets it as `params.version`.
  */
-function heedsVersion({ name, entry }: MethodEntry): boolean {
+function comparesVersion({ name, entry }: MethodEntry): boolean {
   if (!isStandardMethod(name) || 'recordVersions' in entry.service) return true
-  return listServiceHooks(entry).some((hook) => metadataOf(hook).heedsVersion)
+  return listServiceHooks(entry).some((hook) => metadataOf(hook).comparesVersion)
 }
 
 /** Whether the caller of a read has its answer already. */

@@ -44,7 +44,7 @@ t.test('warns once for a service of a stored record that breaks its schema', asy
   await notes.create({ tenant: 'a' })
   await notes.create({ tenant: 'a' })
   const message =
-    /^A record that 'create' of 'notes' has stored breaks .* must have required property 'tenant'/
+    /^'create' of 'notes' stored a record that breaks .* must have required property 'tenant'/
   t.match(entries, [{ level: 'warn', details: { service: 'notes', method: 'create' }, message }])
   t.equal(entries.length, 1)
 })

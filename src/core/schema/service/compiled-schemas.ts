@@ -112,7 +112,7 @@ export class CompiledSchemas {
     })
   }
 
-  /** Returns what checks a record by the schema of the entity, in the form of JSON. Other fields pass. */
+  /** Returns the check of a record, in its JSON form, by the schema `entity`. Undeclared fields pass. */
   toRecordCheck(): Check {
     if (this.#recordCheck === undefined) {
       const schema = toWireSchema(this.#entity, { dropsUnknown: true })

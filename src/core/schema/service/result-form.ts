@@ -85,7 +85,7 @@ export class ResultForm {
    * @param field the name of the field that has the value
    */
   pick(value: unknown, field: string, options: PickOptions): unknown {
-    // JSON has no functions, but one by the name of `toJSON` would write the object around it.
+    // JSON has no functions. One in a field `toJSON` would even replace the object that has the field.
     if (typeof value === 'function') return undefined
     if (typeof value !== 'object') {
       if (!this.isOpen && !this.#takes(value)) options.onOtherType(field)
@@ -211,25 +211,25 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
   return new Function('forms', code)(forms)
 }
 
-/** Returns what `map()` does as a plain list: that of a class may have a `toJSON`. */
+/** Returns what `list.map()` returns, but as a plain array: a subclass of `Array` may have a `toJSON`. */
 export function mapToList<R>(list: readonly unknown[], map: (item: unknown) => R): R[] {
   const mapped = new Array<R>(list.length)
   for (let index = 0; index < list.length; index += 1) mapped[index] = map(list[index])
   return mapped
 }
 
-/** What the JSON of numbers, timestamps and patterns of BSON consists of. */
+/** The names in the JSON of BSON numbers, timestamps and patterns. */
 const SINGLE_FIELDS: ReadonlySet<string> = new Set([
   ...['$numberDecimal', '$timestamp', 'low', 'high', 'unsigned', 'pattern', 'options'],
 ])
 
-/** How Node writes bytes. Browsers have no such class. */
+/** How Node writes bytes. Browsers have no `Buffer`. */
 const BUFFER_TO_JSON = (globalThis as { Buffer?: { prototype: { toJSON: unknown } } }).Buffer
   ?.prototype.toJSON
 
 /**
- * Whether the JSON of a value is an object without fields of a record: that of bytes, or of a class of BSON.
- * That a value says so of itself, by its class or a `_bsontype`, is not enough: its JSON may hold anything.
+ * Whether the JSON of a value is an object without record fields, as that of bytes or of a BSON value is. The class
+ * or the `_bsontype` of a value is not enough: its JSON may contain anything.
  */
 function isSingleForm(value: object, json: object): boolean {
   if (!isSingleValue(value)) return false
