@@ -11,9 +11,9 @@ const STOP_MS = 10_000
 const windows = process.platform === 'win32'
 
 /**
- * Runs a command with a free `PORT`, and prints how that went. Resolves to whether it answered `GET /` below
- * 500, and then ended with status 0 or, where it does not catch the signal, by the signal.
- * @param mustServe whether a program fails that ends with status 0 before it answers
+ * Runs a command with a free `PORT`, and prints the outcome. Resolves to whether `GET /` returned a status below 500, and
+ * the program then ended with status 0 or by the signal.
+ * @param mustServe whether a program that ends before it answers has failed, even with status 0
  */
 export async function checkProgram(command, words, mustServe = false, attempts = 3) {
   const port = await findFreePort()

@@ -17,7 +17,7 @@ const files = named.length > 0 ? named : known
 const sum = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 let index = 0
 
-/** Returns the compiled file of a test that is named by its source, or by itself. */
+/** Returns the compiled file of a test, for its name or that of its source. */
 function toCompiledFile(name) {
   return normalize(name).replace(/^test([\\/].*)\.ts$/, (_source, path) =>
     join('build', `test${path}.js`),

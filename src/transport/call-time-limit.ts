@@ -24,7 +24,7 @@ export class TimedCall {
   }
 }
 
-/** Work that is no request. */
+/** Work other than a request, such as a read for a stream. */
 class TimedWork extends TimedCall {
   readonly #reject: (error: Timeout) => void
 
@@ -68,8 +68,8 @@ export class TimeLimit {
   }
 
   /**
-   * Settles as some work does.
-   * @throws {Timeout} its time is up. What it does then changes nothing any more
+   * Runs work under the time limit, and settles as it does.
+   * @throws {Timeout} the time is up. The work may go on, but its outcome is ignored
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -55,7 +55,7 @@ export interface RestOptions {
    * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
    */
   readonly slowMs?: number
-  /** How many streams of records there may be, and how long a caller may read without being checked anew. */
+  /** Limits of streams of records: how many may be open, and how often their callers are checked again. */
   readonly exports?: ExportOptions
   /**
    * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix

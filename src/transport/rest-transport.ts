@@ -96,8 +96,8 @@ export class RestTransport {
   }
 
   /**
-   * Ends a response that may have no end as soon as the server closes, which waits for it. Until it has
-   * ended, its connection takes no further request.
+   * Ends a response that may be endless as soon as the server closes, because closing waits for it. Until the
+   * response has ended, no further request of its connection runs.
    * @param end ends it. Default: it is cut off
    */
   followEndless({ raw, request }: FastifyReply, end: () => void = () => raw.destroy()): void {

@@ -47,7 +47,7 @@ export function handleServiceRequest(
   reply: FastifyReply,
 ): void {
   const call = new RestCall(transport, method, target, request, reply)
-  // On a server of our own, requests have waited for their turn before their bodies were read.
+  // On our own server, the request guard has done this before the body was read.
   if (reply.raw.socket !== null || transport.options.ownsServer) call.start()
   else runInTurn(request.raw, reply.raw, () => call.start())
 }

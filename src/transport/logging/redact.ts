@@ -62,8 +62,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * Returns what JSON keeps of the data of an error, without the values of keys that are secrets. An error
- * below such a key says what is wrong with the field, and stays: resolvers put it there.
+ * Returns what JSON keeps of the data of an error, without the values of secret keys. An error at such a
+ * key stays, because it says what is wrong with the field: resolvers put it there.
  * @throws what JSON can't hold
  */
 export function redactData(data: unknown): unknown {
@@ -78,8 +78,8 @@ const ERROR_NAMES = ['name', 'message', 'code', 'className', 'data', 'errors']
 
 function isErrorJSON(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const isTold = typeof (value as { message?: unknown }).message === 'string'
-  return isTold && Object.keys(value).every((name) => ERROR_NAMES.includes(name))
+  const hasMessage = typeof (value as { message?: unknown }).message === 'string'
+  return hasMessage && Object.keys(value).every((name) => ERROR_NAMES.includes(name))
 }
 
 /** Whether data is a plain object of strings without secret keys, which JSON would not change. */

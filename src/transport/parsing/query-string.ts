@@ -39,9 +39,9 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
- * nest, repeated names become arrays, every leaf is a string. It rejects what qs would leave out or
- * would have to guess. A list in a body is a list or an error, never an object: nothing reads a body
- * as a list again.
+ * nest, repeated names become arrays, every leaf is a string. It rejects what qs would drop or guess.
+ * A long list in a body is an error, and not an object with indexes as in a query: nothing would turn
+ * that back into a list.
  * @param noun what is parsed, for the errors
  */
 export function createQueryParser(
@@ -67,7 +67,7 @@ export function createQueryParser(
     try {
       return parseAny(raw, qsOptions) as Query
     } catch (error) {
-      // By its message only, qs tells which of its two limits is exceeded.
+      // Only the message of qs says which of its two limits is exceeded.
       const isList = String(error).includes('Array limit')
       const limit = isList
         ? `has a list of more than ${limits.arrayLimit} items`
@@ -136,9 +136,9 @@ const OPEN_ITEM = /^(.*?\[)\]\[/
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi
 
 /**
- * Rejects a query of which the parser has lost a parameter, or in which a parameter may mean two things:
- * a condition that disappears or changes would widen what is read or written. Each parameter has to be a
- * leaf of the result, whichever parser is used.
+ * Rejects a query if the parser has lost a parameter, or if a parameter may mean two things: a condition
+ * that disappears or changes would widen what is read or written. Each parameter must be a leaf of the
+ * result, whichever parser is used.
  * @param parse reads a part of the query as the parser has read all of it
  * @throws {BadRequest} names the first such parameter
  */
@@ -160,7 +160,7 @@ function checkParameters(raw: string, query: Query, parse: QueryParser, noun: Qu
   if (!isLossless) refuse(findConflict(open, parse), 'contradicts another one')
 }
 
-/** Whether the percent-encoded bytes of a parameter are text: qs would keep the escapes of others. */
+/** Whether the percent-encoded bytes of a parameter are UTF-8. If not, qs would leave them encoded. */
 function isUtf8Escaped(parameter: string): boolean {
   return (parameter.match(ESCAPES) ?? []).every((bytes) => {
     try {
@@ -173,8 +173,8 @@ function isUtf8Escaped(parameter: string): boolean {
 }
 
 /**
- * Returns why a name does not say which item of a list it belongs to, `null` if it does. qs makes one item
- * of `$or[][a]=1&$or[][b]=2`, which turns the two alternatives into one that asks for both.
+ * Returns why a name does not say which item of a list it belongs to, `null` if it does. qs merges
+ * `$or[][a]=1&$or[][b]=2` into one item, which turns two alternatives into one that demands both.
  */
 function toAmbiguity(name: string, names: readonly string[]): string | null {
   const [, list = ''] = OPEN_ITEM.exec(name) ?? []

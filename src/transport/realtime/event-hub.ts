@@ -25,7 +25,7 @@ const MAX_PARTED_KEYS = 1_000_000
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** How long hooks and reads of streams may take where calls have no time limit, in milliseconds. */
+/** How long hooks and reads of streams may take if calls have no time limit, in milliseconds. */
 const TIME_LIMIT_MS = 30_000
 
 /** Events that streams send themselves. */
@@ -57,7 +57,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #partedKeys = 0
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
-  /** For transports without a time limit: a hook that hangs would silence a stream for ever. */
+  /** For transports without a time limit: a hook that hangs would silence a stream forever. */
   readonly #timeLimit = new TimeLimit(TIME_LIMIT_MS)
   readonly #finds = new FindLimits(this.#timeLimit)
   #timer: NodeJS.Timeout | null = null
@@ -298,8 +298,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   /**
-   * Ends the streams of a token that has been revoked. Has the hooks of `find` decide about those of a token that
-   * goes on after its logout.
+   * Ends the streams of a token that a logout has revoked. If the token stays valid, the hooks of `find` run again and
+   * decide.
    */
   #endToken({ authentication }: AuthenticationResult, isRevoked: boolean): void {
     const { jti } = getTokenClaims(authentication)

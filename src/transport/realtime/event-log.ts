@@ -27,15 +27,15 @@ export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 /** An event in its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
-  /** The id as the key of a map, once somebody has asked for it. */
+  /** The id as the key of a map, as `toEventKey()` has computed it. */
   key?: string
   /** What clients keep to come back to it. */
   readonly position: string
-  /** When it came to this process, by its clock, in ms since the epoch. */
+  /** When this process received it, by the clock of the process, in ms since the epoch. */
   readonly at: number
   /**
-   * When it was stored, by the clock that all processes share, in ms since the epoch; `undefined` as long as
-   * that is not known. It is never compared with a time of this process.
+   * When it was stored, by the clock that all processes share, in ms since the epoch; `undefined` until that is
+   * known. Never compare it with a time of this process.
    */
   storedAt: number | undefined
 }
@@ -60,7 +60,7 @@ export class EventLog {
   /** The position of the event before the oldest one. */
   #base: string
   #hasForgotten = false
-  /** When the newest of the forgotten events was stored. */
+  /** The latest time at which a forgotten event was stored. */
   #forgottenAt = Number.NEGATIVE_INFINITY
   /** Up to which event records have been dropped. */
   #released = 0
@@ -83,7 +83,7 @@ export class EventLog {
     this.#forget()
   }
 
-  /** Notes when an event was stored that came to this process before that. */
+  /** Sets the time at which an event was stored that this process received before it was stored. */
   confirm(position: string, storedAt: number): void {
     const event = this.#events.findLast((one) => one.position === position)
     if (event !== undefined) event.storedAt = storedAt

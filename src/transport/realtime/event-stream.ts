@@ -21,7 +21,7 @@ export class EventStream {
   readonly #maxWaitingBytes: number
   /** The length of the longest write since the reader had read everything. */
   #largest = 0
-  /** Whether what is to be written waits for the reader. */
+  /** Whether {@link drained} waits for the reader. */
   #isAwaited = false
 
   /**
@@ -71,7 +71,7 @@ export class EventStream {
     this.writtenAt = Date.now()
   }
 
-  /** Whether so much waits for the reader that nothing more should be written at once. */
+  /** Whether more than `maxWaitingBytes` wait for the reader: write nothing before {@link drained}. */
   get isFull(): boolean {
     return this.#raw.writableLength > this.#maxWaitingBytes
   }
@@ -89,7 +89,7 @@ export class EventStream {
     })
   }
 
-  /** Writes what keeps proxies from taking the connection for dead. A reader that is waited for is cut off. */
+  /** Writes a heartbeat, so that proxies keep the connection open. Cuts off a reader that {@link drained} waits for. */
   beat(): void {
     if (this.#isAwaited) this.#raw.destroy()
     else this.write(':\n\n')

@@ -4,29 +4,29 @@ import { BadGateway, toServiceError, Unavailable } from '../../core/index.ts'
 import type { TimeLimit } from '../call-time-limit.ts'
 
 /**
- * How many streams of all services look up rights or read a snapshot at the same time. A page takes two
- * connections of the database, whose pool has 50 by default: other calls need most of them.
+ * How many streams of all services check rights or read a snapshot at the same time. A page takes two connections
+ * of the database. The pool has 50 by default, and other calls need most of them.
  */
 const MAX_RUNNING = 16
 
-/** The same of one service: one whose hooks hang must not have the streams of others wait. */
+/** The same for one service: if its hooks hang, streams of other services must not wait. */
 const MAX_OF_SERVICE = 8
 
 /** The first wait before another attempt, in milliseconds. It doubles up to the longest one. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
 
-/** After about two minutes, the client does better to ask itself what is wrong. */
+/** Attempts for about two minutes. Then the stream ends: a client that reconnects learns the error. */
 const MAX_ATTEMPTS = 9
 
 const PASSING: ReadonlySet<number> = new Set([BadGateway.code, Unavailable.code])
 
-/** No stream is refused its turn. */
+/** The queue rejects no stream, however many wait. */
 const PATIENT = { isPatient: true } as const
 
 /** What the streams of all services share. */
 export class FindLimits {
-  /** How long hooks, reads and snapshots may take. */
+  /** Limits how long hooks, reads and snapshots take. */
   timeLimit: TimeLimit
   readonly queue: WorkQueue = new WorkQueue(MAX_RUNNING, 0)
 
@@ -36,8 +36,8 @@ export class FindLimits {
 }
 
 /**
- * Runs calls of `find` for the streams of one service, a few at a time: after one event, all streams may have to
- * look up rights or to begin anew.
+ * Runs calls of `find` for the streams of one service, a few at a time: one event may make all streams check rights
+ * or read a snapshot.
  */
 export class FindQueue {
   readonly #limits: FindLimits
@@ -48,8 +48,8 @@ export class FindQueue {
   }
 
   /**
-   * Runs work when its turn comes, and never at once: other requests have their turn in between.
-   * @throws {Timeout} it has taken too long
+   * Runs work when its turn comes, in a turn of the event loop of its own: other requests run in between.
+   * @throws {Timeout} the work takes too long
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     const start = async (): Promise<T> => {
@@ -59,20 +59,20 @@ export class FindQueue {
     return this.#queue.run(() => this.#limits.queue.run(start, PATIENT), PATIENT)
   }
 
-  /** Runs work at once. @throws {Timeout} it has taken too long */
+  /** Runs work at once. @throws {Timeout} the work takes too long */
   limit<T>(work: () => Promise<T>): Promise<T> {
     return this.#limits.timeLimit.run(work)
   }
 }
 
-/** Whether an error says that something is away: an attempt may succeed later. */
+/** Whether an error means that a service or the database is away, so that a later attempt may succeed. */
 export function isPassing(error: unknown): boolean {
   return PASSING.has(toServiceError(error).code)
 }
 
 /**
- * Resolves to what work resolves to. While it fails because something is away, it is tried again, with longer and
- * longer waits.
+ * Resolves to the result of work. Repeats it, after longer and longer waits, while it fails with an error that
+ * {@link isPassing}.
  * @param onFailure returns whether to try again
  */
 export async function persist<T>(

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { getTokenClaims } from '../../auth/proof.ts'
 import type { HookContext, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
@@ -7,6 +6,7 @@ import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { writeResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
+import { toExpiry } from '../streams/caller.ts'
 import { checkRecords, copyParams, toFindResult } from '../streams/followed-find.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import { Recheck } from './recheck.ts'
@@ -15,31 +15,31 @@ import type { Found } from './shared-find.ts'
 import type { Publishing, Viewer } from './shown-records.ts'
 import type { Topic } from './topic.ts'
 
-/** What a call needs of the streams of its application. */
+/** The part of the event hub that a call uses. */
 interface CallHub extends Publishing {
   readonly options: Pick<ResolvedRealtimeOptions, 'maxConditions' | 'maxRecords' | 'recheckMs'>
 }
 
-/** What of a query decides which records a snapshot has, and not whether a record matches. */
+/** Parts of a query that choose the records of a snapshot, but do not decide whether a record matches. */
 const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
-/** The call of `find` behind a stream. It is made again as long as the stream lasts. */
+/** The call of `find` behind a stream. It is repeated as long as the stream is open. */
 export class FollowedCall implements Viewer {
   readonly hub: CallHub
   readonly topic: Topic
   readonly given: Params
   readonly recheck: Recheck
   view: RecordView | null = null
-  /** Names the view in the ids of frames: processes that do not know the stream know that by it. */
+  /** Names the view in the ids of frames. A process that does not know the stream recognizes the view by it. */
   viewTag = ''
   readonly #admit: (params: Params) => void
-  /** The params as the hooks have made them. */
+  /** The params after the hooks. */
   #params: Params = {}
   #isPage = false
 
   /**
    * @param params those of the call, before its hooks
-   * @param admit throws where the caller has too many streams
+   * @param admit throws if the caller has too many streams
    */
   constructor(hub: CallHub, topic: Topic, params: Params, admit: (params: Params) => void) {
     this.hub = hub
@@ -49,21 +49,22 @@ export class FollowedCall implements Viewer {
     this.#admit = admit
   }
 
-  /** Who calls, as the hooks have found out. */
+  /** The params after the hooks, with the user that these have proven. */
   get params(): Params {
     return this.#params
   }
 
   /** When the token of the caller expires, in ms since the epoch. */
   get expiresAt(): number {
-    const { exp } = getTokenClaims(this.#params.authentication)
-    return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
+    return toExpiry(this.#params)
   }
 
   /**
-   * Calls `find`. Resolves to what it finds: what happens from before its read on is told afterwards.
+   * Calls `find`. Resolves to its records, with the number of the last event before they were read: later events
+   * are still to be sent.
    * @param context that of the call. Default: one like the call that has opened the stream
-   * @param resume returns whether nothing has to be found, when the hooks have let the caller pass
+   * @param resume called after the hooks; returns whether the stream goes on without a snapshot, so that there is
+   *   nothing to find
    */
   async find(context?: HookContext): Promise<Found>
   async find(context: HookContext, resume: () => boolean): Promise<Found | null>
@@ -86,8 +87,8 @@ export class FollowedCall implements Viewer {
   }
 
   /**
-   * Runs the hooks of `find`, around nothing. Resolves to whether the result is what the method finds, so that
-   * streams for which it finds the same may {@link share} it.
+   * Runs the hooks of `find` around an empty result. Resolves to whether they leave the result as the method returns
+   * it: then streams with an equal `findKey` may {@link share} one read.
    */
   async lookUp(): Promise<boolean> {
     const { find } = this.topic
@@ -102,13 +103,13 @@ export class FollowedCall implements Viewer {
     return body === empty && !find.shapes && this.view?.findKey != null
   }
 
-  /** Finds records together with other streams, by the params that the hooks have made. */
+  /** Resolves to the records of the last {@link lookUp}, in one read for all streams with the same `findKey`. */
   share(): Promise<Found> {
     const { find, log, shared } = this.topic
     const { params } = this
     return shared.find(this.view?.findKey ?? '', async () => {
       const sequence = log.last
-      // A copy: it has no signal, by which the client of one stream would end the call of all.
+      // A copy without the signal: a client that leaves must not abort the call of all streams.
       const context = find.createContext({ ...params, query: copyPlain(params.query) as Query })
       return this.#toFound(toBody(await find.method.call(context)), sequence)
     })
@@ -124,8 +125,8 @@ export class FollowedCall implements Viewer {
   }
 
   /**
-   * Takes over what the hooks have made of a call: who calls, and what that caller may read.
-   * @throws {BadRequest} the query has a condition that no record can be judged by
+   * Stores the params after the hooks, which say who calls and what that caller may read.
+   * @throws {BadRequest} the query has too many conditions, or one that cannot be compared with a record
    */
   async #follow({ params }: HookContext): Promise<void> {
     const { service } = this.topic.find.method.entry
@@ -162,7 +163,7 @@ export class FollowedCall implements Viewer {
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Returns a few characters that are the same, in all processes, for the same view. */
+/** Returns a short text that is the same in all processes for the same view. */
 function toViewTag({ key }: RecordView): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 6)
 }

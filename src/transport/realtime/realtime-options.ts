@@ -20,16 +20,16 @@ export interface RealtimeOptions {
   readonly maxWaitingBytes?: number
   /** How many records one stream may have been sent. Default: 10,000. */
   readonly maxRecords?: number
-  /** How many conditions the query of a stream has at most: one more is answered 400. Default: 50. */
+  /** How many conditions the query of a stream may have; a further one returns 400. Default: 50. */
   readonly maxConditions?: number
   /**
    * How many bytes of changed records are compared with the query of one stream at once, counted once for each
-   * condition on their field: beyond that, the stream gets a new snapshot. Default: 1,048,576.
+   * condition on their field. Beyond that, the stream gets a new snapshot. Default: 1,048,576.
    */
   readonly maxComparedBytes?: number
   /**
-   * How many bytes of changed records are read for streams at once, for clients that reconnect or after a
-   * write of many records: streams that lack more get a new snapshot. Default: 4,194,304.
+   * How many bytes of changed records are read for streams at once, when clients reconnect or after a write of many
+   * records. Streams that lack more get a new snapshot. Default: 4,194,304.
    */
   readonly maxReplayBytes?: number
   /** How many streams the process has at most: one more is answered 503. Default: 10,000. */

@@ -10,48 +10,49 @@ export function recheckStreams(service: object): void {
   emitter.emit(RECHECK_STREAMS)
 }
 
-/** Counts what asks all streams of a service to look up their rights. */
+/** Counts the rechecks that were asked for all streams of a service. */
 interface RecheckSource {
-  /** How often that was asked for so far. */
+  /** How many there were so far. */
   readonly rechecks: number
 }
 
-/** Knows when a stream has to look up anew what its caller may read. */
+/** Knows when a stream must run the hooks of `find` again, to check what its caller may read. */
 export class Recheck {
   readonly #source: RecheckSource
   readonly #intervalMs: number
   #asked = 0
-  /** What was asked for when the last look-up that succeeded began. */
+  /** The count when the last successful recheck began. */
   #answered = 0
   /** When the next one is due, in ms since the epoch. */
   #dueAt = Number.POSITIVE_INFINITY
+  /** Whether events were sent since the last successful recheck. */
   #hasTold = false
 
-  /** @param intervalMs longest time between two look-ups */
+  /** @param intervalMs longest time between two rechecks */
   constructor(source: RecheckSource, intervalMs: number) {
     this.#source = source
     this.#intervalMs = intervalMs
     this.#answered = source.rechecks
   }
 
-  /** Asks for one: the stream sends nothing before it is done. */
+  /** Asks for a recheck. The stream sends nothing before it has succeeded. */
   ask(): void {
     this.#asked += 1
   }
 
-  /** Whether rights may have ended since the last one began: nothing may be sent. */
+  /** Whether a recheck was asked for since the last successful one began. Nothing may be sent then. */
   get isAsked(): boolean {
     return this.#count > this.#answered
   }
 
-  /** Whether the time for the next one has come. */
+  /** Whether the interval since the last successful recheck has passed. */
   get isTime(): boolean {
     return this.#dueAt <= Date.now()
   }
 
   /**
-   * Whether one has to come before the next event. After each of them one event is sent, however long that takes:
-   * otherwise a stream whose hooks take longer than the interval would send none.
+   * Whether a recheck must come before the next event. After each recheck at least one event is sent, even if the
+   * interval has passed again: otherwise a stream whose hooks take longer than the interval would send none.
    */
   get isDue(): boolean {
     return this.isAsked || (this.#hasTold && this.isTime)
@@ -63,12 +64,12 @@ export class Recheck {
   }
 
   /**
-   * Notes that a look-up begins. Returns what to call when it has succeeded: what is asked for meanwhile asks for
-   * another one.
+   * Notes that a recheck begins. Returns a function to call when it has succeeded. If another recheck is asked for in
+   * between, {@link isAsked} stays true.
    */
   begin(): () => void {
     const count = this.#count
-    // Streams that begin together do not look up their rights together for ever.
+    // Random, so that streams that begin together do not run all their rechecks together.
     const dueAt = Date.now() + this.#intervalMs * (0.75 + Math.random() / 4)
     return () => {
       this.#answered = count

@@ -24,7 +24,7 @@ export function toKey(id: unknown): string {
   return `{${fields.join()}}`
 }
 
-/** Returns the id of an event as the key of a map: thousands of streams ask for it. */
+/** Returns the id of an event as the key of a map, computed once for thousands of streams. */
 export function toEventKey(event: LoggedEvent): string {
   event.key ??= toKey(event.id)
   return event.key
@@ -37,9 +37,8 @@ function isNumber(id: unknown): boolean {
 }
 
 /**
- * Some events of one service with the records as they are now, read once for all streams: what
- * streams with the same query are told is judged once, and written as frames once for all that show the same
- * fields.
+ * Some events of one service with the records as they are now, read once for all streams. Records are compared
+ * once for all streams with the same query, and written as frames once for all streams that show the same fields.
  */
 export class Round {
   /** The number of its last event. */
@@ -49,12 +48,12 @@ export class Round {
   readonly #method: MethodEntry
   readonly #log: EventLog
   readonly #turns: Turns
-  /** The number of the last event that the records have been looked through for. */
+  /** The number of the last event whose record has been dropped from the records, if it was among them. */
   #seen: number
   #isValid = true
   /** By the key of a view, what it shows of the records. */
   readonly #matched = new Map<string, Map<object, boolean>>()
-  /** By the key of the fields of a view and the names of events, the frames of records. */
+  /** The frames of records, by the `fieldsKey` of a view, then by the name of the event. */
   readonly #frames = new Map<string, Map<string, Map<object, string>>>()
 
   /** @param records by their place, then by the key of their id */
@@ -74,22 +73,22 @@ export class Round {
     this.#records = records
   }
 
-  /** Whether the streams have worked long enough: call {@link rest} then. */
+  /** Whether the turn is over, or newer events have come: call {@link rest} before the next piece of work. */
   get isTiring(): boolean {
     return this.#turns.isOver || this.#seen !== this.#log.last
   }
 
   /**
-   * Lets everything else have its turn. What has changed meanwhile is forgotten, for the next round to tell.
-   * Resolves to whether the rest can be told at all: not when nobody knows what has changed, or when rights
-   * have to be looked up first.
+   * Waits for the next turn if this one is over. Drops the records that have changed since the round was read: the
+   * next round sends them. Resolves to whether the round can go on, which it cannot if unknown records have changed or
+   * a recheck was asked for.
    */
   async rest(): Promise<boolean> {
     if (this.#turns.isOver) await this.#turns.next()
     const changes = this.#log.since(this.#seen)
     if (changes === null || changes.some(({ id }) => id === null)) this.#isValid = false
     for (const change of changes ?? []) {
-      // An event of the service's own changes no record, and none would tell it later.
+      // A custom event changes no record, and no later event would send the dropped one.
       if (!STANDARD_EVENTS.includes(change.name)) continue
       for (const records of this.#records.values()) records.delete(toEventKey(change))
     }
@@ -122,7 +121,7 @@ export class Round {
       : event
   }
 
-  /** Returns what it costs to judge an event. @see RecordView.costOf */
+  /** Returns how many bytes are looked at to compare an event with a view. @see RecordView.costOf */
   costOf(view: RecordView, event: LoggedEvent): number {
     const records = [
       this.recordOf(event, view),

@@ -17,13 +17,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** How many streams go on in one turn of the event loop: each of them writes a snapshot. */
+/** How many streams get the result in one turn of the event loop: each of them writes a snapshot. */
 const MAX_IN_TURN = 20
 
-/** Has one call of `find` serve all streams for which it finds the same. */
+/** Makes one call of `find` for all streams with the same result. */
 export class SharedFinds {
   readonly #queue: FindQueue
-  /** The streams that wait for a call to begin, by what it finds. */
+  /** The streams that wait for a call to begin, by its key. */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(queue: FindQueue) {
@@ -31,9 +31,9 @@ export class SharedFinds {
   }
 
   /**
-   * Resolves to what is found by a call that begins later than now.
-   * @param key equal for streams for which the same is found
-   * @param read does the call, for the first of them
+   * Resolves to the result of a call that has not begun yet, so that it is not older than this request.
+   * @param key equal for streams with the same result
+   * @param read makes the call; only that of the first waiting stream is called
    */
   find(key: string, read: () => Promise<Found>): Promise<Found> {
     return new Promise((resolve, reject) => {
@@ -57,9 +57,9 @@ export class SharedFinds {
   }
 }
 
-async function settle(all: readonly Waiting[], tell: (one: Waiting) => void): Promise<void> {
+async function settle(all: readonly Waiting[], settleOne: (one: Waiting) => void): Promise<void> {
   for (const [index, one] of all.entries()) {
     if (index > 0 && index % MAX_IN_TURN === 0) await nextTurn()
-    tell(one)
+    settleOne(one)
   }
 }

@@ -40,8 +40,9 @@ export interface Viewer {
 }
 
 /**
- * Returns an event as a caller may be told of it, `null` for one that is not about what the view is of.
- * @param told the keys of the records that the caller is told of as they are now
+ * Returns the event to send for a logged one, `null` for none: the event is about another place, or the record as it
+ * is now is sent already.
+ * @param told the keys of the records that are sent as they are now; the function adds and removes keys
  */
 export function chooseEvent(
   view: RecordView | null,
@@ -55,7 +56,7 @@ export function chooseEvent(
   const key = toEventKey(event)
   if (event.name === 'removed') told.delete(key)
   if (event.name === 'removed' || isOwnEvent(event.name)) return event
-  // Several changes of a record would all tell it as it is now.
+  // Several changes of a record would all send the same record, as it is now.
   if (told.has(key)) return null
   told.add(key)
   return event
@@ -97,7 +98,7 @@ function judge(
   round: Round,
 ): object | Hidden {
   const isRemoved = event.name === 'removed'
-  // Kept without hidden fields: where these may decide, the removal is told by its id alone.
+  // The event has no hidden fields. If these may decide, only the id of the removed record is sent.
   if (isRemoved && view !== null && mayAskHidden(topic, view)) return null
   const stored = isRemoved ? event.record : round.recordOf(event, view)
   // Gone by now: the event of that is on its way.
@@ -108,7 +109,7 @@ function judge(
   return isOwnEvent(event.name) ? (event.record ?? stored) : stored
 }
 
-/** Whether hidden fields decide who is told of a record: those of a query, or what a publisher reads. */
+/** Whether a query, or a publisher, may read hidden fields to decide which streams get a record. */
 function mayAskHidden({ find }: Topic, view: RecordView): boolean {
   const { service } = find.method.entry
   if (view.asksHidden === true) return true

@@ -37,7 +37,7 @@ const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code
 /** How many characters of records are written to a stream at once. */
 const BATCH_LENGTH = 65_536
 
-/** An event, and what a caller is shown of its record. */
+/** An event with the frame of its record, or why there is none. */
 interface ToldEvent {
   readonly event: LoggedEvent
   readonly text: Shown
@@ -86,7 +86,7 @@ export class Subscription implements Follower {
     return this.#stream?.writtenAt ?? Number.POSITIVE_INFINITY
   }
 
-  /** Whether the hooks of `find` are to run anew. */
+  /** Whether the hooks of `find` must run again. */
   get isRecheckDue(): boolean {
     return this.#recheck.isAsked || this.#recheck.isTime
   }
@@ -146,13 +146,13 @@ export class Subscription implements Follower {
     if (!this.topic.find.shapes) await telling.catch(() => undefined)
   }
 
-  /** Looks up anew what the caller may read. A stream that is busy does so before it sends anything. */
+  /** Runs the hooks of `find` again. A busy stream does so itself before it sends anything. */
   async recheck(): Promise<void> {
     if (this.isBusy || !this.#stream?.isOpen) return
     await this.#work(() => this.#renew(false))
   }
 
-  /** Has nothing sent before what the caller may read was looked up anew. */
+  /** Asks for a recheck: nothing is sent before it has succeeded. */
   askRecheck(): void {
     this.#recheck.ask()
     void this.recheck()
@@ -163,7 +163,7 @@ export class Subscription implements Follower {
   }
 
   end(reason: EndReason, message?: string): void {
-    // While it is being opened, the hooks may have let the caller pass just before.
+    // While the stream is being opened, its hooks may have checked the login just before it ended.
     if (this.#stream === null && reason === 'expired') this.#recheck.ask()
     this.#stream?.end(reason, message)
   }
@@ -203,19 +203,19 @@ export class Subscription implements Follower {
   }
 
   /**
-   * Looks up what the caller may read now. Sends a snapshot where one is wanted, or where that has changed.
+   * Runs the hooks of `find` again. Sends a snapshot if one is wanted, or if the caller may read something else now.
    * Resolves to whether it has sent one.
    */
   async #renew(wantsSnapshot: boolean): Promise<boolean> {
     const call = this.#call
     const before = this.view?.key
     let isWanted = wantsSnapshot
-    // Nothing is read for a client that does not read.
+    // Reads no snapshot for a client that does not read.
     if (isWanted && this.#stream?.isFull) await this.#stream.drained()
     if (isWanted) this.#stream?.write(RESYNC)
     for (;;) {
       let isShared = false
-      // Hooks that shape the result run around it.
+      // Hooks that shape results run with the `find` below.
       if (!isWanted || !this.topic.find.shapes) {
         isShared = await this.#persist(() => this.#queue(() => call.lookUp()))
         if (!isWanted && this.view?.key !== before) {
@@ -227,7 +227,7 @@ export class Subscription implements Follower {
       }
       const find = (): Promise<Found> => (isShared ? call.share() : this.#queue(() => call.find()))
       const found = await this.#persist(find)
-      // What was found may be more than the caller may read now.
+      // The snapshot may hold more than the caller may read by now.
       if (this.#recheck.isAsked) continue
       this.#endIfExpired()
       this.#stream?.write(this.#toSnapshot(found))
@@ -235,7 +235,7 @@ export class Subscription implements Follower {
     }
   }
 
-  /** Does what reads the database when the turn of the stream comes. */
+  /** Runs work that reads the database, when the turn of the stream comes. */
   #queue<T>(work: () => Promise<T>): Promise<T> {
     return this.topic.queue.run(async () => {
       if (this.#stream?.isOpen) return work()
@@ -243,7 +243,7 @@ export class Subscription implements Follower {
     })
   }
 
-  /** Tries again what fails while something is away. Nothing is sent meanwhile. */
+  /** Repeats work that fails because a service or the database is away. Nothing is sent meanwhile. */
   #persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(work, (error, attempt) => {
       if (!this.#stream?.isOpen) return false
@@ -265,7 +265,7 @@ export class Subscription implements Follower {
     return true
   }
 
-  /** Returns the frame of a snapshot, from which on the stream is told of events. */
+  /** Returns the frames of a snapshot. The stream sends the events after it. */
   #toSnapshot({ json, keys, sequence }: Found): string {
     this.cursor = sequence
     this.#sent = new SentRecords(keys, sequence)
@@ -286,8 +286,8 @@ export class Subscription implements Follower {
   }
 
   /**
-   * Tells of events, as far as the reader reads; the others are left to a later round. Resolves to `false`
-   * where only a new snapshot can tell of them.
+   * Sends events until the reader falls behind or a recheck is due; a later round sends the others. Resolves to `false`
+   * if a new snapshot is needed instead.
    */
   async #tellEvents(events: readonly LoggedEvent[] | null, round: Round): Promise<boolean> {
     const { maxRecords, maxComparedBytes } = this.hub.options
@@ -322,17 +322,17 @@ export class Subscription implements Follower {
       }
       reached = logged.sequence
     }
-    // What hooks have shown may be more than the caller may read by now.
+    // The hooks may have shown more than the caller may read by now.
     if (shapes && (await this.#isRenewed())) return true
     return this.#write(batch, reached)
   }
 
-  /** Looks up rights where that is due. Resolves to whether a snapshot has told everything. */
+  /** Runs a recheck if one is due. Resolves to whether it has sent a snapshot, which replaces the events. */
   async #isRenewed(): Promise<boolean> {
     return this.#recheck.isDue && (await this.#renew(false))
   }
 
-  /** Has hooks make what is told of an event. Resolves to `false` where something is away. */
+  /** Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is away. */
   async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
       const text = await this.topic.queue.limit(() => showRecord(this.#call, event, round))
@@ -345,8 +345,8 @@ export class Subscription implements Follower {
   }
 
   /**
-   * Writes what is told of events. Returns `false` where only a new snapshot can tell it.
-   * @param reached the number of the last event that is done with
+   * Writes the frames of events. Returns `false` if a new snapshot is needed instead.
+   * @param reached the number of the last event that is dealt with
    */
   #write(batch: readonly ToldEvent[], reached: number): boolean {
     this.#endIfExpired()

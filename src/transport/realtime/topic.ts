@@ -21,7 +21,7 @@ export interface Follower {
   /** Whether it is still at earlier events: it is told of others when it has done with them. */
   readonly isBusy: boolean
   readonly view: RecordView | null
-  /** Resolves when others can be told; what takes longer than that goes on. */
+  /** Sends the events of a round. Resolves when the next stream may begin; hooks may still be running. */
   tell(round: Round): Promise<void>
 }
 
@@ -34,11 +34,11 @@ interface EmittingService {
 /** Takes an event that the service has emitted, in a call where there is one. */
 export type Publish = (topic: Topic, event: RecordEvent, context?: HookContext) => void
 
-/** How topics read records and share the event loop. */
+/** Limits of the log of a topic and of its rounds. */
 export interface TopicOptions extends LogLimits {
   /** How many bytes of records one round may have. */
   readonly maxReplayBytes: number
-  /** Those of all streams of the application. */
+  /** The turns that all streams of the application share. */
   readonly turns: Turns
 }
 
@@ -49,14 +49,14 @@ export interface TopicOptions extends LogLimits {
  */
 export class Topic {
   readonly find: FollowedFind
-  /** Has the streams take turns. */
+  /** Runs rechecks and snapshots of the streams, a few at a time. */
   readonly queue: FindQueue
   readonly shared: SharedFinds
   readonly log: EventLog
   readonly followers: Set<Follower> = new Set()
   /** When the last stream has left, in ms since the epoch. */
   leftAt: number = Date.now()
-  /** How often all streams were asked to look up their rights. */
+  /** How many rechecks were asked for all streams. */
   rechecks = 0
   /** Of each topic its own: a position of another service, or of before it was closed, means nothing. */
   readonly #epoch = crypto.randomUUID().slice(0, 8)
@@ -84,7 +84,7 @@ export class Topic {
       })
     }
     this.#listen(RECHECK_STREAMS, () => {
-      // Counts here at once, whatever way the event takes to the streams of other processes.
+      // Counted at once in this process, before the event reaches the log or the bus.
       this.rechecks += 1
       publish(this, { ...EVERYTHING, name: RECHECK })
     })
@@ -173,7 +173,7 @@ export class Topic {
       const { last } = this.log
       const due = [...this.followers].filter(({ cursor, isBusy }) => !isBusy && cursor < last)
       if (due.length === 0) break
-      // Those that are behind come first: a round may end before all have had their turn.
+      // Those that are furthest behind come first: a round may end before all have had their turn.
       due.sort((a, b) => a.cursor - b.cursor)
       const round = await this.queue.limit(() => this.#createRound(due))
       for (const follower of due) {
@@ -197,14 +197,15 @@ export class Topic {
     for (const { view } of due) if (view !== null) views.set(view.place, view)
     for (;;) {
       const records = await this.#readAll(views, events)
-      if (records !== null)
+      if (records !== null) {
         return new Round(this.#method, this.log, this.#options.turns, events, records)
+      }
       // Streams that lack the older half get a new snapshot.
       events = events.slice(Math.ceil(events.length / 2))
     }
   }
 
-  /** Resolves to the records of events by their places, `null` for more than may be read at once. */
+  /** Resolves to the records of events by their places, `null` if they have more than `maxReplayBytes`. */
   async #readAll(
     views: ReadonlyMap<string, RecordView>,
     events: readonly LoggedEvent[],
@@ -215,7 +216,7 @@ export class Topic {
       for (const event of events) {
         if (event.id !== null && event.place === place) ids.set(toEventKey(event), event.id)
       }
-      // A single record is told however large it is.
+      // A single record is sent however large it is.
       const maxBytes = ids.size > 1 ? this.#options.maxReplayBytes : undefined
       const found = ids.size === 0 ? [] : await view.read([...ids.values()], maxBytes)
       if (found === null) return null
@@ -225,7 +226,7 @@ export class Topic {
     return all
   }
 
-  /** What no caller is shown is not kept for streams, nor stored by a bus. */
+  /** Returns a record without hidden fields, which neither the log nor a bus may store. */
   #hideFields(record: object | undefined): object | undefined {
     const { service } = this.#method.entry
     if (record === undefined || !isFollowable(service)) return record

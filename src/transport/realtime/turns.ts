@@ -1,20 +1,20 @@
-/** How long streams work at once before everything else has its turn, in milliseconds. */
+/** How long streams work in one turn, before requests and timers have theirs, in milliseconds. */
 const TURN_MS = 10
 
 /**
- * Spreads the work of all streams over turns of the event loop, one piece of work in each: requests, timers
- * and sockets come in between.
+ * Spreads the work of all streams over turns of the event loop, so that requests, timers and sockets come in
+ * between. Only one topic or stream works in each turn.
  */
 export class Turns {
   #startedAt = 0
   readonly #waiting: (() => void)[] = []
 
-  /** Whether the work of this turn has taken long enough. */
+  /** Whether the time of this turn is over. */
   get isOver(): boolean {
     return performance.now() - this.#startedAt >= TURN_MS
   }
 
-  /** Resolves in a turn of its own, after those that have asked before. */
+  /** Resolves in a new turn, after those of earlier callers. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) setImmediate(() => this.#begin())

@@ -31,7 +31,7 @@ export function sendBody(
   }
 }
 
-/** A HEAD leaves a stream unread, which may be endless; Fastify would read it to its end. */
+/** For HEAD, closes a stream without reading it: it may be endless, and Fastify would read it to its end. */
 function sendAsItIs(reply: FastifyReply, body: object): void {
   if (reply.request.method !== 'HEAD' || ArrayBuffer.isView(body)) {
     reply.send(toCheckedStream(body))

@@ -107,8 +107,8 @@ function toPickOptions({ entry, name }: MethodEntry): Pick<MethodResult, 'asJSON
 }
 
 /**
- * For a hook of Fastify that has put the body, or its records, into another one. They are looked for before
- * their `toJSON` was called: what it returns has all their fields.
+ * Returns a replacer for `JSON.stringify()` that picks the fields of a body that a Fastify hook has put into another
+ * one. It compares the values before their `toJSON` is called, because what `toJSON` returns has all fields.
  */
 function toReplacer(body: object, result: MethodResult): Replacer {
   const records = isPage(body, result) ? body.data : undefined
@@ -121,7 +121,7 @@ function toReplacer(body: object, result: MethodResult): Replacer {
   }
 }
 
-/** The object that has a value which is written. */
+/** The object that holds the value being written. */
 type Holder = Readonly<Record<string, unknown>>
 
 type Replacer = (this: Holder, key: string, value: unknown) => unknown

@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many requests of one connection run behind the one that is answered. */
+/** How many requests of one connection run behind the one whose response is being sent. */
 const MAX_RUNNING = 20
 
 /**
- * How many more may wait. One read of a socket holds 64 KiB, which is less than that of any but the
- * smallest requests.
+ * How many more may wait. One read of a socket has 64 KiB, which holds more only if requests have fewer than
+ * 130 bytes.
  */
 const MAX_WAITING = 500
 
-/** Where a connection keeps its requests that came before earlier ones were answered. */
+/** The key under which a connection keeps its pipelined requests. */
 const PIPELINE: unique symbol = Symbol('remex.pipeline')
 
 type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline }
 
 /**
- * Runs a request whose connection still has to send earlier responses: at once, or once enough of these
- * have been sent. A response keeps its `socket` `null` until it is the next one. Its data stays in memory
- * until then, so that the number of such responses is limited.
- * @param run is not called if the connection ends before
+ * Runs a request whose connection still has to send earlier responses: at once, or when enough of these have
+ * been sent. The `socket` of a response is `null` until it is the next one to be sent. Until then its data
+ * stays in memory, which is why the number of such responses is limited.
+ * @param run is not called if the connection ends first
  */
 export function runInTurn(
   { socket }: IncomingMessage,
@@ -30,8 +30,8 @@ export function runInTurn(
 }
 
 /**
- * Lets further requests of a connection wait until a stream has ended: nothing can be sent before that.
- * Over HTTP/2 nothing waits, as its streams do not follow one another.
+ * Makes further requests of a connection wait until a stream has ended, since no response can be sent before
+ * that. It does nothing over HTTP/2, where responses have no order.
  */
 export function holdFurtherRequests(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor < 2) pipelineOf(request.socket).hold(response)
@@ -56,7 +56,7 @@ class Pipeline {
   }
 
   run(response: ServerResponse, run: () => void): void {
-    // Node goes on with what it has read from a connection that is gone.
+    // Node still parses what it has read from a closed connection.
     if (this.#socket.destroyed) return
     const start = (): void => {
       this.#running.add(response)
@@ -88,11 +88,14 @@ class Pipeline {
     if (this.#waiting.length > 1) return
     const socket = this.#socket
     socket.pause()
-    // Node resumes the connection with each response that it has sent, and with each body that is read.
+    // Node would resume the connection after each response that it sends, and each body that it reads.
     socket.resume = () => socket
   }
 
-  /** Node says of no response that was not the next one that its connection has gone: streams wait for that. */
+  /**
+   * Emits `close` for responses whose turn has not come, which Node does not do when the connection ends.
+   * Streams wait for this event.
+   */
   #close(): void {
     for (const response of [...this.#running]) {
       if (response.destroyed || response.socket !== null) continue

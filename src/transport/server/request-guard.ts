@@ -15,7 +15,7 @@ const MAX_HEADERS = 100
  * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
  * `Host` header, several or a malformed one, more headers than are kept, no version at all;
  * expectations that nobody meets; and those that come after the port closed. Node would answer some
- * of them without a body. Requests that a client pipelines run some at a time.
+ * of them without a body. Limits how many pipelined requests of a connection run at the same time.
  * @param keepsQueries whether queries were left to be read when the route is known
  * @see RFC 9112 §3.2
  */

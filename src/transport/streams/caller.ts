@@ -8,7 +8,7 @@ export function toExpiry({ authentication }: Params): number {
   return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
 }
 
-/** Whether a call is by a session that has ended: by that one, or by one of its user but the one that is kept. */
+/** Whether an event ends the session of a call: this session, or all sessions of its user except one. */
 export function isEndedBy({ sid, userId, keep }: SessionEnd, { authentication }: Params): boolean {
   const claims = getTokenClaims(authentication)
   if (claims['sid'] === undefined || claims['sid'] === keep) return false

@@ -91,8 +91,8 @@ export class FollowedFind {
   }
 
   /**
-   * Returns the context of one more call for a stream, which no caller asks for.
-   * @param params a copy, which is marked
+   * Returns the context of a call that the server makes for an open stream.
+   * @param params a copy: the method marks it as such a call
    */
   createContext(params: Params): HookContext {
     const { service } = this.method.entry

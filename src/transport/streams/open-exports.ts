@@ -10,16 +10,16 @@ import { isEndedBy, toExpiry } from './caller.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
-  /** How many streams of records are open at most: one more is answered with 503. Default: 50. */
+  /** How many streams of records may be open; a further one returns 503. Default: 50. */
   readonly max?: number
   /**
-   * How many one login has open at most or, without a login, one address: one more is answered with 429.
-   * Default: 10.
+   * How many streams one user may have open or, without a login, one network (an IPv4 address, or an IPv6 /64); a
+   * further one returns 429. Default: 10.
    */
   readonly maxPerCaller?: number
   /**
-   * How often the hooks of `find` run anew for an open stream, in milliseconds: for so long at most a caller
-   * keeps a right that was withdrawn. Default: 60,000.
+   * How often the hooks of `find` run again for an open stream, in milliseconds. A caller keeps a withdrawn right for
+   * at most that long. Default: 60,000.
    */
   readonly recheckMs?: number
 }
@@ -32,10 +32,10 @@ export const EXPORT_RULES: OptionRules & Record<keyof ExportOptions, unknown> = 
 
 const DEFAULTS: Required<ExportOptions> = { max: 50, maxPerCaller: 10, recheckMs: 60_000 }
 
-/** When a caller may try again, in seconds: nobody knows when a stream ends. */
+/** When a rejected caller may try again, in seconds. It is not known when a stream will end. */
 const RETRY_AFTER_SECONDS = 5
 
-/** The streams of records that are open, with who reads them. */
+/** The open streams of records, with their callers. */
 export class OpenExports {
   readonly #app: Application
   readonly #options: Required<ExportOptions>
@@ -50,9 +50,9 @@ export class OpenExports {
 
   /**
    * Counts one more stream.
-   * @param params those that the hooks have made: who it is has been proven
-   * @throws {TooManyRequests} the caller has as many as one may have
-   * @throws {Unavailable} there are as many as there may be
+   * @param params those after the hooks, which have proven who calls
+   * @throws {TooManyRequests} the caller has `maxPerCaller` streams
+   * @throws {Unavailable} there are `max` streams
    */
   admit(params: Params): OpenExport {
     const { max, maxPerCaller, recheckMs } = this.#options
@@ -62,8 +62,9 @@ export class OpenExports {
     if (own.length >= maxPerCaller) {
       throw new TooManyRequests(`A caller may have ${maxPerCaller} streams of records`, retry)
     }
-    if (this.#open.size >= max)
+    if (this.#open.size >= max) {
       throw new Unavailable('There are too many streams of records', retry)
+    }
     const added = new OpenExport(caller, params, recheckMs)
     this.#open.add(added)
     return added
@@ -92,7 +93,7 @@ export class OpenExports {
   }
 }
 
-/** A stream of records and who reads it. */
+/** An open stream of records and its caller. */
 class OpenExport {
   readonly caller: string
   readonly params: Params
@@ -113,8 +114,8 @@ class OpenExport {
   }
 
   /**
-   * Checks, before further records are read, that the caller may still read them.
-   * @param recheck has the hooks of `find` run anew
+   * Checks that the caller may still read, before further records are sent.
+   * @param recheck runs the hooks of `find` again
    * @throws {NotAuthenticated} the token has expired, or the session has ended
    */
   async check(recheck: () => Promise<unknown>): Promise<void> {

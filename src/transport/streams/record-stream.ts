@@ -22,7 +22,7 @@ interface SendingCall extends StreamedCall {
   readonly find: FollowedFind
   readonly writer: RecordWriter
   readonly stream: RecordStream
-  /** Rejects if the caller may read no more. */
+  /** Rejects if the caller may no longer read. */
   readonly check: () => Promise<void>
 }
 
@@ -84,7 +84,7 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   }
 }
 
-/** Counts a stream until its response has ended, whatever it is. */
+/** Counts a stream until its response has ended, in any way. */
 function admit({ transport, reply }: StreamedCall, params: Params): OpenExport {
   const { exports } = transport
   const current = exports.admit(params)
