@@ -66,7 +66,7 @@ interface CalledService {
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
  * @param service the one that is called: rules of hooks are for its calls alone
- * @param change what a patch writes, for rules that hear of writes
+ * @param change the data of a patch, for the `onWritten` of rules
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection

@@ -12,12 +12,12 @@ export interface CallRule {
   /** The field that `remove` sets to the time, in place of removing the record. */
   readonly mark?: string
   /**
-   * Returns a write with the fields that the hook sets. It runs when the command is made, so that it holds
-   * whatever hooks have run since.
+   * Returns a write with the fields that the hook sets. It runs when the command is made, so that later hooks cannot
+   * undo it.
    */
   readonly fill?: (write: RuledWrite) => RuledWrite
   /**
-   * Returns a write whose record keeps to the rule. It runs after all `fill`.
+   * Returns a write whose record obeys the rule. It runs after the `fill` of all rules.
    * @throws {ServiceError} the record would break the rule
    */
   readonly hold?: (write: RuledWrite) => RuledWrite
@@ -28,9 +28,9 @@ export interface CallRule {
 /** A write that the database has carried out. */
 export interface Write {
   readonly operation: Operation
-  /** What a patch has written, `undefined` for other operations. */
+  /** The data of a patch, `undefined` for other operations. */
   readonly change: WriteData | undefined
-  /** What the write has resolved to. */
+  /** The result of the write. */
   readonly result: unknown
 }
 
@@ -46,7 +46,7 @@ export interface RuledWrite {
   readonly settings: MongoDBSettings
   /** The conditions of the call, without those of rules. */
   readonly given: Document
-  /** Fields that a replacement keeps, with the values of a record that it adds; `undefined` for none. */
+  /** Fields that a replacement keeps. The values are those of a record that an upsert adds; `undefined` for none. */
   readonly kept: WriteData
 }
 
@@ -103,7 +103,7 @@ export function createMark(rules: readonly CallRule[]): Document | null {
   return field === undefined ? null : { [field]: new Date() }
 }
 
-/** What writes of a call have in common. */
+/** The part of an adapter call that all its writes share. */
 interface WritingCall {
   readonly rules: readonly CallRule[]
   readonly settings: MongoDBSettings
@@ -114,7 +114,7 @@ interface WritingCall {
 const NOTHING_KEPT: WriteData = {}
 
 /**
- * Returns the data that a write stores by the rules of its call, with the fields that a replacement keeps.
+ * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps.
  * @throws {ServiceError} the record would break a rule
  */
 export function applyRules(

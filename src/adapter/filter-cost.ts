@@ -4,24 +4,24 @@ import { isLogical, isOperators } from './matching/filter.ts'
 
 /** One comparison that a filter makes with the values of a field. */
 interface Condition {
-  /** The first part of its path: what is in that field is walked through. */
+  /** The first part of its path. All values in that field may be compared. */
   readonly field: string
-  /** How many times as long it takes as to look at each byte of the field. */
+  /** How much longer it takes than looking at each byte of the field once. */
   readonly weight: number
 }
 
-/** What a filter asks of a record. */
+/** What it costs to compare a record with a filter. */
 export interface FilterCost {
   /** How many comparisons it makes with the values of fields. */
   readonly conditions: number
-  /** By the fields of a record that it looks at, how many times. */
+  /** How often it looks at each field, by the name of the field. */
   readonly weights: ReadonlyMap<string, number>
 }
 
-/** How many characters of a pattern are compared while one is looked at. */
+/** How many characters of a pattern cost as much as one look at the field. */
 const PATTERN_STEP = 8
 
-/** Returns what a filter that is valid asks of a record. */
+/** Returns what it costs to compare a record with a valid filter. */
 export function measureFilter(filter: Document): FilterCost {
   const weights = new Map<string, number>()
   let conditions = 0
@@ -44,7 +44,7 @@ function* listConditions(
       continue
     }
     const parts = name.split('.')
-    // An index is looked for in a list and in each document of it, and so is what follows.
+    // An index may be a place in a list or the name of a field in each of its items: the rest of the path is followed twice.
     const indexes = parts.filter(isIndex).length
     yield* listTests(condition, within ?? parts[0] ?? '', factor * 2 ** indexes)
   }

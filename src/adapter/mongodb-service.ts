@@ -194,7 +194,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
       const asksHidden = hidesFields && readsHiddenFields(call.query.filter, hidden)
       return Object.assign(read, { hidesFields, asksHidden })
     })
-    // With options of its own, a call may find something else.
+    // A call with its own options may find other records.
     const { adapter, docdb, mongodb } = checked
     const isUsual = [adapter, docdb, mongodb].every((options) => options === undefined)
     return isUsual ? view : { ...view, findKey: null }

@@ -71,7 +71,7 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   }
 }
 
-/** Resolves to the records that are found, `null` for more than so many bytes: the rest is not read. */
+/** Resolves to the found records; `null` if they have more than `maxBytes`, without reading the rest. */
 async function readAtMost(
   found: FindCursor<Document>,
   maxBytes: number,
@@ -118,8 +118,8 @@ function refuse(what: string): never {
 }
 
 /**
- * Returns what tells whether a record matches a filter, in the form of {@link toCompared}.
- * @throws {BadRequest} the filter has an operator that can't be judged here
+ * Returns the test whether a record, as {@link toCompared} returns it, matches a filter.
+ * @throws {BadRequest} the filter has an operator that only the database can apply
  */
 export function compileJudge(filter: Document): Predicate {
   checkOperators(filter)
@@ -157,14 +157,14 @@ function toKey(shown: Document): string {
   return Buffer.from(BSON.serialize(shown)).toString('latin1')
 }
 
-/** What a thousand queries need of a record that they are compared with. */
+/** A record prepared for comparison with thousands of queries. */
 interface Compared {
   readonly document: Document
-  /** By the names of fields, about how many bytes their values have. */
+  /** About how many bytes the values of fields have, by the names of the fields. */
   readonly sizes: Map<string, number>
 }
 
-/** Where a stored record keeps that. */
+/** The key under which a stored record keeps its {@link Compared}. */
 const COMPARED: unique symbol = Symbol('remex.compared')
 
 function comparedOf(stored: object & { readonly [COMPARED]?: Compared }): Compared {

@@ -229,7 +229,7 @@ export function resolveCallSettings(
   params: MongoDBParams | undefined,
 ): MongoDBSettings {
   const { adapter } = params ?? {}
-  // Feathers applications that turn pages off may also set `true`, which has no page size.
+  // Feathers applications may set `true`, which has no page size and so turns pages off as `false` does.
   const paginate = (params?.paginate as unknown) === true ? false : params?.paginate
   if (paginate) checkOptions('params', { paginate }, { paginate: OPTION_RULES.paginate })
   const paged = paginate === undefined ? settings : { ...settings, paginate }

@@ -71,8 +71,8 @@ class MongoEvents implements EventBus {
   #timer: NodeJS.Timeout | undefined
   #outbox: Outbox = async () => undefined
   /**
-   * When the events that have arrived were written: a second time they are dropped. Infinite for own ones that
-   * the server has not written yet.
+   * When the events that have arrived were written, by their positions: an event that arrives again is dropped. Infinite
+   * for own events that the server has not written yet.
    */
   readonly #seen = new Map<string, number>()
   /** When the newest event that has arrived was written, by the clock of the server. */
@@ -172,7 +172,7 @@ class MongoEvents implements EventBus {
     const found = await collection.find(recent, { projection: { at: 1, path: 1 } }).toArray()
     const ids = found.map(({ _id }) => _id).filter((id) => !this.#seen.has(id.toHexString()))
     const unseen = collection.find({ _id: { $in: ids } }).sort({ at: 1 })
-    // Nothing counts as read before it is here: the next poll begins behind that.
+    // `#newest` moves only after the events have arrived, because the next poll begins there.
     for (const event of ids.length === 0 ? [] : await unseen.toArray()) this.#arriveStored(event)
     for (const event of found) this.#confirm(event)
     this.#newest = Math.max(this.#newest, newest)
@@ -184,7 +184,7 @@ class MongoEvents implements EventBus {
     this.#arrive(event, this.#newest)
   }
 
-  /** @param storedAt `undefined` for an event that this process is about to write: it has no time yet */
+  /** @param storedAt `undefined` for an event that this process is about to write, which has no time yet */
   #arrive({ _id, record, ...event }: NewEvent, storedAt?: number): void {
     const position = _id.toHexString()
     const isSeen = this.#seen.delete(position)
@@ -200,12 +200,12 @@ class MongoEvents implements EventBus {
     else this.#receiver?.receive({ ...event, ...carried }, position, storedAt)
   }
 
-  /** Notes of an own event when the server has written it. */
+  /** Sets the time of an own event, once the server has written it. */
   #confirm({ _id, at, path }: Pick<StoredEvent, '_id' | 'at' | 'path'>): void {
     const position = _id.toHexString()
     if (this.#seen.get(position) !== Number.POSITIVE_INFINITY) return
     this.#newest = Math.max(this.#newest, at.getTime())
-    // To its place in the order of these times.
+    // Deleted first, since a map keeps the order of insertion and this one must be in the order of times.
     this.#seen.delete(position)
     this.#seen.set(position, this.#newest)
     this.#receiver?.confirm(path, position, at.getTime())

@@ -101,7 +101,7 @@ class CollectionWatch {
       return
     }
     const place = this.#collection.namespace
-    // Servers before 6.0 tell the second only.
+    // Servers before 6.0 send only the second, in `clusterTime`.
     const { wallTime, clusterTime } = change
     const second = clusterTime && clusterTime.getHighBitsUnsigned() * 1_000
     const storedAt = wallTime?.getTime() ?? second

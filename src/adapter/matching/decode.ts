@@ -12,7 +12,7 @@ export function decodeStored(bytes: Uint8Array): Document {
   return deserialize(bytes, STORED_VALUES)
 }
 
-/** Returns about how many bytes of BSON a value of a decoded document is. */
+/** Returns about how many bytes of BSON a value of a decoded document has. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   return typeof value === 'object' && value !== null ? calculateObjectSize({ value }) : 8

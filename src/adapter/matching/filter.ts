@@ -239,11 +239,11 @@ function toListTest(name: string, operand: unknown, { collation }: FilterOptions
 }
 
 /**
- * Returns whether a value is equal to one of a list. A key is only made of a value of a type that the list
- * has: a document may have thousands of others.
+ * Returns the test whether a value is equal to an item of a list. It computes the key of a value only if the list has
+ * items of the same type, because a document may have thousands of other values.
  */
 function toListed(list: readonly unknown[], collation: Collation | undefined): ValueTest {
-  // A Set compares these as isEqual() does, as long as the list has no class of BSON for them.
+  // A Set compares numbers and strings as isEqual() does. Numbers of a BSON class are compared by their keys.
   const isPlain = (value: unknown): boolean =>
     typeof value === 'number' || (typeof value === 'string' && collation === undefined)
   const plain = new Set(list.filter(isPlain))

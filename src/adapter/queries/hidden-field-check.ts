@@ -75,7 +75,7 @@ export function checkHiddenConditions(
   }
 }
 
-/** Whether conditions read hidden fields, or use an operator that can read any field. */
+/** Whether conditions read hidden fields, or have an operator that can read any field. */
 export function readsHiddenFields(conditions: unknown, hidden: readonly string[]): boolean {
   try {
     checkHiddenConditions(conditions, '', hidden)

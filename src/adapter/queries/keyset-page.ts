@@ -138,8 +138,8 @@ function findDistance(value: unknown): string | undefined {
 }
 
 /**
- * The most fields that a page is sorted by, without the `_id`. The condition on what comes behind a record grows with
- * the square of their number, and the limits of a query do not count it.
+ * The most fields that a page is sorted by, not counting `_id`. The condition for the records after a cursor grows with
+ * the square of their number, and `limits` does not count it.
  */
 const MAX_CURSOR_FIELDS = 8
 

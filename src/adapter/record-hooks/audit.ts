@@ -32,9 +32,9 @@ export interface AuditOptions {
    */
   readonly omit?: readonly string[]
   /**
-   * Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`. Where it returns `null` or
-   * `undefined` for an internal call inside of another one, in its transaction, it is called with the params of that.
-   * Without a caller `null` is stored.
+   * Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`. If it returns `null` or `undefined`
+   * for an internal call in the transaction of another call, it is called with the params of the other call. If there is
+   * still no caller, `null` is stored.
    */
   readonly by?: (params: Params) => unknown
 }
@@ -58,8 +58,8 @@ export interface AuditEntry {
 }
 
 /**
- * Returns an around hook that stores an {@link AuditEntry} in another service for each record that is
- * written, by custom methods too, in one transaction with the write: both are there, or neither.
+ * Returns an around hook that stores an {@link AuditEntry} in another service for each written record, in one
+ * transaction with the write: both are stored, or neither. It covers custom methods too.
  * @throws {TypeError} in calls: `params.docdb.returning` is `false`, so that nobody knows the records
  */
 export function audit(options: AuditOptions): AroundHook {
@@ -107,7 +107,7 @@ export function audit(options: AuditOptions): AroundHook {
   })
 }
 
-/** Resolves to who has made the call that an internal call is a part of, `undefined` for nobody. */
+/** Resolves to the caller of the call that has begun the transaction of an internal call, `undefined` for none. */
 async function readOuterCaller(
   { params }: HookContext,
   service: RecordService,

@@ -26,12 +26,12 @@ export interface IdempotentOptions {
   /** Whether callers outside have to send a key. Default: `false`. */
   readonly required?: boolean
   /**
-   * Bytes of the largest answer that is stored, up to 16,000,000. A request with a larger one is stored without it: it
+   * Bytes of the largest result that is stored, up to 16,000,000. For a larger one only the key is stored: the request
    * does not run again, and its repeat throws `Conflict`. Default: 65,536.
    */
   readonly maxAnswerBytes?: number
   /**
-   * How many keys of one caller are stored before the answers of further ones are stored only up to 1,000 bytes.
+   * How many keys of one caller are stored before only results of up to 1,000 bytes are stored with their keys.
    * Default: 1,000.
    */
   readonly maxAnswers?: number
@@ -71,10 +71,10 @@ const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
  * Returns an around hook that has writes of callers outside run once for each `Idempotency-Key`: the answer is
  * stored in the transaction of the write, and a repeated request gets it without running again.
  *
- * The hook throws `BadRequest` for a key that is malformed, or required and missing, `NotAuthenticated` for a key
- * of a caller whom nobody knows, `Conflict` with `data.retryAfter` while the first request runs and with `data.isDone`
- * where it has succeeded but its answer was too large to be stored, and `Unprocessable` where it had other data or
- * another query.
+ * The hook throws `BadRequest` for a key that is malformed, or required and missing, and `NotAuthenticated` for a key
+ * without a known caller. It throws `Conflict` with `data.retryAfter` while the first request runs, and with
+ * `data.isDone` if that has succeeded but its result was too large to be stored. It throws `Unprocessable` if the first
+ * request had other data or another query.
  * @throws {TypeError} in calls: there is no such service, callers outside reach it, it has no TTL index, or the
  *   hook stands inside of a transaction of the same call
  */
@@ -93,7 +93,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     await checkClient(service, client, path)
     const outer = findTransaction(client)
     if (outer?.call === context) {
-      throw new TypeError('idempotent() must stand once, and before transaction() and audit()')
+      throw new TypeError('idempotent() must be registered once, and before transaction() and audit()')
     }
     const key = outer === undefined ? readKey(params, required) : null
     if (key === null) return next()

@@ -10,16 +10,16 @@ import { compileJudge, toCompared } from '../record-view.ts'
 /** A condition on the records of a call: that of a field, or an operator such as `$or`. */
 export interface LimitCondition {
   readonly name: string
-  /** The paths of the fields that it is about, without places in lists; `null` for any. */
+  /** The paths of the fields that it reads, without places in lists; `null` for any. */
   readonly fields: readonly string[] | null
-  /** The value that it demands of a field at the top, as a list of one entry; none where it allows several. */
+  /** The one value that it allows for a top-level field, as a list with one entry; empty if it allows several. */
   readonly demanded: readonly (readonly [name: string, value: unknown])[]
   /**
-   * Returns whether a record is sure to match. Compiled when it is called first.
+   * Returns whether a record is sure to match. Compiled by the first call.
    * @param record as {@link toCompared} returns it
-   * @param isKnown tells whether the record has the field of a path as it will be stored. What is not known is
-   *   not taken for missing.
-   * @throws {TypeError} only the database can tell
+   * @param isKnown whether the record has the field of a path as it will be stored. Unknown fields do not count as
+   *   missing.
+   * @throws {TypeError} only the database can tell whether it matches
    */
   readonly matches: Matches
 }
@@ -27,10 +27,10 @@ export interface LimitCondition {
 type Matches = (record: Document, isKnown: (path: string) => boolean) => boolean
 
 /**
- * Returns the conditions of a filter that hold together, those inside of `$and` one by one.
+ * Returns the conditions of a filter that must all hold, with those inside `$and` one by one.
  *
- * They are stricter than a query, by which a list matches where one of its items does: of `{ ownerId: 'ann' }`
- * and of `{ 'team.id': 'ann' }` a list would make a record of several owners.
+ * They are stricter than a query, which finds a list by one of its items: with `{ ownerId: 'ann' }` or
+ * `{ 'team.id': 'ann' }`, a stored list would be a record of several owners.
  */
 export function readLimit(filter: Document): LimitCondition[] {
   return listEntries(filter).map(([name, value]) => {
@@ -47,7 +47,7 @@ export function readLimit(filter: Document): LimitCondition[] {
   })
 }
 
-/** Returns the paths of the fields of a filter, without places in lists; `null` where it may be about any. */
+/** Returns the paths of the fields that a filter reads, without places in lists; `null` if it may read any. */
 export function listFields(filter: Document): string[] | null {
   const all: string[] = []
   for (const [name, value] of Object.entries(filter)) {
@@ -79,7 +79,7 @@ function readDemanded(name: string, value: unknown): LimitCondition['demanded'] 
   return exact !== undefined && others === undefined ? [[name, exact]] : []
 }
 
-/** Returns the value that a condition of a field demands, and what else it says. */
+/** Returns the exact value that a condition of a field demands, and its other operators. */
 function splitEquality(value: unknown): { readonly exact?: unknown; readonly others?: unknown } {
   if (value instanceof RegExp) return { others: value }
   const isOperators = isPlainObject(value) && Object.keys(value)[0]?.startsWith('$') === true
@@ -122,15 +122,15 @@ function judgeOf(name: string, condition: unknown): (record: Document) => boolea
   }
 }
 
-/** What a path leads to that has a list on its way: for the database, the values of all items. */
+/** Stands for the value of a path with a list on it: for the database, these are the values of all items. */
 const SEVERAL: unique symbol = Symbol('several values')
 
-/** Returns the one value that a path leads to, `undefined` for none. */
+/** Returns the value of a path, `undefined` for none, `SEVERAL` if there is a list on the path. */
 function readExactly(record: Document, parts: readonly string[]): unknown {
   let value: unknown = record
   for (const part of parts) {
     if (Array.isArray(value)) {
-      // A place in the list, unless an item has a field of that name.
+      // The part is a place in the list, unless an item has a field of that name.
       const hasField = value.some(
         (item) => typeof item === 'object' && item !== null && part in item,
       )

@@ -20,11 +20,11 @@ import { readLimit } from './limit-conditions.ts'
 import { createRecordHook, mapWrites } from './record-hook.ts'
 
 /**
- * Returns a before hook that lets external calls reach only the records that match a condition: in all
- * methods that it is a hook of, and in live queries. The condition is a part of each command, whatever query
- * the caller or another hook has set. What a command stores must match it, whatever data hooks have set: new
- * records and replacements get the values of the condition that they lack, and a patch can set a field of
- * the condition only to what matches.
+ * Returns a before hook that limits external calls to the records that match a condition, in all methods that
+ * it is registered for and in live queries. The condition is a part of each command, whatever query the caller
+ * or another hook has set. Stored data must match it as well, whichever hook has set it: new records and
+ * replacements get the values of the condition that they lack, and a patch can set a field of the condition
+ * only to what matches.
  * @param restrict returns the condition; `{}` for all records
  * @throws {Forbidden} in calls: there is no condition, or the data does not match it
  */
@@ -40,7 +40,7 @@ export function limitTo<T = Document>(
       return
     }
     const conditions = await restrict(context.params)
-    if (!isPlainObject(conditions)) throw new Forbidden('You can not access these records')
+    if (!isPlainObject(conditions)) throw new Forbidden('You cannot access these records')
     const settings = resolveCallSettings(service.options, context.params)
     const filter = toFilter(conditions, settings)
     let limit: readonly LimitCondition[] | undefined
@@ -48,7 +48,7 @@ export function limitTo<T = Document>(
       limit ??= readLimit(filter)
       return { ...write, data: holdData(write, limit) }
     }
-    // Refused here as well, before other hooks act on data that is not stored.
+    // Checked here as well, so that later hooks do not act on data that will be rejected.
     mapWrites(context, settings, hold)
     setRule(context, hook, { filter, hold })
   })
@@ -75,7 +75,7 @@ function holdData(write: RuledWrite, limit: readonly LimitCondition[]): WriteDat
 
 function holdNew({ data, settings }: RuledWrite, limit: readonly LimitCondition[]): WriteData {
   const ids = ['_id', settings.id]
-  // The condition on an id finds a record that is there, and gives none to a new one.
+  // A condition on an id is for finding stored records: it does not set the id of a new one.
   const held = withDemanded(data, withoutIds(limit, settings))
   const known = ids.filter((name) => held[name] !== undefined && held[name] !== null)
   const stored = known.map((id) => [id, toStoredId(held[id] as string, { ...settings, id })])
@@ -88,7 +88,7 @@ function holdReplacement(
   { data, id, isUpsert, settings, kept }: RuledWrite,
   limit: readonly LimitCondition[],
 ): WriteData {
-  // The record that is found matches, and neither its ids nor what is kept change.
+  // The stored record matches, and the replacement changes neither its ids nor the kept fields.
   const conditions = withoutIds(limit, settings)
   const held = withDemanded(data, conditions)
   const { _id, ...fields } = held
@@ -126,7 +126,7 @@ function holdChange(
   return held
 }
 
-/** Refuses operators on fields of a condition: what they make of a field is not known before. */
+/** Rejects operators on fields of a condition: their result is not known before the write. */
 function checkOperators(
   operators: readonly (readonly [name: string, value: unknown])[],
   isUpsert: boolean,
@@ -143,14 +143,14 @@ function checkOperators(
   }
 }
 
-/** Checks the record that an upsert adds: it gets the values of plain conditions from its filter. */
+/** Checks the record that an upsert adds. It also gets the plain values of its filter. */
 function checkAdded(set: WriteData, onInsert: unknown, limit: readonly LimitCondition[]): void {
   const demanded = limit.flatMap((condition) => condition.demanded)
   const others = isPlainObject(onInsert) ? onInsert : {}
   checkRecord({ ...Object.fromEntries(demanded), ...set, ...others }, limit)
 }
 
-/** Returns the conditions but those on ids. */
+/** Returns the conditions that are not on ids. */
 function withoutIds(
   limit: readonly LimitCondition[],
   settings: MongoDBSettings,
@@ -166,14 +166,14 @@ function rootOf(path: string): string {
   return path.split('.', 1)[0] as string
 }
 
-/** Returns data with the values that conditions demand, where it lacks them. */
+/** Returns data plus the values that conditions demand and the data lacks. */
 function withDemanded(data: WriteData, conditions: readonly LimitCondition[]): WriteData {
   const lacking = conditions.filter(({ name }) => data[name] === undefined)
   const demanded = lacking.flatMap((condition) => condition.demanded)
   return withSameIds({ ...data, ...Object.fromEntries(demanded) }, conditions)
 }
 
-/** Returns data with ids as the conditions have them, where it has the same as strings. */
+/** Returns data in which ids given as strings are replaced by the equal ids of conditions. */
 function withSameIds(data: WriteData, conditions: readonly LimitCondition[]): WriteData {
   const demanded = conditions.flatMap((condition) => condition.demanded)
   const same = demanded.filter(([name, value]) => {
@@ -185,7 +185,7 @@ function withSameIds(data: WriteData, conditions: readonly LimitCondition[]): Wr
 
 /**
  * @throws {Forbidden} a record does not match all conditions
- * @throws {BadRequest} it can not be stored
+ * @throws {BadRequest} it cannot be stored
  */
 function checkRecord(
   record: WriteData,
@@ -197,7 +197,7 @@ function checkRecord(
   try {
     compared = toCompared(record)
   } catch (cause) {
-    throw new BadRequest('The data can not be stored', {}, { cause })
+    throw new BadRequest('The data cannot be stored', {}, { cause })
   }
   if (!conditions.every(({ matches }) => matches(compared, isKnown))) refuse()
 }

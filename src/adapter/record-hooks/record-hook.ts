@@ -73,8 +73,8 @@ export function listSecrets(service: object): readonly string[] {
 }
 
 /**
- * Sets the data of a call to what a step makes of each record in it, as far as the write is known before other
- * hooks have run. What is no record is left to the service.
+ * Applies a step to each record in the data of a call. The write that the step gets is what is known of it before
+ * later hooks run. Data that is no record stays as it is: the service rejects it.
  */
 export function mapWrites(
   context: HookContext,

@@ -19,7 +19,7 @@ export interface SoftDeleteOptions<T = Document> {
 /**
  * Returns a before hook, for all methods, by which `remove` marks records with the time, and no method
  * finds marked ones. Internal calls with `params.withDeleted: true` find them, and `remove` them for good.
- * What external callers send in the field is left out.
+ * The hook removes the field from external data.
  * @throws {BadRequest} in external calls: an operator would change the field, or another hook has set it
  */
 export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Hook {
@@ -52,7 +52,7 @@ export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Ho
   })
 }
 
-/** @throws {BadRequest} a record would be marked, or its mark changed */
+/** @throws {BadRequest} the write would mark a record, or change its mark */
 function checkUnmarked(write: RuledWrite, field: string): RuledWrite {
   const { value } = takeField(write.data, field)
   if (value !== undefined && value !== null) throw createFieldError(field)

@@ -46,9 +46,9 @@ interface Stamp {
 }
 
 /**
- * Returns a before hook that sets the times of `create` and of the last write, each a `Date`. What external
- * callers send in the fields is left out, and no later hook changes them in external calls. `update` keeps the
- * time of `create`, unless internal data has another one.
+ * Returns a before hook that sets the times of `create` and of the last write, each a `Date`. In external calls, it
+ * removes these fields from the data of the caller, and later hooks cannot change them. `update` keeps the time of
+ * `create`, unless internal data has another one.
  * @throws {BadRequest} in external calls: an operator would change one of the fields
  */
 export function timestamps<T = Document>(options: TimestampsOptions<T> = {}): Hook {
@@ -84,7 +84,7 @@ function resolveWrittenBy<T>(owner: string, options: WrittenByOptions<T>) {
   return { field, read }
 }
 
-/** What a hook sets in the records of one call. */
+/** The fields and the value that a hook sets in the records of one call. */
 interface CallStamp extends Omit<Stamp, 'read'> {
   readonly isExternal: boolean
   /** Returns the value, the same each time; `undefined` for none. */
@@ -107,14 +107,14 @@ function stamp(name: string, fields: Stamp): Hook {
         return read.value
       },
     }
-    // Other hooks see the fields, and what the caller has sent in them is not what it set here.
+    // Later hooks see the fields as stamped, and never what the caller has sent in them.
     mapWrites(context, options, (write) => showStamp(leaveOut(write, own), own))
     setRule(context, hook, { fill: (write) => fillIn(write, own) })
   })
   return describeFunction(hook, { refusesNobody: true })
 }
 
-/** Takes out what an external caller has sent in the fields. */
+/** Returns a write without the fields, if the data is external. */
 function leaveOut(write: RuledWrite, { created, updated, isExternal }: CallStamp): RuledWrite {
   if (!isExternal) return write
   let { data } = write
@@ -124,7 +124,7 @@ function leaveOut(write: RuledWrite, { created, updated, isExternal }: CallStamp
   return { ...write, data }
 }
 
-/** Sets the fields as plain ones, as far as that is possible. */
+/** Returns a write with the fields set, if its data has no operators. */
 function showStamp(write: RuledWrite, own: CallStamp): RuledWrite {
   if (write.kind === 'create') return addToNew(write, own)
   // The data of `update` has either fields or operators.
@@ -132,7 +132,7 @@ function showStamp(write: RuledWrite, own: CallStamp): RuledWrite {
   return isByOperators ? write : setUpdated(write, own)
 }
 
-/** Sets the fields when the command is made: hooks may have replaced the data since. */
+/** Returns the write of a command with the fields set: hooks may have replaced the data before it. */
 function fillIn(write: RuledWrite, own: CallStamp): RuledWrite {
   const kept = own.isExternal ? keepStamped(write, own) : {}
   const { data } = leaveOut(write, own)
@@ -142,7 +142,7 @@ function fillIn(write: RuledWrite, own: CallStamp): RuledWrite {
   return write.kind === 'update' ? keepCreated(changed, own) : addOnInsert(changed, own)
 }
 
-/** Returns the fields that have the value of the stamp, also in another form: a hook may have converted it. */
+/** Returns the fields whose value equals the stamp. A hook may have converted it, to an ISO string for example. */
 function keepStamped({ kind, data }: RuledWrite, own: CallStamp): WriteData {
   const fields = [own.updated, kind === 'create' ? own.created : undefined]
   const same = fields.filter(
@@ -163,7 +163,7 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || isObjectId(value)
 }
 
-/** Adds the fields to a new record; those that internal data has stay. */
+/** Adds the fields to a new record, except those that the data has already. */
 function addToNew(write: RuledWrite, { created, updated, value }: CallStamp): RuledWrite {
   const stamped = value()
   const { data } = write
@@ -175,7 +175,7 @@ function addToNew(write: RuledWrite, { created, updated, value }: CallStamp): Ru
   return { ...write, data: { ...data, ...stamps } }
 }
 
-/** Sets the field of the last write. In data with operators, internal callers may have set it themselves. */
+/** Sets the field of the last write. Internal data with operators may set the field itself. */
 function setUpdated(write: RuledWrite, { updated, value, isExternal }: CallStamp): RuledWrite {
   const { data } = write
   if (updated === undefined) return write
@@ -186,7 +186,7 @@ function setUpdated(write: RuledWrite, { updated, value, isExternal }: CallStamp
   return stamped === undefined ? write : { ...write, data: { ...data, [updated]: stamped } }
 }
 
-/** Has a replacement keep what `create` has set, unless internal data has it. */
+/** Makes a replacement keep what `create` has set, unless internal data has the field. */
 function keepCreated(write: RuledWrite, { created, value, isExternal }: CallStamp): RuledWrite {
   const { data, isUpsert, given, kept } = write
   if (created === undefined || data[created] !== undefined) return write
@@ -195,13 +195,13 @@ function keepCreated(write: RuledWrite, { created, value, isExternal }: CallStam
 }
 
 /**
- * Checks the query of an upsert: the record that it adds has the values of conditions, and would keep them.
+ * Checks the query of an external upsert by `update`: MongoDB adds its plain values to the new record.
  * @throws {BadRequest} it has a condition on the field
  */
 function checkGiven(given: Document, field: string): void {
   const fields = listFields(given)
   if (fields !== null && relate(field, fields) === 'apart') return
-  throw new BadRequest(`The query of an upsert can not have a condition on '${field}'`)
+  throw new BadRequest(`The query of an upsert cannot have a condition on '${field}'`)
 }
 
 /** Sets the field of `create` in the record that an upsert adds. */
@@ -210,7 +210,7 @@ function addOnInsert(write: RuledWrite, { created, value }: CallStamp): RuledWri
   if (created === undefined || !isUpsert || namesField(data, created)) return write
   const stamped = value()
   const { $setOnInsert = {} } = data
-  // The service refuses one that is no object.
+  // The service rejects a `$setOnInsert` that is no object.
   if (stamped === undefined || !isPlainObject($setOnInsert)) return write
   return { ...write, data: { ...data, $setOnInsert: { ...$setOnInsert, [created]: stamped } } }
 }

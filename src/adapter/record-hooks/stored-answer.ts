@@ -14,14 +14,14 @@ import { listSecrets } from './record-hook.ts'
 
 /** What `idempotent()` stores of a request. */
 export interface StoredAnswer {
-  /** Hash of the caller, a dot, and hash of the key and the path, method and id that were called. */
+  /** A hash of the caller, a dot, and a hash of the key and the path, method and id of the call. */
   readonly _id: string
   /** Hash of the data and the query. */
   readonly fingerprint: string
-  /** When it can no longer be repeated, by the clock of the database. A TTL index removes it afterwards. */
+  /** When the key expires, by the clock of the database. A TTL index removes the record afterwards. */
   readonly expiresAt: Date
   /**
-   * BSON of the result and what hooks have said about the HTTP answer: `{ result, http }`. Missing where that was more
+   * BSON of the result and of what hooks have set for the HTTP response: `{ result, http }`. Missing if it was larger
    * than the options of the hook allow.
    */
   readonly answer?: Binary | Uint8Array
@@ -33,28 +33,27 @@ export type AnswerStore = Collection<any>
 /** How a request is found again. */
 type RequestHashes = Pick<StoredAnswer, '_id' | 'fingerprint'>
 
-/** How much is stored of the answers to one caller. */
+/** Limits of what is stored for one caller. */
 export interface AnswerLimits {
   /** Bytes of one answer. */
   readonly maxAnswerBytes: number
-  /** How many keys a caller may have for answers of more than {@link SMALL_BYTES} to be stored. */
+  /** With more keys than these, a caller has only answers of up to {@link SMALL_BYTES} stored. */
   readonly maxAnswers: number
 }
 
-/** Answers up to this size are always stored: they are hardly larger than the key. */
+/** The size in bytes up to which answers are always stored: they are hardly larger than the key. */
 const SMALL_BYTES = 1_000
 
 /** Codes of the server: another transaction, or one that is committed, has written the record. */
 const TAKEN: ReadonlySet<unknown> = new Set([112, 11000])
 
-/** Whether a stored request can still be repeated. The database tells: the clocks of processes differ. */
+/** Whether a stored key has not expired, by the clock of the database: the clocks of processes differ. */
 const IS_CURRENT = { $gt: ['$expiresAt', '$$NOW'] }
 
 /**
- * Stores a request, as the first command of the transaction that is running here, also in place of one that has
- * expired. Nobody waits for another request that runs: the error has no label by which the transaction would be
- * repeated.
- * @throws the given error if the request is stored, or runs
+ * Stores a request, as the first command of the running transaction. It replaces one that has expired. It does not wait
+ * for the same request if that is running: the error has no label by which the transaction would be repeated.
+ * @throws the given error if the request is stored already, or running
  */
 export function insertKey(
   collection: AnswerStore,
@@ -78,8 +77,8 @@ export function insertKey(
 
 /**
  * Stores the answer to a request, as the last command of the transaction: what callers outside may see of the
- * result. After hooks that keep fields from them do not run again for it. An answer beyond the limits is not stored:
- * the request alone is, so that it does not run again.
+ * result. After hooks that keep fields from them do not run again for it. An answer beyond the limits is not stored, but
+ * the request stays stored, so that it does not run again.
  * @throws {TypeError} the result is a stream or bytes
  */
 export function writeAnswer(
@@ -92,7 +91,7 @@ export function writeAnswer(
   return runHere(collection, async (session) => {
     if (answer === null) return
     if (answer.length > SMALL_BYTES) {
-      // By the index of `_id`: `/` follows the dot. What runs at the same time is not counted.
+      // A range of `_id`, where `/` comes right after `.`. Requests that run at the same time are not counted.
       const [caller] = _id.split('.')
       const ofCaller = { _id: { $gt: `${caller}.`, $lt: `${caller}/` } }
       const count = await collection.countDocuments(ofCaller, { session, limit: maxAnswers + 1 })
@@ -102,7 +101,7 @@ export function writeAnswer(
   })
 }
 
-/** Resolves to a stored request that can be repeated, with its answer. */
+/** Resolves to a stored request that has not expired, with its answer; `null` for none. */
 export function readAnswer(
   collection: AnswerStore,
   { _id }: RequestHashes,
@@ -117,13 +116,13 @@ export function readAnswer(
 }
 
 /**
- * Answers a call by a stored answer; no event is emitted.
+ * Sets the result of a call to a stored answer. No event is emitted.
  * @throws {Conflict} the request is stored without its answer
  */
 export function setAnswer(context: HookContext, { answer }: StoredAnswer): void {
   if (answer === undefined) {
     throw new Conflict(
-      'The first request with this Idempotency-Key succeeded, but its response was too large to be kept. Read what it has written',
+      'The first request with this Idempotency-Key succeeded, but its response was too large to be stored. Read the records that it has written',
       { isDone: true },
     )
   }
@@ -146,14 +145,14 @@ function runHere(
   return attempt.runNext(() => command(attempt.session))
 }
 
-/** Returns the bytes of an answer, `null` if they are more than allowed. */
+/** Returns an answer as BSON, `null` if it has more than `maxBytes`. */
 function serialize(
   { dispatch, http, method, result, service }: HookContext,
   maxBytes: number,
 ): Uint8Array | null {
   const shown = dispatch === undefined ? result : dispatch
   if (isObject(shown) && isStream(shown)) {
-    throw new TypeError('idempotent(): a result of bytes or a stream can not be kept')
+    throw new TypeError('idempotent(): a result of bytes or a stream cannot be stored')
   }
   const secrets = listSecrets(service)
   const { headers = {}, ...others } = http ?? {}
@@ -166,7 +165,7 @@ function serialize(
     },
   }
   try {
-    // Larger ones have no place in the buffer of the driver.
+    // Measured first: larger answers do not fit into the buffer of the driver.
     return BSON.calculateObjectSize(answer) > maxBytes ? null : BSON.serialize(answer)
   } catch (error) {
     throw toDatabaseError(error)

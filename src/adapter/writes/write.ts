@@ -50,7 +50,7 @@ export async function insertRecords(
 
 /**
  * Resolves to the record after it was replaced: one command.
- * @param kept the fields that stay, with their values in a record that is added
+ * @param kept the fields that stay as stored, with the values for a record that an upsert adds
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function replaceById(

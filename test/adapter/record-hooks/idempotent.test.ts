@@ -554,7 +554,7 @@ const TOO_LARGE = {
   status: 409,
   body: {
     name: 'Conflict',
-    message: /succeeded, but its response was too large to be kept/,
+    message: /succeeded, but its response was too large to be stored/,
     data: { isDone: true },
   },
 }
@@ -713,7 +713,7 @@ t.test('audit inside has one entry; what has to stand inside is refused outside'
     const params = { provider: 'rest', headers: { user: 'ann', 'idempotency-key': 'other' } }
     await t.rejects(notes.create({}, params as never), {
       name: 'TypeError',
-      message: /must stand once, and before transaction\(\)/,
+      message: /must be registered once, and before transaction\(\)/,
     })
   }
 })
