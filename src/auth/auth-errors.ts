@@ -55,7 +55,7 @@ export function orNone<T>(pending: Promise<T>): Promise<T | null> {
   return orNull(pending, 404)
 }
 
-/** Resolves to what is proven, `null` where nothing is. */
+/** Resolves to a result, `null` if the login or the user is rejected with 401. */
 export function orRefused<T>(pending: Promise<T>): Promise<T | null> {
   return orNull(pending, 401)
 }

@@ -17,8 +17,8 @@ export interface AuthenticationParams extends Params {
   /** The login that is being counted: strategies that know its user say so. */
   attempt?: LoginAttempt | undefined
   /**
-   * Where strategies add the stored records of users by which they prove something. No session begins for a user
-   * whose password or name is not as in the last of these records any more, or who was barred since the first.
+   * Strategies add the stored record of the user that they check. A login is rejected if the password or the user name
+   * has changed since the last of these records, or if `isActive` has since the first.
    */
   proven?: Record<string, unknown>[] | undefined
   /** Whether a strategy has confirmed the caller. Trusted on internal calls only. */

@@ -66,7 +66,7 @@ export class AuthenticationService implements Authentication {
     installDefaultAuthentication(app)
     installLoginHooks(this)
     this.#sessions = new SessionGate(this)
-    // Something that the set-up lacked may be there now.
+    // The set-up may have failed because this service was missing.
     app.observe((change, _path, entry) => {
       if (change === 'added' && entry.service !== (this as object)) void this.#setUpAgain()
     })
@@ -131,7 +131,7 @@ export class AuthenticationService implements Authentication {
   async setup(): Promise<void> {
     this.#isBroken = false
     this.#sessions.place()
-    // The settings may name services that the running code is about to register.
+    // Waits for the running code, which may still register services that the settings name.
     await null
     try {
       this.#settings.freeze()
@@ -143,7 +143,7 @@ export class AuthenticationService implements Authentication {
     }
   }
 
-  /** Repeats a set-up that has failed while the application ran, and logs what fails again. */
+  /** Repeats a set-up that has failed while the application ran. Logs the error if it fails again. */
   async #setUpAgain(): Promise<void> {
     const entries = [...this.app.entries.values()]
     if (!this.#isBroken || entries.every(({ service }) => service !== (this as object))) return

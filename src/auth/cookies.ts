@@ -30,7 +30,7 @@ export function findCookies(header: unknown, names: readonly string[]): [string,
   return (
     String(header ?? '')
       .split(';')
-      // Browsers strip these two only. `trim()` would also strip a no-break space, and so turn a cookie that any
+      // Browsers strip only these two. `trim()` would also strip a no-break space, and so turn a cookie that any
       // neighbouring host can set into one with the prefix `__Host-`.
       .map((pair) => pair.replace(/^[ \t]+/, '').split('=', 2) as [string, string?])
       .filter(([name]) => names.includes(name))

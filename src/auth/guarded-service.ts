@@ -7,9 +7,9 @@ import { proveParams } from './hooks/authenticate.ts'
 import { getTokenClaims } from './proof.ts'
 
 /**
- * Returns the service at a path, which keeps records.
- * @param records names them in errors: `sessions`
- * @throws {TypeError} there is none any more
+ * Returns the service at a path that stores records of the authentication.
+ * @param records how errors name them: `sessions`
+ * @throws {TypeError} the service is gone
  */
 export function findRecordService<Service>(
   app: Application,

@@ -4,8 +4,8 @@ import type { Authentication } from './authentication.ts'
 import { findEntityService, findUserFinder } from './entity-service.ts'
 
 /**
- * Adds an around hook to those of the named methods that a service has. A hook that was added before becomes the
- * innermost one.
+ * Adds an around hook to the named methods, if the service has them, as the innermost one. A hook that was added before
+ * moves there.
  */
 export function addAround(entry: ServiceEntry, names: readonly string[], hook: AroundHook): void {
   const { hooks, methods } = entry
@@ -20,7 +20,7 @@ export function addAround(entry: ServiceEntry, names: readonly string[], hook: A
   entry.compile()
 }
 
-/** Describes the records of an authentication service or a strategy. */
+/** Describes the records that an authentication service or a strategy stores. */
 export interface KeptRecordsOptions {
   readonly authentication: Authentication
   /** How errors name them. */
@@ -40,25 +40,25 @@ interface IndexedService {
   getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
-/** The key by which the entry of a service has who guards it. */
+/** The key under which the entry of a service has its {@link Keeper}. */
 const KEEPER = Symbol('remex.keeper')
 
-/** Who guards a service. */
+/** The owner that guards a service. */
 interface Keeper {
   readonly owner: KeptRecords
-  /** The path by which the owner has found the service. */
+  /** The path at which the owner has found the service. */
   readonly path: string
   readonly hook: AroundHook
 }
 
 /**
- * The service that stores the sessions of an authentication service, or the API keys of a strategy. It is guarded
- * from the moment that it is both registered and named by the settings. Until its indexes are created, external
- * calls get 503, and each of them tries again.
+ * The service that stores the sessions of an authentication service, or the API keys of a strategy. It is guarded as
+ * soon as it is registered and the settings name it. Until its indexes are created, external calls return 503, and each
+ * of them tries the set-up again.
  */
 export class KeptRecords {
   readonly #options: KeptRecordsOptions
-  /** Whether its set-up has begun: from then on, no other owner gets its service. */
+  /** Whether the set-up has begun: from then on, no other owner can take the service. */
   #isFirm = false
   /** The service that is set up, or being set up. */
   #prepared: { readonly service: object | null; readonly done: Promise<void> } | null = null
@@ -80,14 +80,14 @@ export class KeptRecords {
     return typeof path === 'string' ? toServicePath(path) : undefined
   }
 
-  /** Guards the service, if it is there and no other owner guards it. Returns whether this owner does. */
+  /** Guards the service, if it is registered and no other owner has begun its set-up. Returns whether it does. */
   place(): boolean {
     const path = this.#path
     const entry = path === undefined ? undefined : this.#app.entries.get(path)
     if (path === undefined || entry === undefined) return false
     const keeper = entry.attachments.get(KEEPER) as Keeper | undefined
     if (keeper !== undefined && keeper.owner !== this && keeper.owner.#isFirm) return false
-    // One hook for all owners, one after the other: two guards would each make a key.
+    // One hook per service, which calls the guard of the present owner: two guards would each make a key.
     const hook = keeper?.hook ?? createHook(entry)
     entry.attachments.set(KEEPER, { owner: this, path, hook } satisfies Keeper)
     addAround(entry, ['all'], hook)
@@ -95,8 +95,8 @@ export class KeptRecords {
   }
 
   /**
-   * Creates the indexes of the service, unless they are there. What fails is tried again by the next call.
-   * @throws {TypeError} it is no `MongoDBService`, keeps the records of another owner, or no strategy finds users
+   * Creates the indexes of the service, once. If that fails, the next call tries again.
+   * @throws {TypeError} it is no `MongoDBService`, stores the records of another owner, or no strategy finds users
    */
   prepare(): Promise<void> {
     const service = findEntityService(this.#app, this.#path)
@@ -112,7 +112,7 @@ export class KeptRecords {
 
   /**
    * Resolves when the service is set up.
-   * @throws {Unavailable} its set-up fails
+   * @throws {Unavailable} the set-up fails
    */
   async require(): Promise<void> {
     await orNotReady(this.#options.records, this.prepare())
@@ -123,8 +123,8 @@ export class KeptRecords {
     // Before its indexes are created, which those of other records may contradict.
     if (service !== null && !this.place()) {
       throw new TypeError(
-        `The service '${this.#path}' keeps the ${records} of another authentication service or strategy: ` +
-          `'${readSetting()}.service' must name a service of its own`,
+        `The service '${this.#path}' stores the ${records} of another authentication service or strategy: ` +
+          `'${readSetting()}.service' must name another service`,
       )
     }
     this.#isFirm = true
@@ -141,7 +141,7 @@ export class KeptRecords {
   /** Runs a call of the service behind the guard. */
   async run(path: string, context: HookContext, next: () => Promise<void>): Promise<void> {
     const named = this.#path
-    // Before the start, the settings may name another service in its place.
+    // Before the start, the settings may have changed to name another service.
     if (named !== undefined && named !== path) return next()
     if (context.params.provider !== undefined) await this.require()
     await this.#options.guard(context, next)
@@ -156,9 +156,9 @@ function createHook({ attachments }: ServiceEntry): AroundHook {
 }
 
 /**
- * Resolves as a set-up does.
- * @param records names what it sets up in errors: `'sessions'`
- * @throws {Unavailable} it fails
+ * Resolves to the result of a set-up.
+ * @param records how the error names what is set up: `'sessions'`
+ * @throws {Unavailable} the set-up fails
  */
 export async function orNotReady<T>(
   records: KeptRecordsOptions['records'],
@@ -167,7 +167,7 @@ export async function orNotReady<T>(
   try {
     return await pending
   } catch (cause) {
-    const message = `The service that keeps the ${records} is not set up: try again`
+    const message = `The service that stores the ${records} is not set up: try again`
     throw new Unavailable(message, { retryAfter: 1 }, { cause })
   }
 }

@@ -43,15 +43,15 @@ function checkString(name: string, value: unknown, maxLength: number): void {
 }
 
 /**
- * A part of an address: no character by which the header of an email could hold more than one address, and none that
- * nobody sees. Libraries that encode domains take the ideographic full stop for a dot.
+ * A part of an address. It has no character that could put a second address into the header of an email, and no
+ * invisible one. Libraries that encode domains take the ideographic full stop for a dot.
  */
 const PART = String.raw`[^\s\p{C}\p{Default_Ignorable_Code_Point}@<>(),;:"[\]\\\u3002]+`
 const ADDRESS = new RegExp(`^${PART}@${PART}$`, 'u')
 
 /**
- * Whether a string is one email address, and stays the same one where libraries normalize it: they make `@` of `＠`,
- * and letters of another mailbox of other compatibility characters.
+ * Whether a string is one email address, and stays the same when libraries normalize it: they turn `＠` into `@`, and
+ * other compatibility characters into letters, which may name another mailbox.
  */
 export function isAddress(email: string): boolean {
   return (

@@ -43,7 +43,7 @@ export class AccountMails {
 
   /** Rejects with the text of an error alone: any of its fields may have the mail, and with it the token. */
   async #send(notice: AccountNotice): Promise<void> {
-    // The users of an application may have other rules for addresses, or none.
+    // The application stores users, with its own rules for addresses or none.
     if (!isAddress(notice.email)) {
       throw new TypeError('The stored address of the user is not one email address')
     }

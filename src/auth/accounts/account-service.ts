@@ -150,7 +150,7 @@ export class AccountService {
     checkAddress(email)
     const { id } = await this.#proveCaller(password, params)
     await this.#countRequest('change', email, params)
-    // One caller could send to many addresses, also from many networks.
+    // Without this limit, one caller could send emails to many addresses, even from many networks.
     await this.#findThrottle(params)?.begin(`change by ${this.#setting.path} ${id}`, undefined)
     this.#mails.start('change', async () => {
       const setting = this.#setting
@@ -171,7 +171,7 @@ export class AccountService {
       const user = await findByEmail(this.#setting, email)
       const isVerified = getField(user, this.#options.verifiedField) === true
       if (user === null || (purpose === 'verify' && isVerified)) return null
-      // A collation may find a user by many spellings of the address: the stored one is that of the mailbox.
+      // Counted by the stored address, because a collation may find a user by many spellings of it.
       const isWithinLimit = await attempt?.countUser(`${purpose} ${getField(user, emailField)}`)
       if (isWithinLimit !== false) return this.#createLink(purpose, user, null)
       const line = { event: 'account', kind: purpose, [entity]: String(user[idName]) }

@@ -40,7 +40,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   #path: string | undefined
   #records: KeptRecords | undefined
 
-  /** Guards the service with the keys as soon as it is there. */
+  /** Guards the service with the keys as soon as it is registered. */
   override setAuthentication(authentication: Authentication): void {
     super.setAuthentication(authentication)
     this.#records = new KeptRecords({

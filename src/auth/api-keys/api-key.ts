@@ -21,8 +21,8 @@ export interface StoredApiKey {
 }
 
 /**
- * The part of the `MongoDBService` that keeps the keys. Keys are read by the methods with hooks, as callers read them:
- * a key that `softDelete()` hides from them is not valid. The methods `_patch` and `_remove` emit no events.
+ * The part of a `MongoDBService` that stores the keys. Keys are read by the methods with hooks, so that a key that
+ * `softDelete()` hides is not valid. The methods `_patch` and `_remove` emit no events.
  */
 export interface ApiKeyService {
   get(id: string, params: object): Promise<unknown>

@@ -136,13 +136,13 @@ export class Passwords {
 
   /**
    * Returns the hash of a password as a string: by scrypt in PHC format, by bcrypt in its own.
-   * @param replaced the outdated hash of the same password, which the salt of the new one then names
+   * @param replaced the outdated hash of the same password: its digest becomes the salt of the new hash
    * @throws {BadRequest} as {@link check}
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   async hash(password: unknown, turn: Turn = {}, replaced: string = ''): Promise<string> {
     this.check(password)
-    // A digest is as unique as what it is of: a hash without a salt is that of everybody with the password.
+    // The digest is as unique as the old hash. One without a salt is the same for everybody with this password.
     const salt = readSalt(replaced) === null ? randomBytes(SALT_BYTES) : digestHash(replaced)
     const cost = this.#bcryptCost
     if (cost !== null) {
@@ -216,8 +216,8 @@ const SALT_BYTES = 16
 const KEY_BYTES = 32
 
 /**
- * Returns what names a stored hash: a digest of it. A second one names the outdated hash of the same password that
- * it has replaced. It is the salt, which is random where there was none.
+ * Returns the names of a stored hash: its digest, and its salt, which is the digest of the outdated hash of the same
+ * password that it may have replaced. If it has replaced none, the salt is random and names nothing.
  */
 export function nameHash(stored: unknown): readonly string[] {
   const hash = String(stored ?? '')
@@ -226,7 +226,7 @@ export function nameHash(stored: unknown): readonly string[] {
   return names.map((name) => name.toString('base64url'))
 }
 
-/** Returns a digest of a stored hash, of the length of a salt. */
+/** Returns the digest of a stored hash, as long as a salt. */
 function digestHash(stored: string): Buffer {
   return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
 }
@@ -309,7 +309,7 @@ function readSalt(hash: string): Buffer | null {
   return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
 }
 
-/** Returns what bcrypt takes in place of a cost: `$2b$10$<salt>`. */
+/** Returns a salt in the form that `bcrypt.hash()` takes: `$2b$10$<salt>`. */
 function formatBcryptSalt(salt: Buffer, cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${bcrypt.encodeBase64(salt, SALT_BYTES)}`
 }

@@ -7,7 +7,7 @@ import type { SessionCookies } from './session-cookies.ts'
 import type { SessionParts } from './session-setup.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Finds the sessions of a user; and has the database remove sessions that have ended. */
+/** Indexes that find the sessions of a user, and by which the database removes sessions that have ended. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -15,8 +15,8 @@ const INDEXES = [
 ]
 
 /**
- * What an authentication service has of sessions. Its hooks are in place as soon as the settings name sessions and the
- * services are registered. The code of sessions is loaded when the first hook runs.
+ * The sessions of an authentication service, loaded when they are first used. Their hooks are in place as soon as the
+ * settings name sessions and the services are registered.
  */
 export class SessionGate {
   readonly #authentication: Authentication
@@ -25,7 +25,7 @@ export class SessionGate {
   readonly #cookieHook: AroundHook
   #parts: Promise<SessionParts> | null = null
   #installed: Promise<Sessions> | null = null
-  /** What reads the tokens of sessions from cookies, `null` until it is loaded. */
+  /** Reads the tokens of sessions from cookies; `null` until it is loaded. */
   cookies: SessionCookies | null = null
 
   constructor(authentication: Authentication) {
@@ -47,7 +47,7 @@ export class SessionGate {
     this.place()
   }
 
-  /** Puts the hooks of sessions in their places, each as the innermost one. */
+  /** Adds the hooks of sessions to their services, each as the innermost one. */
   place(): void {
     this.#records.place()
     for (const [path, entry] of this.#authentication.app.entries) this.#placeAt(path, entry)
@@ -64,7 +64,7 @@ export class SessionGate {
   }
 
   /**
-   * Resolves to the sessions once they are set up. What fails is tried again by the next call.
+   * Resolves to the sessions once they are set up. If that fails, the next call tries again.
    * @throws {Unavailable} the set-up fails
    */
   open(): Promise<Sessions> {
@@ -85,11 +85,11 @@ export class SessionGate {
         `'${authentication.configKey}.sessions' adds a strategy 'refresh', and there is one already`,
       )
     }
-    // Throws now, and not at each login, where `accessExpiresIn` is longer than tokens may live.
+    // Throws now, and not at each login, if `accessExpiresIn` is longer than tokens may live.
     const { accessSeconds } = sessions.options
     await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
     await this.#records.prepare()
-    // Of several calls at the same time, the first one gets here before the others.
+    // Calls at the same time all get here: the first one registers the strategy.
     if (this.#installed === null) {
       authentication.register('refresh', strategy)
       this.#installed = Promise.resolve(sessions)

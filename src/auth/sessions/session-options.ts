@@ -30,8 +30,8 @@ export interface SessionOptions {
    */
   readonly cookie?: boolean | 'all'
   /**
-   * The path that browsers send the refresh token to, the one of the authentication service. Another path than `'/'`
-   * gives up the prefix `__Host-`: neighbouring hosts can plant the cookie then. Default: `'/'`.
+   * The path that browsers send the refresh token to, the one of the authentication service. With another path than
+   * `'/'`, the cookie loses its prefix `__Host-`, so that neighbouring hosts can plant it. Default: `'/'`.
    */
   readonly cookiePath?: string
   /** The origins whose pages may log in and write by cookies, beside that of the server. Default: `[]`. */

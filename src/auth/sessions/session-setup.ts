@@ -6,7 +6,7 @@ import { SessionCookies } from './session-cookies.ts'
 import { createSessionGuard } from './session-guard.ts'
 import { Sessions } from './sessions.ts'
 
-/** The sessions of an authentication service, and what works with them. Nothing of it needs the database yet. */
+/** The sessions of an authentication service with their hooks and strategy. Creating them does not use the database. */
 export interface SessionParts {
   readonly sessions: Sessions
   readonly cookies: SessionCookies
@@ -28,7 +28,7 @@ export function createSessionParts(authentication: Authentication): SessionParts
     ...{ sessions, cookies },
     strategy: new RefreshStrategy(authentication, sessions),
     guard: createSessionGuard(authentication, sessions),
-    // Made anew for each call: it reads the settings, which may change.
+    // Created for each call, because it reads the settings, which may change.
     watch: (context, next) => createUserWatch(authentication, sessions)(context, next),
     cookieHook: cookies.createHook(),
   }

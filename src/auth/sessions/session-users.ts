@@ -16,14 +16,14 @@ import { listLoginFields, UserState } from './user-state.ts'
 
 const CHANGED = 'The account has changed during the login: log in again'
 
-/** A user as sessions need one. */
+/** The user of a session. */
 export interface SessionUser {
-  /** The part of a result that has the user; empty where sessions belong to nobody. */
+  /** The part of the result of a login that holds the user; empty without an `entity`. */
   readonly result: Readonly<Record<string, unknown>>
   readonly state: UserState
 }
 
-/** The users of sessions. The strategy for access tokens finds them: one that it excludes has no session. */
+/** Finds the users of sessions, by the strategy for access tokens: a user whom it excludes has no session. */
 export class SessionUsers {
   readonly #authentication: Authentication
 
@@ -37,14 +37,14 @@ export class SessionUsers {
   }
 
   /**
-   * Resolves to a user, whom external params get as callers outside may see it.
-   * @throws {NotAuthenticated} there is none, or none who may log in
+   * Resolves to a user. In external calls, the result has only what external callers may see.
+   * @throws {NotAuthenticated} there is no such user, or the user may not log in
    */
   async read(userId: string, params: AuthenticationParams, keys: TokenKeys): Promise<SessionUser> {
     const { app, configuration } = this.#authentication
     const { entity, service } = configuration
     if (entity == null) return { result: {}, state: this.#toState(null, keys) }
-    // The strategy notes the stored record, which is not read once more for that.
+    // The strategy notes the stored record here, so that it need not be read again.
     const proven: Entity[] = []
     const user = await this.finder?.getEntity(userId, { ...params, proven })
     const record =
@@ -54,7 +54,7 @@ export class SessionUsers {
     return { result: { [entity]: user }, state: this.#toState(record, keys) }
   }
 
-  /** Resolves to the state of a user that a login has proven: the present one, where its strategy notes none. */
+  /** Resolves to the state of the user that a login has proven; if its strategy notes none, to the present state. */
   async findProven(
     userId: string,
     result: AuthenticationResult,
@@ -64,7 +64,7 @@ export class SessionUsers {
     const { entity } = this.#authentication.configuration
     const { proven = [] } = params
     const { passwords } = listLoginFields(this.#authentication)
-    // A record with a hash is one as it is stored. Another may be what callers outside see.
+    // A record with a hash is the stored one. One without may be what external callers see.
     const isStored = (record: unknown): boolean =>
       passwords.some((field) => getField(record, field) !== undefined)
     const returned = [entity == null ? null : result[entity]].filter(isStored)
@@ -89,7 +89,7 @@ export class SessionUsers {
     throw createRefusal(CHANGED, `'${field}' is not what the login has proven`)
   }
 
-  /** Returns the last record that is of a user. Who may log in was found by the first, which a login may change. */
+  /** Returns the last record of a user, with `isActive` of the first: a login may change the record in between. */
   #findOwn(records: readonly unknown[], userId: string): Entity | undefined {
     const { app, configuration } = this.#authentication
     const entityService = findEntityService(app, configuration.service)

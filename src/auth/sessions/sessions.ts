@@ -92,9 +92,9 @@ export class Sessions {
   }
 
   /**
-   * Begins a session for a login. Resolves to its result with an access token and a refresh token.
-   * @param params those of the login, with what strategies have noted as proven
-   * @throws {NotAuthenticated} the user has changed since, or may not log in any more
+   * Begins a session for a login. Resolves to the result of the login with an access token and a refresh token.
+   * @param params those of the login, with the records that strategies have noted in `proven`
+   * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
   async begin(
     result: AuthenticationResult,
@@ -132,9 +132,9 @@ export class Sessions {
   }
 
   /**
-   * Compares what a login has proven with the user as stored. Its session is stored before: whatever changes the
-   * user later ends it with the others.
-   * @throws {NotAuthenticated} the user has changed since, or may not log in any more
+   * Compares the user that a login has proven with the stored user. The session is stored before, so that a later
+   * change of the user ends it with the others.
+   * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
   async #confirm(
     { _id, userId }: StoredSession,
@@ -144,7 +144,7 @@ export class Sessions {
     try {
       const state = await this.#users.confirm(userId, proven, params, this.tokenKeys)
       if (state.findChange(proven.marks) === null) return
-      // The strategy has noted a part of the record.
+      // The strategy has noted only a part of the record.
       await this.#patch(_id, { marks: state.marks }, {})
     } catch (error) {
       await this.end(_id)
@@ -194,7 +194,7 @@ export class Sessions {
     if (isRotated) return answer
     const repeated = await this.#repeat(given, user.state, params)
     if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
-    // The user may have been read before a change that the session has made itself, and knows by now.
+    // The user may have been read before a change by this session, which has the new marks by now.
     if (!isSecond) return this.refresh(text, params, true)
     await this.end(given.sessionId)
     throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
@@ -225,16 +225,15 @@ export class Sessions {
 
   /** Ends all sessions of a user, but for one where its id is given. */
   async endAll(userId: string, keep?: string): Promise<void> {
-    if (userId === '')
-      throw new BadRequest('The sessions of nobody can not be ended: no user is known')
+    if (userId === '') throw new BadRequest('Cannot end sessions: no user is given')
     const query = { userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
     await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
     this.noteEnd({ userId, keep })
   }
 
   /**
-   * Has a session go on with its user as it is now, who was changed by the session itself.
-   * @param setsActive whether the change has set `isActive`; otherwise the session stays that of one who was barred
+   * Stores the present state of a user in the session that has changed it, so that the session goes on.
+   * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
     const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
@@ -250,8 +249,8 @@ export class Sessions {
   }
 
   /**
-   * Replaces the refresh token of a session by its successor. Resolves to whether the given one was its token, and
-   * the user is as the session knows it: one command finds out both.
+   * Replaces the refresh token of a session by its successor. Resolves to whether the given token was the current one
+   * and the user has not changed. One command checks both.
    * @param now in ms since the epoch
    */
   async #rotate(
@@ -284,7 +283,7 @@ export class Sessions {
 
   /**
    * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
-   * `null` where the session knows another state of its user.
+   * `null` if the session has marks of another state of its user.
    * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
    */
   async #repeat(

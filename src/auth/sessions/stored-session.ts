@@ -14,7 +14,7 @@ export interface StoredSession {
   readonly userAgent: string | null
   readonly address: string | null
   readonly tokenHash: string
-  /** The state of its user that its login has proven. Those of an earlier version have none. */
+  /** The state of the user that the login has proven. Sessions of an earlier version have no marks. */
   readonly marks?: UserMarks
   /** When the access token beside the refresh token was issued, in seconds since the epoch. */
   readonly issuedAt: number

@@ -29,17 +29,17 @@ export function listLoginFields(authentication: Authentication): LoginFields {
   return { passwords: list('entityPasswordField'), names: list('entityUsernameField') }
 }
 
-/** What a session stores of its user: a code for each field whose change ends it, by a key for that field. */
+/** What a session stores of its user: a code for each field whose change ends the session, by {@link StateField.key}. */
 export type UserMarks = Readonly<Record<string, string>>
 
 /** A field of a user that sessions depend on. */
 interface StateField {
   readonly name: string
-  /** Where sessions store its code: a path can not hold the name of a nested field. */
+  /** The key of its code in sessions: the name itself may have dots, which paths of MongoDB cannot contain. */
   readonly key: string
   /** Whether the record has the field. */
   readonly isKnown: boolean
-  /** The code, and others for the same state: by keys of before, or of the hash that the stored one has replaced. */
+  /** The code, then others for the same state: by earlier keys, or of the hash that the stored one has replaced. */
   readonly codes: readonly string[]
 }
 
@@ -49,8 +49,8 @@ export class UserState {
   readonly #isBarred: boolean
 
   /**
-   * @param record as it is stored; `null` where sessions belong to nobody
-   * @param keys the first makes codes. Without a key, nobody can tell by a code what was stored
+   * @param record as it is stored; `null` without an `entity`
+   * @param keys the first makes the codes of {@link marks}; codes by the others are accepted
    */
   constructor({ passwords, names }: LoginFields, record: Entity | null, keys: TokenKeys) {
     this.#isBarred = isBarred(record)
@@ -79,12 +79,12 @@ export class UserState {
     return toMarks(this.#fields)
   }
 
-  /** The marks of the fields that the record has: strategies may note a part of it alone. */
+  /** The marks of the fields that the record has: strategies may note only a part of it. */
   get knownMarks(): UserMarks {
     return toMarks(this.#fields.filter(({ isKnown }) => isKnown))
   }
 
-  /** Returns what changes the marks of a session that goes on with a changed user: those of passwords and names. */
+  /** Returns the `$set` that gives a session these marks, that of `isActive` only if asked for. */
   toChange(withActive: boolean): Readonly<Record<string, string>> {
     const fields = this.#fields.filter(({ name }) => withActive || name !== ACTIVE)
     return toMarks(fields.map((field) => ({ ...field, key: `marks.${field.key}` })))
@@ -98,7 +98,7 @@ export class UserState {
     return Object.fromEntries(conditions)
   }
 
-  /** Returns the name of the first field that has another state than what was stored of it; `null` for none. */
+  /** Returns the name of the first field that has changed since marks were stored; `null` for none. */
   findChange(marks: UserMarks = {}): string | null {
     const changed = this.#fields.find((field) => {
       const accepted = this.#accepts(field)
@@ -107,11 +107,11 @@ export class UserState {
     return changed?.name ?? null
   }
 
-  /** Returns what a session may have stored of a field, `null` for anything. */
+  /** Returns the codes that a session may have for a field, `null` if any code will do. */
   #accepts({ name, codes }: StateField): readonly (string | null)[] | null {
-    // A session of an earlier version, or of a time without this field, gets its mark at the next refresh.
+    // A session without this mark, of an earlier version or before the field existed, gets it at the next refresh.
     if (name !== ACTIVE) return [...codes, null]
-    // Of a user who is barred, sessions go on that began so.
+    // Sessions of a barred user go on only if they began while the user was barred.
     return this.#isBarred ? codes : null
   }
 }
@@ -119,7 +119,7 @@ export class UserState {
 /** The field by which users are barred. */
 const ACTIVE = 'isActive'
 
-/** Whether a user is barred, which one without the field is not. */
+/** Whether a user is barred. A user without the field is not. */
 function isBarred(record: Entity | null): boolean {
   const isActive = record?.[ACTIVE]
   return isActive !== undefined && !isActive
@@ -129,7 +129,7 @@ function toMarks(fields: readonly StateField[]): UserMarks {
   return Object.fromEntries(fields.map(({ key, codes: [code = ''] }) => [key, code]))
 }
 
-/** No refresh token has such a text, whose codes the same keys make. */
+/** Returns the code of a text. The same keys make codes of refresh tokens, whose texts never begin with `mark `. */
 function createCode(text: string, key: Uint8Array): string {
   return createHmac('sha256', key).update(`mark ${text}`).digest('base64url').slice(0, CODE_LENGTH)
 }

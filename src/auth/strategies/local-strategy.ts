@@ -207,7 +207,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
    * Returns the hash of a password, as {@link Passwords.hash} does.
    * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many
    *   are waiting
-   * @param replaced the outdated hash of the same password: sessions of before go on with the new one
+   * @param replaced the outdated hash of the same password: sessions that know it go on with the new one
    */
   hashPassword(
     password: unknown,

@@ -4,8 +4,8 @@ import { getTokenClaims } from '../proof.ts'
 import { getNetwork } from './network.ts'
 
 /**
- * Returns who a call is counted for, by limits of calls and of streams alike: the user behind `authenticate`, the
- * subject of the token where there is no user, else the network.
+ * Returns the caller that limits of calls and of streams count: the user behind `authenticate`, else the subject of the
+ * token, else the network.
  */
 export function findCaller(params: Params): string {
   const id = readUserId(params) ?? getTokenClaims(params.authentication).sub

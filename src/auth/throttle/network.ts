@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. An IPv6 address
- * that stands for an IPv4 one, in any spelling, is this one.
+ * Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. For an IPv6 address that
+ * contains an IPv4 one, it returns the IPv4 address.
  */
 export function getNetwork(address: string): string {
   // Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`.
@@ -17,7 +17,7 @@ export function getNetwork(address: string): string {
   return groups.slice(0, 4).join(':')
 }
 
-/** What stands before an IPv4 address: one that is mapped (RFC 4291), or translated (RFC 6052). */
+/** The prefixes of IPv6 addresses that contain an IPv4 one: mapped (RFC 4291) or translated (RFC 6052). */
 const IPV4_PREFIXES: readonly string[] = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0']
 
 /** Returns the eight groups of an IPv6 address as URLs write them: in lower case, without leading zeros. */

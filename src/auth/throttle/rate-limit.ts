@@ -58,9 +58,9 @@ const RESET = 'RateLimit-Reset'
 /**
  * Returns an around or before hook that limits how often an external caller calls a method:
  * `around: { all: [authenticate('jwt'), rateLimit({ max: 100, windowSeconds: 60 })] }`. As a before hook it does not
- * count what the option `schemas` rejects. Behind `authenticate` it counts for users, else for addresses. Responses
- * have the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in seconds; of several limits, those
- * of the closest one. Internal calls are not counted, nor are calls of `find` that the server makes for an open stream.
+ * count calls that the option `schemas` rejects. After `authenticate` it counts users, else networks. Responses have the
+ * headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in seconds; of several limits, those of the
+ * closest one. Internal calls do not count, nor do calls of `find` that the server makes for an open stream.
  *
  * In calls it throws `TooManyRequests` with the seconds to wait as `data.retryAfter`, and `Unavailable`
  * where the store fails.

@@ -78,7 +78,7 @@ t.test('settings that can not work are refused, and named', async (t) => {
 })
 
 t.test('a service keeps the keys of one strategy, and no sessions beside them', async (t) => {
-  const refusal = /'api-keys' keeps the (sessions|API keys) of another/
+  const refusal = /'api-keys' stores the (sessions|API keys) of another/
   const start = async (
     settings: object,
     collection: string,

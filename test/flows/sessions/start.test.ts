@@ -53,7 +53,7 @@ t.test('a service keeps the sessions of one authentication service', async (t) =
     await addLogins(app, own).setup()
     return app
   }
-  const refusal = /keeps the sessions of another authentication service/
+  const refusal = /stores the sessions of another authentication service/
   await t.rejects(start({ authentication: 'sessions', admin: 'sessions' }), refusal)
   await t.rejects(start({ authentication: 'inner/sessions' }, 'sessions'), refusal)
   const app = await start({ authentication: 'sessions' }, 'sessions')
