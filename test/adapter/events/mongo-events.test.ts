@@ -8,6 +8,7 @@ import type { BusEvent, BusReceiver, HookContext } from '../../../src/core/index
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { until } from '../../support/until.ts'
 
 const { db, empty } = await openDatabase(t)
@@ -208,15 +209,9 @@ t.test('a record that no event can carry stops no other event', async (t) => {
   )
 })
 
-/** Returns the collection of events, with some methods of its own. */
+/** Returns the collection of events, with other methods in place of some. */
 function withMethods(methods: object): object {
-  return new Proxy(db.collection('events'), {
-    get(target, name) {
-      if (name in methods) return Reflect.get(methods, name)
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  return replaceMethods(db.collection('events'), methods)
 }
 
 t.test('what can not be written is written later', async (t) => {

@@ -8,6 +8,7 @@ import type { SeenChange } from '../../../src/core/services/record-view.ts'
 import { SEEN_CHANGE } from '../../../src/core/services/record-view.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { until } from '../../support/until.ts'
 
 const { db, empty } = await openDatabase(t)
@@ -23,13 +24,7 @@ function createWatched(tryNext: () => Promise<unknown>) {
       close: async () => void changes.destroy(),
     })
   }
-  const Model = new Proxy(db.collection('notes'), {
-    get(target, name) {
-      if (name === 'watch') return watch
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const Model = replaceMethods(db.collection('notes'), { watch })
   return { opened, Model }
 }
 

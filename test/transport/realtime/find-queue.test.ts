@@ -10,6 +10,7 @@ import { holdTimers } from '../../support/clock.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import type { LiveServer } from './live-server.ts'
 import { linesSoFar, startLiveServer, toLines } from './live-server.ts'
@@ -140,13 +141,7 @@ t.test('a snapshot that fails while the database is away ends no stream', async 
     if (fails) throw new Unavailable('Away')
     return Reflect.apply(Model.find, Model, args)
   }
-  const failing = new Proxy(Model, {
-    get(target, name) {
-      if (name === 'find') return find
-      const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const failing = replaceMethods(Model, { find })
   const server = await startLiveServer(t, (app) => {
     for (const path of ['tasks', 'shaped'])
       app.use(path, new MongoDBService({ Model: failing, multi: true }))

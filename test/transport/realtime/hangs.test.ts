@@ -6,6 +6,7 @@ import { holdIntervals, stopClock } from '../../support/clock.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { until } from '../../support/until.ts'
 import { linesSoFar, startLiveServer } from './live-server.ts'
 
@@ -38,13 +39,7 @@ async function startWaitingServer(t: TestScope, handlerTimeoutMs: number) {
     }
     return cursor
   }
-  const Model = new Proxy(collection, {
-    get(target, name) {
-      if (name === 'find') return find
-      const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const Model = replaceMethods(collection, { find })
   const server = await startLiveServer(
     t,
     (app) => {

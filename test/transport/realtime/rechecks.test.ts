@@ -8,6 +8,7 @@ import { recheckStreams } from '../../../src/transport/realtime/index.ts'
 import { addAccounts, bearer, logIn } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { until } from '../../support/until.ts'
 import { linesSoFar, startLiveServer, toLines } from './live-server.ts'
 
@@ -29,13 +30,7 @@ function waitAfterReads(gates: () => Gate | undefined): typeof collection {
       },
     }
   }
-  return new Proxy(collection, {
-    get(target, name) {
-      if (name === 'find') return find
-      const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  return replaceMethods(collection, { find })
 }
 
 t.test('what was read before the rights changed is told no more, and nothing twice', async (t) => {

@@ -5,6 +5,7 @@ import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { EventFrames } from '../../support/event-frames.ts'
 import { Gate } from '../../support/gate.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { linesSoFar, startLiveServer } from './live-server.ts'
 
 const { db, empty, commandsOf } = await openDatabase(t)
@@ -147,13 +148,7 @@ t.test('a client that leaves takes the snapshot of no other', async (t) => {
     }
     return cursor
   }
-  const waiting = new Proxy(Model, {
-    get(target, name) {
-      if (name === 'find') return find
-      const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const waiting = replaceMethods(Model, { find })
   const server = await startLiveServer(t, (app) => {
     app.use('tasks', new MongoDBService({ Model: waiting, multi: true }))
   })
