@@ -35,19 +35,19 @@ t.beforeEach(async () => {
 t.test('writes to many are told record by record', async (t) => {
   const stream = await openRed()
   await tasks.create(['a', 'b', 'c'].map((name) => ({ ...red, name })))
+  t.strictSame(await linesSoFar(stream, tasks, red), ['created a', 'created b', 'created c'])
   await tasks.patch(null, { done: true }, { query: { name: { $in: ['a', 'c'] } } })
-  await tasks.remove(null, { query: { name: { $ne: 'a' } } })
-  const lines = await linesSoFar(stream, tasks, red)
-  t.strictSame(lines.slice(0, 3), ['created a', 'created b', 'created c'])
-  t.strictSame(lines.slice(3).sort(), ['patched a', 'patched c', 'removed b', 'removed c'])
+  t.strictSame((await linesSoFar(stream, tasks, red)).sort(), ['patched a', 'patched c'])
+  await tasks.remove(null, { query: { name: { $in: ['b', 'c'] } } })
+  t.strictSame((await linesSoFar(stream, tasks, red)).sort(), ['removed b', 'removed c'])
 })
 
 t.test('ids of two types that look alike are of two records', async (t) => {
   const stream = await openRed()
   await tasks.create([1, '1'].map((_id) => ({ ...red, _id, name: typeof _id })))
+  t.strictSame(await linesSoFar(stream, tasks, red), ['created number', 'created string'])
   await tasks.patch(null, { done: true }, { query: { name: 'number' } })
-  const lines = await linesSoFar(stream, tasks, red)
-  t.strictSame(lines, ['created number', 'created string', 'patched number'])
+  t.strictSame(await linesSoFar(stream, tasks, red), ['patched number'])
 })
 
 t.test('an id that the driver reads as another number is told', async (t) => {
