@@ -53,6 +53,8 @@ export interface AdapterCall {
   readonly notesRemoved: boolean
   /** What hooks have said of the records; the query has the conditions. */
   readonly rules: readonly CallRule[]
+  /** The data of a patch after the rules, set by `applyRules()`: rules that hear of writes get it. */
+  change: WriteData | undefined
 }
 
 /** The service that is called. */
@@ -66,7 +68,6 @@ interface CalledService {
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
  * @param service the one that is called: rules of hooks are for its calls alone
- * @param change the data of a patch, for the `onWritten` of rules
  * @throws {ServiceError} what the database answers or the params are refused for
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
@@ -76,7 +77,6 @@ export async function callAdapter<R>(
   service: CalledService,
   params: MongoDBParams = {},
   run: (call: AdapterCall) => unknown,
-  change?: WriteData,
 ): Promise<R> {
   countCall(params)
   const settings = resolveCallSettings(service.options, params)
@@ -110,12 +110,13 @@ export async function callAdapter<R>(
     searchLimitMs,
     expected,
     rules,
+    change: undefined,
     notesRemoved: service.isFollowed === true || rules.some(({ onWritten }) => onWritten),
   }
   const start = async (): Promise<R> => {
     const result = await run(call)
     if (WRITES.has(operation)) {
-      for (const { onWritten } of rules) onWritten?.({ operation, change, result })
+      for (const { onWritten } of rules) onWritten?.({ operation, change: call.change, result })
     }
     return result as R
   }

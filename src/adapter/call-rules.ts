@@ -28,7 +28,7 @@ export interface CallRule {
 /** A write that the database has carried out. */
 export interface Write {
   readonly operation: Operation
-  /** The data of a patch, `undefined` for other operations. */
+  /** The data of a patch after all rules, `undefined` for other operations. */
   readonly change: WriteData | undefined
   /** The result of the write. */
   readonly result: unknown
@@ -109,25 +109,29 @@ interface WritingCall {
   readonly settings: MongoDBSettings
   readonly given: Document
   readonly driver: { readonly upsert?: boolean | undefined }
+  change: WriteData | undefined
 }
 
 const NOTHING_KEPT: WriteData = {}
 
 /**
- * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps.
+ * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps. The call
+ * notes the data of a patch.
  * @throws {ServiceError} the record would break a rule
  */
 export function applyRules(
-  { rules, settings, given, driver }: WritingCall,
+  call: WritingCall,
   kind: RuledWrite['kind'],
   data: WriteData,
   id?: unknown,
 ): Pick<RuledWrite, 'data' | 'kept'> {
+  const { rules, settings, given, driver } = call
   if (rules.length === 0) return { data, kept: NOTHING_KEPT }
   const isUpsert = driver.upsert === true
   let write: RuledWrite = { kind, data, id, isUpsert, settings, given, kept: NOTHING_KEPT }
   for (const { fill } of rules) write = fill?.(write) ?? write
   for (const { hold } of rules) write = hold?.(write) ?? write
+  if (kind === 'patch') call.change = write.data
   return write
 }
 

@@ -246,10 +246,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkOne(id, data)
     checkId(id)
     checkUnmixed(data)
-    const [operation, change] = hasOperators(data)
-      ? (['patch', data] as const)
-      : (['update'] as const)
-    return callAdapter(operation, this, params, (call) => updateRecord(call, id, data), change)
+    const operation = hasOperators(data) ? 'patch' : 'update'
+    return callAdapter(operation, this, params, (call) => updateRecord(call, id, data))
   }
 
   /** `patch` without hooks and without a check of query and data. */
@@ -265,10 +263,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
     checkRecord(data)
     if (id === null) {
       checkMulti('patch', resolveCallSettings(this.options, params))
-      return callAdapter('patch of many', this, params, (call) => patchRecords(call, data), data)
+      return callAdapter('patch of many', this, params, (call) => patchRecords(call, data))
     }
     checkId(id)
-    return callAdapter('patch', this, params, (call) => patchRecord(call, id, data), data)
+    return callAdapter('patch', this, params, (call) => patchRecord(call, id, data))
   }
 
   /** `remove` without hooks and without a check of the query. */

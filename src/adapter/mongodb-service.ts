@@ -34,7 +34,6 @@ import type {
 import type { MongoDBParams } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
-import { readsHiddenFields } from './queries/hidden-field-check.ts'
 import { omitFields } from './queries/select.ts'
 import { openBatches } from './record-stream.ts'
 import { createRecordView } from './record-view.ts'
@@ -187,17 +186,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   async followRecords(params: P): Promise<RecordView> {
     checkFind(this)
     const checked = sanitizeParams(params, this)
-    const view = await callAdapter<RecordView>('read', this, checked, async (call) => {
-      const read = await createRecordView(call)
-      const { hidden } = this.options
-      const hidesFields = hidden.length > 0
-      const asksHidden = hidesFields && readsHiddenFields(call.query.filter, hidden)
-      return Object.assign(read, { hidesFields, asksHidden })
-    })
-    // A call with its own options may find other records.
-    const { adapter, docdb, mongodb } = checked
-    const isUsual = [adapter, docdb, mongodb].every((options) => options === undefined)
-    return isUsual ? view : { ...view, findKey: null }
+    const { hidden } = this.options
+    return callAdapter('read', this, checked, (call) => createRecordView(call, checked, hidden))
   }
 
   hideFields(record: object): object {

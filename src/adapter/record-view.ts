@@ -11,9 +11,10 @@ import { decodeStored, sizeOf } from './matching/decode.ts'
 import { getField } from './matching/field-paths.ts'
 import type { Predicate } from './matching/filter.ts'
 import { compileFilter } from './matching/filter.ts'
-import type { DriverOptions } from './mongodb-params.ts'
+import type { DriverOptions, MongoDBParams } from './mongodb-params.ts'
 import { toStoredId } from './object-id.ts'
 import { showFields } from './queries/find.ts'
+import { readsHiddenFields } from './queries/hidden-field-check.ts'
 
 /** Operators that mean the same here and in the database. */
 const JUDGED: ReadonlySet<string> = new Set([
@@ -32,9 +33,15 @@ const HARMLESS: ReadonlySet<string> = new Set([
 
 /**
  * Returns what a call shows of the records of its collection.
+ * @param params those of the call
+ * @param hiddenOfAll the fields that the service hides from all external callers
  * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
  */
-export async function createRecordView(call: AdapterCall): Promise<RecordView> {
+export async function createRecordView(
+  call: AdapterCall,
+  params: MongoDBParams,
+  hiddenOfAll: readonly string[],
+): Promise<RecordView> {
   const { collection, settings, query, hidden, driver } = call
   checkFollowed(call)
   if (await hasCollation(collection)) refuse('the collation of the collection')
@@ -43,12 +50,18 @@ export async function createRecordView(call: AdapterCall): Promise<RecordView> {
   const { conditions, weights } = measureFilter(filter)
   const shown = { select, hidden, id: settings.id }
   const place = collection.namespace
+  const hidesFields = hiddenOfAll.length > 0
+  const { adapter, docdb, mongodb } = params
+  // A call with its own options may find other records.
+  const isUsual = [adapter, docdb, mongodb].every((options) => options === undefined)
   return {
     key: toKey({ place, filter, select, hidden }),
     fieldsKey: toKey({ select, hidden }),
-    findKey: toKey({ place, query, hidden, maxTimeMS: driver.maxTimeMS }),
+    findKey: isUsual ? toKey({ place, query, hidden, maxTimeMS: driver.maxTimeMS }) : null,
     place,
     isPage: query.paged && query.limit !== undefined,
+    asksHidden: hidesFields && readsHiddenFields(filter, hiddenOfAll),
+    hidesFields,
     conditions,
     costOf(stored) {
       let cost = 0

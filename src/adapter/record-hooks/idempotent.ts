@@ -93,7 +93,9 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     await checkClient(service, client, path)
     const outer = findTransaction(client)
     if (outer?.call === context) {
-      throw new TypeError('idempotent() must be registered once, and before transaction() and audit()')
+      throw new TypeError(
+        'idempotent() must be registered once, and before transaction() and audit()',
+      )
     }
     const key = outer === undefined ? readKey(params, required) : null
     if (key === null) return next()

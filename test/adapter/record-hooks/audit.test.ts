@@ -10,7 +10,7 @@ import {
   transaction,
 } from '../../../src/adapter/index.ts'
 import { hashPassword, protect } from '../../../src/auth/index.ts'
-import type { AnyService, AroundHook, HookOptions } from '../../../src/core/index.ts'
+import type { AnyService, AroundHook, HookContext, HookOptions } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startOwnServer } from '../../support/own-server.ts'
@@ -440,6 +440,18 @@ t.test('fields that a class adds to data have their place in an entry', async (t
     { ...entry, values },
     { ...entry, values },
   ])
+})
+
+t.test('a field that a record hook sets again has its place in an entry', async (t) => {
+  const replaceData = (context: HookContext): void => {
+    context.data = { title: 'b' }
+  }
+  const { request, entries, _id } = await startPages(t, {
+    ...AUDITED,
+    before: { patch: [timestamps(), replaceData] },
+  })
+  await request(`/pages/${_id}`, { method: 'PATCH', data: { title: 'a' } })
+  t.match(await entries(), [{ fields: ['title', 'slug', 'updatedAt'], values: { title: 'b' } }])
 })
 
 t.test('what custom methods write has entries, with their caller', async (t) => {
