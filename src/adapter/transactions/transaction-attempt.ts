@@ -15,10 +15,10 @@ import {
 } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 
-/** What emits the events of a call, once the transaction is committed. */
+/** What emits the events of a call, once the transaction is committed; or something else that waits for that. */
 interface HeldEvents {
   readonly emit: () => void
-  readonly context: HookContext
+  readonly context: HookContext | null
 }
 
 /** What a transaction runs, with the session for commands of its own. */
@@ -100,7 +100,7 @@ export class TransactionAttempt {
   }
 
   /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
-  hold(emit: () => void, context: HookContext): boolean {
+  hold(emit: () => void, context: HookContext | null): boolean {
     const hasEnded = this.#state === 'committed' || this.#state === 'aborted'
     if (hasEnded) return this.#outer?.hold(emit, context) ?? false
     this.#events.push({ emit, context })
@@ -122,7 +122,7 @@ export class TransactionAttempt {
     const { outboxes } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     if (outboxes.size === 0 || hasFailed || !this.session.inTransaction()) return
-    const contexts = this.#events.map(({ context }) => context)
+    const contexts = this.#events.flatMap(({ context }) => context ?? [])
     if (this.#call !== undefined) contexts.push(this.#call)
     if (contexts.length === 0) return
     for (const store of outboxes) await store(contexts, this.session)

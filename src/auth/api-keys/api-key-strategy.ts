@@ -71,6 +71,8 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
 
   /** @throws {TypeError} an unknown option, a missing one, or a value that one can't have */
   verifyConfiguration(): void {
+    // The settings may name another service than before.
+    this.#records?.place()
     const { name, authentication } = this
     const { configKey, configuration, parseStrategies } = authentication
     const place = `${configKey}.${name}`

@@ -1,3 +1,4 @@
+import { afterCommit } from '../../core/events/event-gate.ts'
 import type { AroundHook, HookContext } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
@@ -26,14 +27,28 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
     if (!ends && !setsPassword(listLoginFields(authentication), change)) return
     const { sid, sub } = getTokenClaims(context.params.authentication)
     const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
-    for (const id of context.id == null ? found : [context.id]) {
-      if (id == null) continue
-      const isOwn = sub === String(id) && context.method !== 'remove'
+    const changed = context.id == null ? found : [context.id]
+    const ids = changed.filter((id) => id != null).map(String)
+    for (const id of ids) {
+      const isOwn = sub === id && context.method !== 'remove'
       const keep = isOwn && typeof sid === 'string' ? sid : undefined
-      await sessions.endAll(String(id), keep)
-      if (keep !== undefined) await sessions.keep(keep, String(id), 'isActive' in change.fields)
+      // At once: a refresh of the session in between finds it outdated.
+      await Promise.all([
+        sessions.endAll(id, keep),
+        keep !== undefined && sessions.keep(keep, id, 'isActive' in change.fields),
+      ])
     }
+    // Until the commit of a transaction, logins read the user as before.
+    afterCommit(() => {
+      endOutdated(sessions, ids).catch((error: unknown) =>
+        app.logger.error({ err: error }, 'Sessions of before a transaction could not be ended'),
+      )
+    })
   }
+}
+
+async function endOutdated(sessions: Sessions, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await sessions.endOutdated(id)
 }
 
 /** Whether a call changes the password or the user name of users, or bars them. */

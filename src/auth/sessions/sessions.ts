@@ -1,4 +1,4 @@
-import type { Application, Params } from '../../core/index.ts'
+import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -21,17 +21,8 @@ import {
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
 import { SessionUsers } from './session-users.ts'
-import type { SpentToken, StoredSession } from './stored-session.ts'
+import type { SessionService, SpentToken, StoredSession } from './stored-session.ts'
 import type { UserState } from './user-state.ts'
-
-/** The methods that sessions call on the service that keeps them, each one command. */
-interface SessionService {
-  get(id: string, params: Params): Promise<unknown>
-  find(params: Params): Promise<unknown>
-  create(data: object, params: Params): Promise<unknown>
-  patch(id: string, data: object, params: Params): Promise<unknown>
-  remove(id: string | null, params: Params): Promise<unknown>
-}
 
 /** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
 export interface SessionEnd {
@@ -226,9 +217,20 @@ export class Sessions {
   /** Ends all sessions of a user, but for one where its id is given. */
   async endAll(userId: string, keep?: string): Promise<void> {
     if (userId === '') throw new BadRequest('Cannot end sessions: no user is given')
-    const query = { userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) }
-    await this.#service.remove(null, { query, adapter: { multi: ['remove'] } } as Params)
+    await this.#removeAll({ userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) })
     this.noteEnd({ userId, keep })
+  }
+
+  /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
+  async endOutdated(userId: string): Promise<void> {
+    const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
+    const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
+    for (const { _id } of ended) this.noteEnd({ sid: _id })
+  }
+
+  #removeAll(query: Query): Promise<readonly StoredSession[]> {
+    const params = { query, adapter: { multi: ['remove'] } } as Params
+    return this.#service.remove(null, params) as Promise<readonly StoredSession[]>
   }
 
   /**
@@ -358,9 +360,8 @@ export class Sessions {
   }
 
   #patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
-    return orNone(
-      this.#service.patch(sid, data, { query } as Params),
-    ) as Promise<StoredSession | null>
+    const patched = this.#service.patch(sid, data, { query } as Params)
+    return orNone(patched) as Promise<StoredSession | null>
   }
 
   get #app(): Application {

@@ -1,4 +1,14 @@
+import type { Params } from '../../core/index.ts'
 import type { UserMarks } from './user-state.ts'
+
+/** The methods that sessions call on the service that keeps them, each one command. */
+export interface SessionService {
+  get(id: string, params: Params): Promise<unknown>
+  find(params: Params): Promise<unknown>
+  create(data: object, params: Params): Promise<unknown>
+  patch(id: string, data: object, params: Params): Promise<unknown>
+  remove(id: string | null, params: Params): Promise<unknown>
+}
 
 /** A session as the service that keeps it stores it. */
 export interface StoredSession {

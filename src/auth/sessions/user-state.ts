@@ -92,10 +92,21 @@ export class UserState {
 
   /** The query for sessions of this state. */
   get query(): Query {
-    const conditions = this.#fields
-      .filter((field) => this.#accepts(field) !== null)
-      .map((field) => [`marks.${field.key}`, { $in: this.#accepts(field) }])
-    return Object.fromEntries(conditions)
+    return Object.fromEntries(this.#conditions.map(([path, codes]) => [path, { $in: codes }]))
+  }
+
+  /** The query for sessions of any other state. */
+  get outdatedQuery(): Query {
+    const others = this.#conditions.map(([path, codes]) => ({ [path]: { $nin: codes } }))
+    return others.length > 0 ? { $or: others } : { _id: { $in: [] } }
+  }
+
+  /** What the marks of sessions of this state may be, by their paths. */
+  get #conditions(): [path: string, codes: readonly (string | null)[]][] {
+    return this.#fields.flatMap((field) => {
+      const codes = this.#accepts(field)
+      return codes === null ? [] : [[`marks.${field.key}`, codes]]
+    })
   }
 
   /** Returns the name of the first field that has changed since marks were stored; `null` for none. */

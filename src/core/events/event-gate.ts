@@ -1,10 +1,10 @@
 import type { HookContext } from '../hooks/hook-context.ts'
 
 /**
- * Takes what would emit the events of a call, and which call that is. Returns whether it does so itself,
- * later or never.
+ * Takes what would emit the events of a call, and which call that is, `null` for something else that waits like
+ * events. Returns whether it does so itself, later or never.
  */
-type EventGate = (emit: () => void, context: HookContext) => boolean
+type EventGate = (emit: () => void, context: HookContext | null) => boolean
 
 /** For all applications of the process: a call may go from one to another, or to a mounted one. */
 let gate: EventGate | null = null
@@ -12,6 +12,14 @@ let gate: EventGate | null = null
 /** Lets a function hold back the events of calls, whichever service they belong to. */
 export function setEventGate(hold: EventGate): void {
   gate = hold
+}
+
+/**
+ * Has a function called as events are emitted: after the commit of the transaction that runs here, and not at all
+ * after an abort. Returns `false` where no transaction runs, and the function is not called.
+ */
+export function afterCommit(run: () => void): boolean {
+  return gate?.(run, null) ?? false
 }
 
 /** What emits the events of a service. */

@@ -1,6 +1,13 @@
 import t from 'tap'
-import { setEventGate } from '../../../src/core/events/event-gate.ts'
+import { afterCommit, setEventGate } from '../../../src/core/events/event-gate.ts'
 import { createApp } from '../../../src/core/index.ts'
+
+t.test('calls nothing after a commit where no transaction runs', async (t) => {
+  t.equal(
+    afterCommit(() => t.fail('called')),
+    false,
+  )
+})
 
 t.test('hands the events of a call to the gate, and emits what it lets pass', async (t) => {
   const app = createApp().use('echo', { create: async (data: unknown) => data })
@@ -19,4 +26,13 @@ t.test('hands the events of a call to the gate, and emits what it lets pass', as
   t.same(seen, [3])
   for (const emit of held) emit()
   t.same(seen, [3, 1, 2])
+
+  isClosed = true
+  t.equal(
+    afterCommit(() => void seen.push('after')),
+    true,
+  )
+  t.same(seen.length, 3)
+  held.at(-1)?.()
+  t.same(seen.at(-1), 'after')
 })

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { MongoDBListService, transaction } from '../../../src/adapter/index.ts'
 import { Unavailable } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { openFrames } from '../../support/event-frames.ts'
+import { Gate } from '../../support/gate.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { ADA, claimsOf, startSessions } from '../../support/session-server.ts'
+import { until } from '../../support/until.ts'
 
 const database = await openDatabase(t)
 
@@ -89,6 +93,66 @@ t.test('a change within a transaction ends sessions with it', async (t) => {
   await transaction(app, () => users.patch(sub, ADA))
   t.equal(await stored.countDocuments(), 0)
   t.equal((await refresh((body as Tokens).refreshToken)).status, 401)
+})
+
+t.test('a session that changes its own password is refreshed meanwhile', async (t) => {
+  const { logIn, refresh, app, server, withToken, stored } = await startChanges(t, database)
+  const [own, other] = [await logIn(), await logIn()]
+  const gate = new Gate()
+  app.service('sessions').hooks({ before: { remove: [() => gate.pass()] } } as never)
+  const change = server.request(`/users/${claimsOf(own).sub}`, {
+    method: 'PATCH',
+    data: { password: 'battery staple' },
+    headers: withToken(own.accessToken),
+  })
+  await gate.arrivals(1)
+  const { sid } = claimsOf(own)
+  const marks = async () => (await stored.findOne({ _id: sid as never }))?.['marks']
+  const before = (await stored.findOne({ _id: claimsOf(other).sid as never }))?.['marks']
+  await until(async () => !isDeepStrictEqual(await marks(), before))
+  t.equal((await refresh(own.refreshToken)).status, 201, 'the others have not been ended yet')
+  gate.open()
+  t.equal((await change).status, 200)
+  t.equal((await refresh(other.refreshToken)).status, 401)
+  t.equal(await stored.countDocuments(), 1)
+})
+
+t.test('a login before the commit of a transaction gets a session that ends with it', async (t) => {
+  const options = { checkSession: 'always', checkCacheMs: 600_000 }
+  const started = await startChanges(t, database, options)
+  const { logIn, readNotes, users, app, stored, events } = started
+  const { sub } = claimsOf(await logIn())
+  const changes = [
+    { password: 'battery staple' },
+    { isActive: false },
+    { email: 'ada@example.com' },
+    { $set: { isActive: true } },
+  ]
+  for (const change of changes) {
+    await users.patch(sub, { ...ADA, isActive: true })
+    let tokens: Tokens | undefined
+    const outside = new AsyncResource('request')
+    const back = new Error('taken back')
+    const run = (isKept: boolean) =>
+      transaction(app, async () => {
+        await users.patch(sub, change)
+        // Another request, which reads the user as before.
+        tokens = await outside.runInAsyncScope(logIn)
+        t.equal(await readNotes(tokens), 200)
+        if (!isKept) throw back
+      })
+    await t.rejects(run(false), back)
+    t.equal(await readNotes(tokens as unknown as Tokens), 200, 'nothing has changed')
+    await run(true)
+    const login = tokens as unknown as Tokens
+    if ('$set' in change) t.equal(await readNotes(login), 200, 'nothing that ends sessions')
+    else {
+      const { sid } = claimsOf(login)
+      await until(() => events.some(([, end]) => (end as { sid?: string }).sid === sid))
+      t.equal(await readNotes(login), 401, JSON.stringify(change))
+      t.equal(await stored.countDocuments(), 0)
+    }
+  }
 })
 
 t.test('a session that the application removes ends its streams and its access', async (t) => {
