@@ -50,12 +50,20 @@ const PART = String.raw`[^\s\p{C}\p{Default_Ignorable_Code_Point}@<>(),;:"[\]\\\
 const ADDRESS = new RegExp(`^${PART}@${PART}$`, 'u')
 
 /**
- * Whether a string is one email address, and stays the same when libraries normalize it: they turn `＠` into `@`, and
- * other compatibility characters into letters, which may name another mailbox.
+ * What begins an encoded word. Libraries that decode headers turn it into any text, such as another address.
+ * @see RFC 2047 §5, which allows none in an address
+ */
+const ENCODED_WORD = '=?'
+
+/**
+ * Whether a string is one email address, and stays the same when libraries normalize or decode it: they turn `＠` and
+ * `=?utf-8?q?=40?=` into `@`, and other compatibility characters into letters, which may name another mailbox.
  */
 export function isAddress(email: string): boolean {
   return (
-    email === email.normalize('NFKC') && ADDRESS.test(email) && ADDRESS.test(email.normalize('NFD'))
+    email === email.normalize('NFKC') &&
+    !email.includes(ENCODED_WORD) &&
+    [email, email.normalize('NFD')].every((form) => ADDRESS.test(form))
   )
 }
 
@@ -63,6 +71,6 @@ export function isAddress(email: string): boolean {
 export function checkAddress(email: string): void {
   if (isAddress(email)) return
   throw new BadRequest(
-    "'email' must be one email address, without blanks, quotes, brackets, invisible or compatibility characters",
+    "'email' must be one email address, without blanks, quotes, brackets, '=?', invisible or compatibility characters",
   )
 }

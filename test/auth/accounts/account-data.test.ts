@@ -46,6 +46,24 @@ t.test('what a library could read as another address, or as two, is none', async
   }
 })
 
+t.test('no encoded word is part of an address', async (t) => {
+  const bad = [
+    ...[
+      '=?utf-8?q?ann=40evil.example=3E=20?=@corp.org',
+      'ann=?utf-8?b?QGV2aWwuZXhhbXBsZQ==?=@corp.org',
+    ],
+    ...[
+      '=?UTF-7?Q?ann&AEA-evil.example?=@corp.org',
+      'ann@=?x?q?evil.example?=.corp.org',
+      'a=?@corp.org',
+    ],
+  ]
+  t.strictSame(bad.filter(isAddress), [])
+  for (const email of ['ann=corp.org@lists.example', 'ann?@corp.org', '?=a@corp.org']) {
+    t.ok(isAddress(email), email)
+  }
+})
+
 t.test('no character becomes one that ends an address where it is normalized', async (t) => {
   const ends = /[\s\p{Cc}@<>(),;:"[\]\\]/u
   const found: string[] = []
