@@ -161,6 +161,27 @@ t.test('services that were there before are guarded when the settings name them'
 })
 
 t.test(
+  'a service that the settings name in place of another is guarded before the set-up',
+  async (t) => {
+    const given = await startWithoutLogins(t)
+    const { app, createAuthentication, add, request, trespass, use } = given
+    add('users', undefined as never)
+    add('sessions', undefined as never)
+    app.use('api-keys', new MongoDBService({ Model: database.db.collection('api-keys') }) as never)
+    const other = { ...SECTIONS['api-key'], service: 'keys-to-come' }
+    const setting = app.get('authentication') as object
+    app.set('authentication', { ...setting, 'api-key': other })
+    const authentication = createAuthentication()
+    t.equal((await request('/api-keys')).status, 200, 'it is no service of keys yet')
+    app.set('authentication', { ...setting, ...SECTIONS })
+    add('authentication', authentication)
+    t.strictSame(await trespass(), [401, 401, 401, 405, 401])
+    await app.service('users').create(ADA)
+    t.strictSame(await use(), WORKS)
+  },
+)
+
+t.test(
   'services whose indexes could not be created are closed, and recover by themselves',
   async (t) => {
     const proxy = await startFaultProxy(t, database.url)
