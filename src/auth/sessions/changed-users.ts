@@ -61,14 +61,15 @@ async function endsLogins(authentication: Authentication, context: HookContext):
   const loginFields = listLoginFields(authentication)
   const { names } = loginFields
   if (setsPassword(loginFields, change)) return true
-  if ('isActive' in fields && !fields['isActive']) return true
+  if (targets.includes('isActive') || ('isActive' in fields && !fields['isActive'])) return true
   if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
-  const given = names.filter((name) => fields[name] !== undefined)
+  const given = names.filter((name) => writes(change, name))
   if (given.length === 0 || id == null) return given.length > 0
   // Forms send all fields, changed or not: the name is compared with the stored one.
   const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
   const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
-  return before === null || given.some((name) => before[name] !== fields[name])
+  const readNew = (name: string): unknown => fields[name] ?? getField(fields, name)
+  return before === null || given.some((name) => getField(before, name) !== readNew(name))
 }
 
 /** What the data of a patch changes. */
@@ -88,9 +89,12 @@ function readChange(data: unknown): Change {
   }
 }
 
-function setsPassword({ passwords }: LoginFields, { fields, targets }: Change): boolean {
-  return passwords.some(
-    (path) =>
-      fields[path] !== undefined || getField(fields, path) !== undefined || targets.includes(path),
-  )
+function setsPassword({ passwords }: LoginFields, change: Change): boolean {
+  return passwords.some((path) => writes(change, path))
+}
+
+/** Whether a change writes a field: by its path, or by that of an object around it, which is replaced as a whole. */
+function writes({ fields, targets }: Change, path: string): boolean {
+  const given = Object.keys(fields).filter((name) => fields[name] !== undefined)
+  return [...given, ...targets].some((name) => name === path || path.startsWith(`${name}.`))
 }

@@ -10,6 +10,7 @@ import { Gate } from '../../support/gate.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { ADA, claimsOf, startSessions } from '../../support/session-server.ts'
 import { until } from '../../support/until.ts'
+import { CHEAP_SCRYPT } from '../../support/users.ts'
 
 const database = await openDatabase(t)
 
@@ -53,6 +54,44 @@ t.test('a password or name that is renamed away, or replaced, ends sessions', as
     t.equal(await stored.countDocuments(), isOver ? 0 : 1, JSON.stringify(data))
   }
   t.equal((await refresh(tokens.refreshToken)).status, 401)
+})
+
+t.test('a change of an object around the password or name ends sessions', async (t) => {
+  const local = {
+    ...{ usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+    ...{ entityUsernameField: 'login.email', entityPasswordField: 'login.password' },
+  }
+  const started = await startChanges(t, database, {}, { local })
+  const { logIn, users, stored } = started
+  const records = database.db.collection('users')
+  const found = await records.findOne({})
+  assert.ok(found)
+  const { email, password, ...user } = found
+  const login = { email, password }
+  await records.replaceOne({}, { ...user, login, barred: false })
+  const { sub } = claimsOf(await logIn())
+  const [session] = await stored.find().toArray()
+  assert.ok(session)
+  const changes: [data: object, isOver: boolean][] = [
+    [{ nickname: 'Ada' }, false],
+    [{ 'login.email': email }, false],
+    [{ 'login.email': 'ada@example.com' }, true],
+    [{ login: { email } }, true],
+    [{ login: null }, true],
+    [{ $set: { login: {} } }, true],
+    [{ $unset: { login: '' } }, true],
+    [{ $unset: { 'login.password': '' } }, true],
+    [{ $rename: { login: 'account' } }, true],
+    [{ $rename: { account: 'login' } }, true],
+    [{ $rename: { barred: 'isActive' } }, true],
+  ]
+  for (const [data, isOver] of changes) {
+    await records.replaceOne({}, { ...user, login, barred: false })
+    await stored.deleteMany({})
+    await stored.insertOne(session)
+    await users.patch(sub, data)
+    t.equal(await stored.countDocuments(), isOver ? 0 : 1, JSON.stringify(data))
+  }
 })
 
 t.test('sessions that could not be ended with a change end at their next refresh', async (t) => {
