@@ -11,7 +11,7 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
-import { createEntityParams, readResultEntity } from '../entity-service.ts'
+import { createEntityParams, getEntityIdName, readResultEntity } from '../entity-service.ts'
 import { getTokenClaims } from '../proof.ts'
 import type {
   AuthenticationConfiguration,
@@ -173,7 +173,10 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     try {
       const entity = await service.get(id, entityParams)
       if (!isObject(entity)) throw new NotAuthenticated(missing)
-      params.proven?.push(entity)
+      // A record of the same user that is noted already is the proof. This one may have a change since.
+      if (params.proven?.every((one) => String(one[getEntityIdName(this)]) !== String(id))) {
+        params.proven.push(entity)
+      }
       return params.provider
         ? ((await readResultEntity(this, entity, id, params, missing)) as Entity)
         : entity
