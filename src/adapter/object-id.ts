@@ -4,7 +4,7 @@ import { BadRequest } from '../core/errors/index.ts'
 import type { Id } from '../core/params.ts'
 import type { ConvertingKeyword, ValuePlace } from '../core/schema-keywords.ts'
 import { addSchemaKeyword } from '../core/schema-keywords.ts'
-import { isObject, isPlainObject } from '../core/value-kind.ts'
+import { isObject, isPlainObject, isSingleValue } from '../core/value-kind.ts'
 
 /** What addresses one record of a MongoDB service. */
 export type AdapterId = Id | ObjectId
@@ -55,9 +55,17 @@ export function checkId(id: unknown): asserts id is AdapterId {
   throw new BadRequest(`Invalid id '${typeof id === 'bigint' ? String(id) : JSON.stringify(id)}'`)
 }
 
-/** Returns whether two ids address the same record: `'507F…'` and its ObjectId do. */
+/**
+ * Returns whether two ids address the same record: `'507F…'` and its ObjectId do. Lists and objects of JSON are
+ * no ids: their `toString` may be anything that a caller has sent.
+ */
 export function isSameId(one: unknown, other: unknown): boolean {
+  if (isCompound(one) || isCompound(other)) return false
   return String(toObjectId(one)) === String(toObjectId(other))
+}
+
+function isCompound(value: unknown): boolean {
+  return isObject(value) && !isSingleValue(value)
 }
 
 /**

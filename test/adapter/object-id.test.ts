@@ -76,6 +76,14 @@ t.test('knows the same id in its different forms', async (t) => {
   t.equal(isSameId({ $ne: null }, HEX), false)
 })
 
+t.test('takes no list and no object for an id, whatever its toString is', async (t) => {
+  for (const value of [[HEX], [7], [[HEX]], { toString: HEX }, { toString: 1, valueOf: 1 }, {}]) {
+    t.equal(isSameId(value, HEX), false)
+    t.equal(isSameId(7, value), false)
+    t.equal(isSameId(value, value), false)
+  }
+})
+
 const UNLIKE_IDS: readonly unknown[] = [
   ...[1, '1', true, 'true', null, 'null', 1.5, '1.5', { a: 1 }, { a: '1' }, '{"a":1}'],
   ...[

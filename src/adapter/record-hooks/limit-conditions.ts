@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
+import { BadRequest } from '../../core/errors/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import { withoutPositions } from '../field-path.ts'
+import { relate, withoutPositions } from '../field-path.ts'
 import { isDocument } from '../matching/bson-type.ts'
 import { isEqual } from '../matching/compare.ts'
 import { getField, isIndex } from '../matching/field-paths.ts'
@@ -61,6 +62,18 @@ export function listFields(filter: Document): string[] | null {
     } else return null
   }
   return all
+}
+
+/**
+ * Checks the query of an upsert: the record that it adds has the values of conditions.
+ * @param fields the paths of fields whose values a caller must not choose in that way
+ * @throws {BadRequest} it has a condition on one of them
+ */
+export function checkUpsertQuery(given: Document, fields: readonly string[]): void {
+  const asked = listFields(given)
+  const field = fields.find((one) => asked === null || relate(one, asked) !== 'apart')
+  if (field === undefined) return
+  throw new BadRequest(`The query of an upsert cannot have a condition on '${field}'`)
 }
 
 function listEntries(filter: Document): [name: string, value: unknown][] {

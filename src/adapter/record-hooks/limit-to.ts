@@ -16,7 +16,7 @@ import { resolveCallSettings } from '../resolve-options.ts'
 import type { WriteData } from '../writes/write-data.ts'
 import { listWrittenPaths } from '../writes/write-data.ts'
 import type { LimitCondition } from './limit-conditions.ts'
-import { readLimit } from './limit-conditions.ts'
+import { checkUpsertQuery, readLimit } from './limit-conditions.ts'
 import { createRecordHook, mapWrites } from './record-hook.ts'
 
 /**
@@ -102,7 +102,7 @@ function holdReplacement(
 }
 
 function holdChange(
-  { data, isUpsert, settings }: RuledWrite,
+  { data, given, isUpsert, settings }: RuledWrite,
   limit: readonly LimitCondition[],
 ): WriteData {
   const held = withSameIds(data, limit)
@@ -122,7 +122,7 @@ function holdChange(
     checkRecord(set, [condition], (path) => Object.hasOwn(set, rootOf(path)))
   }
   const { $setOnInsert } = Object.fromEntries(operators)
-  if (isUpsert) checkAdded(set, $setOnInsert, withoutIds(limit, settings))
+  if (isUpsert) checkAdded(set, $setOnInsert, withoutIds(limit, settings), given)
   return held
 }
 
@@ -144,10 +144,21 @@ function checkOperators(
 }
 
 /** Checks the record that an upsert adds. It also gets the plain values of its filter. */
-function checkAdded(set: WriteData, onInsert: unknown, limit: readonly LimitCondition[]): void {
+function checkAdded(
+  set: WriteData,
+  onInsert: unknown,
+  limit: readonly LimitCondition[],
+  given: Document,
+): void {
   const demanded = limit.flatMap((condition) => condition.demanded)
   const others = isPlainObject(onInsert) ? onInsert : {}
-  checkRecord({ ...Object.fromEntries(demanded), ...set, ...others }, limit)
+  const added = { ...Object.fromEntries(demanded), ...set, ...others }
+  checkRecord(added, limit)
+  const open = limit.flatMap(({ fields }) => fields ?? [])
+  checkUpsertQuery(
+    given,
+    open.filter((path) => !Object.hasOwn(added, rootOf(path))),
+  )
 }
 
 /** Returns the conditions that are not on ids. */

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
-import { BadRequest, NotAuthenticated } from '../../core/errors/index.ts'
+import { NotAuthenticated } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
@@ -9,11 +9,10 @@ import { readUserId } from '../../core/user-id.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { RuledWrite } from '../call-rules.ts'
 import { setRule } from '../call-rules.ts'
-import { relate } from '../field-path.ts'
 import { isObjectId, isSameId } from '../object-id.ts'
 import type { WriteData } from '../writes/write-data.ts'
 import { hasOperators, namesField, takeField } from '../writes/write-data.ts'
-import { listFields } from './limit-conditions.ts'
+import { checkUpsertQuery } from './limit-conditions.ts'
 import { createRecordHook, FIELD, mapWrites, storesData } from './record-hook.ts'
 
 /** Options of {@link timestamps}. */
@@ -190,18 +189,8 @@ function setUpdated(write: RuledWrite, { updated, value, isExternal }: CallStamp
 function keepCreated(write: RuledWrite, { created, value, isExternal }: CallStamp): RuledWrite {
   const { data, isUpsert, given, kept } = write
   if (created === undefined || data[created] !== undefined) return write
-  if (isUpsert && isExternal) checkGiven(given, created)
+  if (isUpsert && isExternal) checkUpsertQuery(given, [created])
   return { ...write, kept: { ...kept, [created]: isUpsert ? value() : undefined } }
-}
-
-/**
- * Checks the query of an external upsert by `update`: MongoDB adds its plain values to the new record.
- * @throws {BadRequest} it has a condition on the field
- */
-function checkGiven(given: Document, field: string): void {
-  const fields = listFields(given)
-  if (fields !== null && relate(field, fields) === 'apart') return
-  throw new BadRequest(`The query of an upsert cannot have a condition on '${field}'`)
 }
 
 /** Sets the field of `create` in the record that an upsert adds. */

@@ -262,6 +262,9 @@ t.test('the record that an upsert adds matches, or there is none', async (t) => 
     [{ ownerId: { $in: ['ann', 'eve'] } }, '', { n: 1 }, 403],
     [{ ownerId: { $in: ['ann', 'eve'] } }, '', { ownerId: 'eve' }, 200],
     [{ $or: [{ ownerId: 'ann' }, { open: true }] }, '', { open: true }, 200],
+    [{ ownerId: 'ann', state: { $ne: 'x' } }, '?n=1', { state: 'y' }, 200],
+    [{ ownerId: 'ann', state: { $ne: 'x' } }, '?n=1', { m: 1 }, 200],
+    [{ ownerId: 'ann', state: { $ne: 'x' } }, '?state=y', { state: 'y' }, 200],
   ] as const) {
     for (const method of ['PATCH', 'PUT']) {
       const { send, read } = await start(t, { all: [limitTo(() => condition), upsert] })
@@ -273,6 +276,43 @@ t.test('the record that an upsert adds matches, or there is none', async (t) => 
       t.ok(ownerId !== 'ben' && (answer.status === 200) === Boolean(ownerId ?? open), label)
     }
   }
+})
+
+t.test(
+  'the query of an upsert gives the new record no value that breaks a condition',
+  async (t) => {
+    const upsert = setParams((params) => ({ ...params, ...UPSERT }))
+    for (const [condition, query] of [
+      [{ state: { $ne: 'x' } }, 'state=x'],
+      [{ state: { $ne: 'x' } }, '$and[0][state]=x'],
+      [{ state: { $ne: 'x' } }, '$or[0][state]=x'],
+      [{ state: { $nin: ['x'] } }, 'state[$eq]=x'],
+      [{ $nor: [{ state: 'x' }] }, 'state=x'],
+      [{ state: { $exists: false } }, 'state=x'],
+      [{ 'at.state': { $ne: 'x' } }, 'at[state]=x'],
+    ] as const) {
+      for (const data of [{ n: 1 }, { $set: { n: 1 } }, { $setOnInsert: { n: 1 } }]) {
+        const own = limitTo(() => ({ ownerId: 'ann', ...condition }) as Document)
+        const { send, Model } = await start(t, { all: [own, upsert] })
+        const label = `${JSON.stringify(condition)} ${query} ${JSON.stringify(data)}`
+        t.equal((await send('PATCH', `/${ID}?${query}`, data)).status, 400, label)
+        t.equal(await Model.countDocuments(), 0, label)
+      }
+    }
+  },
+)
+
+t.test('an object with a toString of its own is no id of the caller', async (t) => {
+  const { send, insert, Model } = await start(t, { all: [own] })
+  const id = await insert({ ownerId: 'ann' })
+  for (const value of [{ toString: 'ann' }, { toString: 1, valueOf: 1 }, ['ann'], [['ann']]]) {
+    const label = JSON.stringify(value)
+    t.equal((await send('POST', '', { ownerId: value }, 'ann')).status, 403, label)
+    t.equal((await send('PATCH', `/${id}`, { ownerId: value }, 'ann')).status, 403, label)
+    t.equal((await send('PUT', `/${id}`, { ownerId: value }, 'ann')).status, 403, label)
+    t.equal((await send('PATCH', `/${id}`, { _id: value }, 'ann')).status, 400, label)
+  }
+  t.strictSame(await Model.distinct('ownerId'), ['ann'])
 })
 
 t.test('later hooks neither forge nor lose times and authors', async (t) => {
