@@ -1,3 +1,4 @@
+import type { ExpectedVersion } from './entity-tag.ts'
 import { isVersion, toVersionTag } from './entity-tag.ts'
 import { describeFunction } from './function-metadata.ts'
 import type { HookContext, Next } from './hooks/hook-context.ts'
@@ -34,7 +35,8 @@ interface ReadableService {
  * The hook throws `PreconditionFailed` where the record has another version, which is `data.current`, and
  * `PreconditionRequired` where a version is required and not named.
  * @param readVersion returns the version of a record: a whole number that each write raises
- * @throws {TypeError} in calls: `readVersion` returns something else
+ * @throws {TypeError} in calls: `readVersion` returns something else, or a hook has written in place of the method
+ *   without the params of the call
  */
 export function conditional<T extends object = object>(
   readVersion: (record: T) => number,
@@ -43,6 +45,9 @@ export function conditional<T extends object = object>(
   const checkWrite = async (context: HookContext): Promise<void> => {
     const expected = takeExpected(context)
     if (expected === null) return
+    // A before hook has written in place of the method: the record no longer has the version to compare.
+    if (context.result !== undefined) return
+    noteComparison(context)
     if (context.id === null && !isSingleton(context)) throw createManyError()
     const { provider } = context.params
     let current = readVersion((await readRecord(context, provider)) as T)
@@ -56,10 +61,12 @@ export function conditional<T extends object = object>(
     if (isWrite(method) && toMethodSpec(method).withId) {
       const { provider, version } = context.params
       if (required && version === undefined && provider !== undefined) throw createRequiredError()
+      noteExpectation(context)
       // The chain runs `checkWrite` of registered hooks only, and not of one that another hook calls.
       if (!isRegistered(context, hook)) await checkWrite(context)
     }
     await next()
+    requireComparison(context)
     const { result } = context
     if (!answersRecord(method, result, { singleton: isSingleton(context) })) return
     const version = readVersion(result as T)
@@ -93,17 +100,52 @@ function readRecord(context: HookContext, provider: string | undefined): Promise
   return isSingleton(context) ? readable.find(readParams) : readable.get(id, readParams)
 }
 
-/** The key under which a context keeps the version that its write expects: a hook may run the write again. */
-const EXPECTED: unique symbol = Symbol('remex.expectedVersion')
+/** What is known of the version that a write expects, by its call and by calls that its hooks make with its params. */
+interface Expectation {
+  readonly service: object
+  readonly id: unknown
+  readonly version: ExpectedVersion
+  isCompared: boolean
+}
+
+/** Where a context and params keep it: hooks may replace params, run the write again, or call with copies of params. */
+const EXPECTATION: unique symbol = Symbol('remex.expectation')
+
+interface WithExpectation {
+  [EXPECTATION]?: Expectation
+}
+
+function noteExpectation(context: HookContext & WithExpectation): void {
+  const { id, params, service } = context
+  const { version, [EXPECTATION]: outer } = params as Params & WithExpectation
+  if (version === undefined) return
+  const isOuter = outer?.service === service && String(outer.id) === String(id)
+  const expectation = isOuter ? outer : { service, id, version, isCompared: false }
+  Object.defineProperty(context, EXPECTATION, { value: expectation, configurable: true })
+  changeParams<WithExpectation>(context, { [EXPECTATION]: expectation })
+}
+
+function noteComparison(context: HookContext & WithExpectation): void {
+  const { [EXPECTATION]: expectation } = context
+  if (expectation !== undefined) expectation.isCompared = true
+}
+
+/** @throws {TypeError} a hook has written in place of the method, and no call has compared the version before that */
+function requireComparison(context: HookContext & WithExpectation): void {
+  const { version, isCompared } = context[EXPECTATION] ?? { isCompared: true }
+  if (isCompared || version === '*') return
+  throw new TypeError(
+    'conditional(): a hook has set the result, and the version of the record was not compared. Pass context.params to the call that writes',
+  )
+}
 
 /**
  * Returns the versions that a write expects, `null` for any. It removes them from the params: calls that the service
  * makes with the same params must not compare them again.
  */
-function takeExpected(context: HookContext & { [EXPECTED]?: unknown }): readonly unknown[] | null {
-  const { version = context[EXPECTED] } = context.params
+function takeExpected(context: HookContext & WithExpectation): readonly unknown[] | null {
+  const { version = context[EXPECTATION]?.version } = context.params
   if (version === undefined || !toMethodSpec(context.method).withId) return null
-  Object.defineProperty(context, EXPECTED, { value: version, configurable: true })
   changeParams(context, { version: undefined })
   return version === '*' ? null : [version].flat()
 }

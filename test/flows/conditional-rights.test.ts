@@ -4,6 +4,7 @@ import { limitTo, MongoDBService } from '../../src/adapter/index.ts'
 import type { HookContext, Params } from '../../src/transport/index.ts'
 import { conditional, NotAuthenticated, NotFound } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
+import type { TestScope } from '../support/http.ts'
 import { startServer } from '../support/http.ts'
 
 const { empty } = await openDatabase(t)
@@ -243,4 +244,89 @@ t.test('a write that a hook tries again is compared again', async (t) => {
     })
     t.strictSame(written, ['1'])
   }
+})
+
+/** A service whose `remove` is done by a hook, in the ways in which hooks do it. */
+async function startMarking(t: TestScope, remove: object) {
+  const record = { id: '1', revision: 7, gone: false }
+  const service = {
+    get: async () => ({ ...record }),
+    patch: async (_id: unknown, data: object) => {
+      Object.assign(record, data, { revision: record.revision + 1 })
+      return { ...record }
+    },
+    remove: async () => record,
+  }
+  const logged: unknown[] = []
+  const { request } = await startServer(t, 'standalone', {
+    services: (app) => {
+      app.logger = { ...app.logger, error: (...values: unknown[]) => void logged.push(...values) }
+      app.use('marked', service as never)
+      app.service('marked').hooks({ around: { all: [versions()] }, ...remove } as never)
+    },
+  })
+  const send = (version: string) =>
+    request('/marked/1', { method: 'DELETE', headers: { 'if-match': version } })
+  return { send, record, logged }
+}
+
+interface PatchService {
+  patch(id: unknown, data: object, params: Params): Promise<unknown>
+}
+
+type Mark = (context: HookContext) => Promise<void>
+
+const markBy =
+  (toParams: (params: Params) => Params): Mark =>
+  async (context) => {
+    const { id, params } = context
+    const service = context.service as unknown as PatchService
+    context.result = await service.patch(id, { gone: true }, toParams(params))
+  }
+
+for (const [name, toHooks] of [
+  ['a before hook', (mark: Mark) => ({ before: { remove: [mark] } })],
+  ['an around hook', (mark: Mark) => ({ around: { all: [versions()], remove: [mark] } })],
+] as const) {
+  t.test(`${name} that writes in place of the method passes the version on`, async (t) => {
+    for (const toParams of [
+      (params: Params) => params,
+      (params: Params) => ({ ...params }),
+      (params: Params) => ({ ...params, provider: undefined }),
+    ]) {
+      const { send, record } = await startMarking(t, toHooks(markBy(toParams)))
+      t.equal((await send('"v-6"')).status, 412)
+      t.match(record, { gone: false, revision: 7 })
+      t.equal((await send('"v-7"')).status, 200)
+      t.match(record, { gone: true, revision: 8 })
+    }
+  })
+
+  t.test(`${name} that writes without the version is a fault of the code`, async (t) => {
+    for (const version of ['"v-6"', '"v-7"']) {
+      const { send, logged } = await startMarking(t, toHooks(markBy(() => ({}))))
+      t.equal((await send(version)).status, 500)
+      t.match(String(JSON.stringify(logged, toErrorText)), /Pass context.params to the call/)
+      t.equal((await send('*')).status, 200)
+    }
+  })
+}
+
+function toErrorText(_name: string, value: unknown): unknown {
+  return value instanceof Error ? `${value.message} ${(value.cause as Error)?.message}` : value
+}
+
+t.test('a call of another service takes the version from no write', async (t) => {
+  const { send, record } = await startMarking(t, {
+    before: {
+      remove: [
+        async ({ service, params }: HookContext) => {
+          const other = service as unknown as PatchService
+          await other.patch('2', {}, params).catch(() => undefined)
+        },
+      ],
+    },
+  })
+  t.equal((await send('"v-6"')).status, 412)
+  t.match(record, { gone: false, revision: 7 })
 })
