@@ -133,15 +133,16 @@ async function describeWrite(
   const shown = [result].flat() as Document[]
   const stored = await readStored(service, params, shown)
   const ids = ['_id', service.id]
+  const { $setOnInsert, ...set } = change ?? {}
   return shown.map((record, index) => {
     const whole = stored[index] ?? record
-    const names =
-      change === undefined
-        ? Object.keys(method === 'remove' ? {} : whole)
-        : listWrittenPaths(change)
+    const isWhole = change === undefined || findNotes(record)?.event === 'created'
+    const names = isWhole
+      ? Object.keys(method === 'remove' ? {} : whole)
+      : // Fields of a record that is added: this one was there.
+        listWrittenPaths(set)
     const fields = names.filter((name) => !ids.includes(name))
-    const part =
-      change === undefined ? whole : pickSelected(whole, fields.map(withoutPositions), service.id)
+    const part = isWhole ? whole : pickSelected(whole, fields.map(withoutPositions), service.id)
     return { method, recordId: record[service.id], fields, values: omitFields(part, ids) }
   })
 }

@@ -316,6 +316,50 @@ t.test('operators and paths are told by the fields that they write', async (t) =
   t.match((await entries())[1], { fields: ['n'], values: { n: 9 } })
 })
 
+t.test('fields that hooks add when the command is made are told, too', async (t) => {
+  const before = { all: [timestamps({ updatedAt: 'at' })] }
+  const { send, bodyOf, entries } = await start(
+    t,
+    { ...AUDITED, before },
+    { updateOperators: ['$inc'] },
+  )
+  const { _id } = await bodyOf(send('POST', '', { n: 1 }))
+  await Log.deleteMany({})
+  for (const [method, path] of [
+    ['PATCH', `/${_id}`],
+    ['PUT', `/${_id}`],
+    ['PATCH', '?createdAt[$ne]=1'],
+  ] as const) {
+    await send(method, path, { $inc: { n: 1 } })
+  }
+  const all = await entries()
+  t.strictSame(
+    all.map(({ fields }) => fields),
+    [
+      ['n', 'at'],
+      ['n', 'at'],
+      ['n', 'at'],
+    ],
+  )
+  t.match(all, [{ values: { n: 2, at: Date } }, { values: { n: 3 } }, { values: { n: 4 } }])
+})
+
+t.test(
+  'a record that an upsert adds is told as a whole, and no field that it did not set',
+  async (t) => {
+    const { notes, entries } = await start(t, { ...AUDITED, before: { all: [timestamps()] } })
+    const upsert: object = { docdb: { upsert: true } }
+    const id = '0'.repeat(24)
+    await notes.patch(id, { n: 1, $setOnInsert: { m: 1 } }, upsert)
+    await notes.patch(id, { n: 2, $setOnInsert: { m: 2 } }, upsert)
+    const [added, changed] = await entries()
+    t.strictSame(added?.['fields'].toSorted(), ['createdAt', 'm', 'n', 'updatedAt'])
+    t.match(added?.['values'], { n: 1, m: 1, createdAt: Date })
+    t.strictSame(changed?.['fields'], ['n', 'updatedAt'])
+    t.strictSame(Object.keys(changed?.['values']).toSorted(), ['n', 'updatedAt'])
+  },
+)
+
 t.test('a call that does not tell its records is refused, and writes nothing', async (t) => {
   const { notes, entries } = await start(t)
   await notes.create({ n: 1 })
