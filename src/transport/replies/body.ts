@@ -53,7 +53,8 @@ function setSerializer(reply: FastifyReply, serialize: BodySerializer): void {
 }
 
 function toJSONText(body: unknown): string {
-  const text = JSON.stringify(body)
+  // A `toJSON` makes no data of a function: it would bypass the result schema.
+  const text = typeof body === 'function' ? undefined : JSON.stringify(body)
   if (text === undefined) throw new TypeError(`The result is a ${typeof body}, no data`)
   return text
 }

@@ -75,7 +75,12 @@ export function hasWholeSchema(method: MethodEntry): boolean {
 /** Returns a copy of a result with the fields that the schema of its method names. */
 export function pickResult(method: MethodEntry, body: unknown): unknown {
   const result = findResult(method)
-  return result === null || !isObject(body) ? body : pickBody(body, result, result.asObjects)
+  return result === null || !isPickable(body) ? body : pickBody(body, result, result.asObjects)
+}
+
+/** Whether JSON can show fields of a value: of a function, by its `toJSON`. */
+function isPickable(value: unknown): value is object {
+  return isObject(value) || typeof value === 'function'
 }
 
 function findResult(method: MethodEntry): MethodResult | null {
@@ -138,7 +143,7 @@ function pickEach(
   options: PickOptions,
 ): unknown[] {
   return mapToList(records, (record) =>
-    isObject(record) ? form.pick(record, '', options) : record,
+    isPickable(record) ? form.pick(record, '', options) : record,
   )
 }
 

@@ -256,6 +256,18 @@ t.test('MASS-3: no unnamed field of a page, also where Fastify changes the body'
   }
 })
 
+t.test('MASS-3: a function is no record, whatever its toJSON returns', async (t) => {
+  const value = Object.assign(() => 1, { toJSON: () => secret })
+  const { request } = await injectServer(t, {
+    services: (app) => {
+      const functions = { get: async () => value, find: async () => [value, secret] }
+      app.use('functions', functions as object, { schemas: { entity: named, query: true } })
+    },
+  })
+  t.equal((await request('/functions/1')).status, 500)
+  t.strictSame(JSON.parse((await request('/functions')).text), [null, shown])
+})
+
 t.test('MASS-3: no unnamed field of a body with a toJSON, where Fastify changes it', async (t) => {
   const { request } = await injectServer(t, {
     services: (app) => {
