@@ -3,7 +3,7 @@ import { BadRequest } from '../core/errors/index.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import { createRequiredError } from '../core/services/record-version.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
-import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
+import { CALL_RULES, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
@@ -40,11 +40,16 @@ export function sanitizeParams<P extends MongoDBParams>(
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }
 
-/** Returns a copy of params with another query, for the next step of a call. */
+/**
+ * Returns a copy of params with another query, for the next step of a call. It has what protects records also where
+ * params inherit that, as those of `Object.create(params)` do.
+ */
 export function withQuery<P extends MongoDBParams>(params: P | undefined, query: P['query']): P {
   if (params === undefined) return { query } as P
-  if (!hasLazySignal(params)) return { ...params, query }
-  return Object.assign(new FollowedParams(params), params, { query }) as unknown as P
+  const { provider, [CALL_RULES]: rules } = params as TransportParams
+  const changes = { query, provider, [CALL_RULES]: rules }
+  if (!hasLazySignal(params)) return { ...params, ...changes }
+  return Object.assign(new FollowedParams(params), params, changes) as unknown as P
 }
 
 /** Params that know the signal of the original, which a spread of it would lose. */

@@ -4,6 +4,8 @@ import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import type { RecordVersions } from '../core/services/record-version.ts'
+import type { TransportParams } from '../core/transport-facts.ts'
+import { CALL_RULES } from '../core/transport-facts.ts'
 import { callAdapter, countCall } from './adapter-call.ts'
 import { checkMulti, checkOne, sanitizeParams, withQuery } from './call-checks.ts'
 import { addConditions, findRules } from './call-rules.ts'
@@ -66,6 +68,8 @@ export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
 
 /** The paging of calls with a page size of their own: pages, where the service states what it has. */
 export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
+
+type CreateParams = MongoDBParams & TransportParams
 
 /** What the service needs of its application. */
 interface WithReadiness {
@@ -231,11 +235,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]> {
     const records = listRecords(data)
     if (Array.isArray(data)) checkMulti('create', resolveCallSettings(this.options, params))
-    // Of the query, only the fields of the result matter: nothing is looked up. The copy knows neither the
-    // request nor what params inherit.
+    // Of the query, only the fields of the result matter: nothing is looked up. The copy does not know the request.
     countCall(params)
-    const { adapter, query } = params ?? {}
-    const selecting = { ...params, adapter, query: { $select: query?.$select } }
+    const { adapter, query, provider, [CALL_RULES]: rules } = (params ?? {}) as CreateParams
+    const select = { $select: query?.$select }
+    const selecting = { ...params, adapter, provider, [CALL_RULES]: rules, query: select }
     return callAdapter('create', this, selecting, (call) =>
       Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
     )

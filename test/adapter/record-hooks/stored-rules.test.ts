@@ -117,7 +117,11 @@ t.test('no change and no replacement of a later hook gives a record away', async
 
 t.test('methods that a custom method calls with its params obey the condition', async (t) => {
   class Notes extends MongoDBService {
-    async run({ call, data }: { call: string; data: Document }, params: MongoDBParams) {
+    async run(
+      { call, data, inherits }: { call: string; data: Document; inherits: boolean },
+      given: MongoDBParams,
+    ) {
+      const params = inherits ? Object.create(given) : given
       const byName = this as unknown as Record<string, (...args: unknown[]) => unknown>
       const isNew = call.endsWith('create')
       return byName[call]?.(...(isNew ? [data, params] : [ID, data, params]))
@@ -129,15 +133,16 @@ t.test('methods that a custom method calls with its params obey the condition', 
   app.service('own').hooks({
     before: { all: [setParams((params) => Object.assign(params, { user: { _id: 'ann' } })), own] },
   })
-  const run = async (call: string, data: object): Promise<number> => {
+  const run = async (call: string, data: object, inherits = false): Promise<number> => {
     const headers = { 'content-type': 'application/json', 'x-service-method': 'run' }
-    const body = JSON.stringify({ call, data })
+    const body = JSON.stringify({ call, data, inherits })
     return (await fetch(`${url}/own`, { method: 'POST', headers, body })).status
   }
   await Model.insertOne({ _id: new ObjectId(ID), ownerId: 'ann' })
   for (const name of ['patch', 'update', 'create']) {
     for (const call of [name, `_${name}`]) {
       t.equal(await run(call, { ownerId: 'ben', n: 1 }), 403, call)
+      t.equal(await run(call, { ownerId: 'ben', n: 1 }, true), 403, call)
       t.equal(await run(call, { n: 2 }), 200, call)
     }
   }
