@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import type { CarriedRules, TransportParams } from '../core/transport-facts.ts'
 import { CALL_RULES, changeParams } from '../core/transport-facts.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { MongoDBParams, Operation } from './mongodb-params.ts'
@@ -57,8 +58,35 @@ interface CarriedRule {
   readonly readFor: (service: object) => CallRule | undefined
 }
 
+/** The rules that params carry. */
+class CallRules implements CarriedRules {
+  readonly list: readonly CarriedRule[]
+  /** The rules of the call that these replace. */
+  readonly replaced: CallRules | undefined
+
+  constructor(list: readonly CarriedRule[], replaced?: CallRules) {
+    this.list = list
+    this.replaced = replaced
+  }
+
+  /**
+   * The rules of the call win, except over those that replace them: the new params may be those of another call, with
+   * rules of the same hooks.
+   */
+  carry<P extends TransportParams>(to: P): P {
+    const { list: given = [], replaced } = (to as RuledParams)[CALL_RULES] ?? {}
+    if (replaced === this) return to
+    // Inherited rules would be lost when hooks copy the params.
+    const isOwn = Object.hasOwn(to, CALL_RULES)
+    if (isOwn && this.list.every((rule) => given.includes(rule))) return to
+    const others = given.filter(({ by }) => this.list.every((rule) => rule.by !== by))
+    const rules = { [CALL_RULES]: new CallRules([...others, ...this.list]) }
+    return Object.isExtensible(to) ? Object.assign(to, rules) : { ...to, ...rules }
+  }
+}
+
 interface RuledParams extends MongoDBParams {
-  [CALL_RULES]?: readonly CarriedRule[]
+  [CALL_RULES]?: CallRules | undefined
 }
 
 /** The part of a context that has to do with rules. */
@@ -68,7 +96,7 @@ interface RuledCall {
   readonly self: object
   params: object
   /** Missing from a copy of a context. */
-  settleParams?(hasRules?: boolean): void
+  settleParams?(): void
 }
 
 /**
@@ -79,14 +107,15 @@ interface RuledCall {
 export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
   const { service, self } = context
   context.settleParams?.()
-  const before = (context.params as RuledParams)[CALL_RULES] ?? []
+  const replaced = (context.params as RuledParams)[CALL_RULES]
+  const before = replaced?.list ?? []
   const rules = before.filter((one) => one.by !== by)
   if (rule === undefined && rules.length === before.length) return
   if (rule !== undefined) {
     rules.push({ by, readFor: (one) => (one === service || one === self ? rule : undefined) })
   }
-  changeParams<RuledParams>(context, { [CALL_RULES]: rules })
-  context.settleParams?.(true)
+  changeParams<RuledParams>(context, { [CALL_RULES]: new CallRules(rules, replaced) })
+  context.settleParams?.()
 }
 
 const NO_RULES: readonly CallRule[] = []
@@ -94,7 +123,8 @@ const NO_RULES: readonly CallRule[] = []
 /** Returns the rules for a call of a service. */
 export function findRules(params: RuledParams, service: object): readonly CallRule[] {
   const carried = params[CALL_RULES]
-  return carried === undefined ? NO_RULES : carried.flatMap(({ readFor }) => readFor(service) ?? [])
+  if (carried === undefined) return NO_RULES
+  return carried.list.flatMap(({ readFor }) => readFor(service) ?? [])
 }
 
 /** Returns the data that a removal sets in place of removing, `null` where it removes. */

@@ -35,39 +35,27 @@ export interface TransportFacts {
   databaseCalls: number
 }
 
+/** The record rules that hooks have set for a call. */
+export interface CarriedRules {
+  /** Returns params with these rules: the given ones, or a copy if they cannot be extended. */
+  carry<P extends TransportParams>(to: P): P
+}
+
 /** Params that carry the facts of their call. */
 export interface TransportParams extends Params {
   readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
-  [CALL_RULES]?: readonly { readonly by: object }[]
+  [CALL_RULES]?: CarriedRules | undefined
   [REPEATED]?: true
 }
 
 /**
  * Gives new params of a call the facts of its transport and the record rules that hooks have set, both from the
  * params that they replace. Returns the new params, or a copy with the rules if they cannot be extended.
- * @param hasRules whether the new params already have the current rules of the call
  */
-export function carryFacts<P extends TransportParams>(
-  from: TransportParams,
-  to: P,
-  hasRules = false,
-): P {
-  const params = hasRules ? to : carryRules(from, to)
+export function carryFacts<P extends TransportParams>(from: TransportParams, to: P): P {
+  const params = from[CALL_RULES]?.carry(to) ?? to
   from[TRANSPORT_FACTS]?.carry(from, params)
   return params
-}
-
-/** The rules of the call win: the new params may be those of another call, with rules of the same hooks. */
-function carryRules<P extends TransportParams>(from: TransportParams, to: P): P {
-  const { [CALL_RULES]: held } = from
-  if (held === undefined) return to
-  // Inherited rules would be lost when hooks copy the params.
-  const isOwn = Object.hasOwn(to, CALL_RULES)
-  const { [CALL_RULES]: given = [] } = to
-  if (isOwn && held.every((rule) => given.includes(rule))) return to
-  const others = given.filter(({ by }) => held.every((rule) => rule.by !== by))
-  const rules = { [CALL_RULES]: [...others, ...held] }
-  return Object.isExtensible(to) ? Object.assign(to, rules) : { ...to, ...rules }
 }
 
 /**

@@ -29,10 +29,9 @@ export function readResult(answer: Answer, responseType: ResponseType): unknown 
   if (!isSuccess(status)) throw createResponseError(answer)
   if (status === 204 || status === 205) return null
   if (responseType !== 'json') return body
-  const text = String(body)
-  if (text === '') return null
+  if (body === '') return null
   try {
-    return JSON.parse(text)
+    return JSON.parse(String(body))
   } catch (cause) {
     const message = `The server answered ${status} with a body that is not JSON`
     throw new GeneralError(message, undefined, { cause })

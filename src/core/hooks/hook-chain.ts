@@ -87,9 +87,9 @@ export function listHooks(sources: readonly HookSource[], method: string): HookO
 /** Returns the steps of all sources, outermost first. The last step of a write runs `checkWrite` of its hooks. */
 function listSteps(sources: readonly HookSource[], method: string): Step[] {
   const steps = sources.flatMap((source) => toSteps(source, method))
-  if (!isWrite(method)) return steps
-  const checks = steps.flatMap((step) => (isLayer(step) ? [] : (metadataOf(step).checkWrite ?? [])))
-  return checks.length === 0 ? steps : [...steps, { before: checks, after: [], error: [] }]
+  const before = steps.flatMap((step) => metadataOf(step).checkWrite ?? [])
+  if (before.length > 0 && isWrite(method)) steps.push({ before, after: [], error: [] })
+  return steps
 }
 
 /** The steps of one source, outermost first, in the documented order. */

@@ -152,13 +152,11 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
    * Call this after each hook. Params that the hook removed become `{}`. Params that it replaced
    * are usually a copy, `{ ...context.params, tenant }`: they get the properties that a spread
    * leaves out, and the record rules of the call.
-   * @param hasRules whether the params already have the current rules, as for {@link carryFacts}
    */
-  settleParams(hasRules = false): void {
+  settleParams(): void {
     if (this.params === this.#settled) return
     this.params ||= {} as ParamsOf<S, M>
-    const settled = this.#settled as TransportParams
-    this.params = carryFacts(settled, this.params as TransportParams, hasRules) as ParamsOf<S, M>
+    this.params = carryFacts(this.#settled as TransportParams, this.params)
     this.#settled = this.params
   }
 
