@@ -37,6 +37,15 @@ function isNumber(id: unknown): boolean {
 }
 
 /**
+ * How many characters of frames a round keeps for further streams: each choice of fields has its own. The records of one
+ * choice fit, with the default of `maxReplayBytes`.
+ */
+const MAX_FRAMES_LENGTH = 16_777_216
+
+/** How many comparisons a round keeps for further streams: each query has its own. */
+const MAX_COMPARISONS = 100_000
+
+/**
  * Some events of one service with the records as they are now, read once for all streams. Records are compared
  * once for all streams with the same query, and written as frames once for all streams that show the same fields.
  */
@@ -53,8 +62,10 @@ export class Round {
   #isValid = true
   /** By the key of a view, what it shows of the records. */
   readonly #matched = new Map<string, Map<object, boolean>>()
+  #comparisons = 0
   /** The frames of records, by the `fieldsKey` of a view, then by the name of the event. */
   readonly #frames = new Map<string, Map<string, Map<object, string>>>()
+  #framesLength = 0
 
   /** @param records by their place, then by the key of their id */
   constructor(
@@ -135,17 +146,33 @@ export class Round {
   /** Whether a view shows a record. Without a view there is no query, which shows every record. */
   matches(view: RecordView | null, record: object): boolean {
     if (view === null) return true
-    const matched = getOrAdd(this.#matched, view.key, createMap<boolean>)
-    return getOrAdd(matched, record, () => view.matches(record))
+    const known = this.#matched.get(view.key)?.get(record)
+    if (known !== undefined) return known
+    const isMatch = view.matches(record)
+    this.#comparisons += 1
+    if (this.#comparisons > MAX_COMPARISONS) {
+      this.#matched.clear()
+      this.#comparisons = 1
+    }
+    getOrAdd(this.#matched, view.key, createMap<boolean>).set(record, isMatch)
+    return isMatch
   }
 
   /** Returns the frame of a record with the fields of a view, without the line of its id. */
   toFrame(view: RecordView | null, event: string, record: object): string {
-    const byEvent = getOrAdd(this.#frames, view?.fieldsKey ?? '', () => new Map())
-    const frames: Map<object, string> = getOrAdd(byEvent, event, createMap<string>)
-    const toShown = (): object => (view === null ? record : view.pick(record))
-    const write = (): string => toFrame(event, writeRecord(this.#method, toBody(toShown())))
-    return getOrAdd(frames, record, write)
+    const fields = view?.fieldsKey ?? ''
+    const known = this.#frames.get(fields)?.get(event)?.get(record)
+    if (known !== undefined) return known
+    const shown = view === null ? record : view.pick(record)
+    const frame = toFrame(event, writeRecord(this.#method, toBody(shown)))
+    this.#framesLength += frame.length
+    if (this.#framesLength > MAX_FRAMES_LENGTH) {
+      this.#frames.clear()
+      this.#framesLength = frame.length
+    }
+    const byEvent = getOrAdd(this.#frames, fields, () => new Map())
+    getOrAdd(byEvent, event, createMap<string>).set(record, frame)
+    return frame
   }
 }
 
