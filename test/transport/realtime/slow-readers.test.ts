@@ -39,7 +39,8 @@ t.test('a snapshot of many megabytes comes whole', async (t) => {
 
 t.test('a reader that does not read is cut off, and comes back for what he missed', async (t) => {
   const server = await startLiveServer(t, (app) => app.use('a', new MongoDBService({ Model })), {
-    realtime: { maxWaitingBytes: 1_000 },
+    // A reader that waits is cut off at a heartbeat. It may have missed many megabytes by then.
+    realtime: { maxWaitingBytes: 1_000, heartbeatMs: 200, maxReplayBytes: 1_000_000_000 },
   })
   const service = server.app.service('a')
   const [reads, sleeps] = [await server.open('/a'), await server.open('/a')]
