@@ -47,7 +47,11 @@ export function sanitizeParams<P extends MongoDBParams>(
 export function withQuery<P extends MongoDBParams>(params: P | undefined, query: P['query']): P {
   if (params === undefined) return { query } as P
   const { provider, [CALL_RULES]: rules } = params as TransportParams
-  const changes = { query, provider, [CALL_RULES]: rules }
+  const changes = {
+    query,
+    ...(provider !== undefined && { provider }),
+    ...(rules !== undefined && { [CALL_RULES]: rules }),
+  }
   if (!hasLazySignal(params)) return { ...params, ...changes }
   return Object.assign(new FollowedParams(params), params, changes) as unknown as P
 }
