@@ -74,7 +74,8 @@ export function conditional<T extends object = object>(
     // Where the caller has chosen fields, the version may not be among them.
     else if (!isWrite(method) && context.params.query?.['$select'] === undefined) refuseVersion()
   }
-  return describeFunction(hook, { comparesVersion: true, checkWrite })
+  const findCheck = (method: string) => (isWrite(method) ? checkWrite : null)
+  return describeFunction(hook, { comparesVersion: true, findCheck })
 }
 
 describeFunction(conditional, { hookFactory: 'conditional(readVersion)' })

@@ -42,8 +42,8 @@ interface FunctionMetadata {
   readonly secretFields?: readonly string[]
   /** Set for a hook that compares `params.version` with the record that is written. */
   readonly comparesVersion?: boolean
-  /** The check that an around hook makes before a write. It runs after all before hooks, wherever the hook is registered. */
-  readonly checkWrite?: (context: HookContext) => unknown
+  /** Returns the check that an around hook makes for a method. It runs after all before hooks, wherever the hook is registered. */
+  readonly findCheck?: (method: string) => ((context: HookContext) => unknown) | null
   /** What the OpenAPI document says of a hook. */
   readonly terms?: HookTerms
   /** Set for a hook that refuses nobody. */

@@ -1,5 +1,4 @@
 import { metadataOf } from '../function-metadata.ts'
-import { isWrite } from '../method-table.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 import { toAroundChain, watchRests } from './around-hooks.ts'
 import type { HookType } from './hook-context.ts'
@@ -84,11 +83,11 @@ export function listHooks(sources: readonly HookSource[], method: string): HookO
   }
 }
 
-/** Returns the steps of all sources, outermost first. The last step of a write runs `checkWrite` of its hooks. */
+/** Returns the steps of all sources, outermost first. The last one makes the checks of the hooks before a write. */
 function listSteps(sources: readonly HookSource[], method: string): Step[] {
   const steps = sources.flatMap((source) => toSteps(source, method))
-  const before = steps.flatMap((step) => metadataOf(step).checkWrite ?? [])
-  if (before.length > 0 && isWrite(method)) steps.push({ before, after: [], error: [] })
+  const before = steps.flatMap((step) => metadataOf(step).findCheck?.(method) ?? [])
+  if (before.length > 0) steps.push({ before, after: [], error: [] })
   return steps
 }
 
