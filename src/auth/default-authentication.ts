@@ -1,4 +1,5 @@
 import type { Application } from '../core/index.ts'
+import { toServicePath } from '../core/index.ts'
 import type { Authentication } from './authentication.ts'
 
 /** The key of the setting that names the configuration of the default authentication service. */
@@ -25,6 +26,12 @@ export function findAuthentication(app: Application, path?: string): Authenticat
   if (services.size === 0) return null
   const key = app.get(DEFAULT_SETTING) ?? 'authentication'
   return services.get(String(key)) ?? null
+}
+
+/** The same as {@link findAuthentication}, but returns `null` if there is no service at the path. */
+export function seekAuthentication(app: Application, path?: string): Authentication | null {
+  const isThere = path === undefined || app.entries.has(toServicePath(path))
+  return isThere ? findAuthentication(app, path) : null
 }
 
 /**

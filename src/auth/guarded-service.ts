@@ -1,9 +1,11 @@
 import type { Application, HookContext, Query } from '../core/index.ts'
 import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
+import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
 import { findEntityService } from './entity-service.ts'
 import { proveParams } from './hooks/authenticate.ts'
+import type { MethodDescription } from './method-description.ts'
 import { getTokenClaims } from './proof.ts'
 
 /**
@@ -21,8 +23,28 @@ export function findRecordService<Service>(
   throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
 }
 
-/** The query parameters that callers outside may send. */
-const PAGING: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
+/** The query parameters that external callers may send. */
+const PAGING: Readonly<Record<string, JSONSchema>> = {
+  $limit: { type: 'integer', minimum: 0 },
+  $skip: { type: 'integer', minimum: 0 },
+  $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },
+}
+
+/**
+ * Returns the description of a method of a service whose records are shown to their owners.
+ * @param record the schema of a record as its owner sees it
+ */
+export function describeOwn(
+  authentication: Authentication,
+  record: JSONSchema,
+  schemas: Partial<MethodSchemas> = {},
+): MethodDescription {
+  const query = { type: 'object', properties: PAGING, additionalProperties: false }
+  return {
+    proof: { strategies: authentication.configuration.authStrategies, authentication },
+    schemas: { data: undefined, query, result: record, ...schemas },
+  }
+}
 
 /** The claims of a token that names its user. */
 export interface OwnerClaims {
@@ -59,7 +81,7 @@ export async function proveOwner(
  */
 export function restrictToOwn(context: HookContext, userId: string, records: string): void {
   const query: Query = context.params.query ?? {}
-  const other = Object.keys(query).find((name) => !PAGING.has(name))
+  const other = Object.keys(query).find((name) => !Object.hasOwn(PAGING, name))
   if (other !== undefined) throw new BadRequest(`${records} can not be queried by '${other}'`)
   if (context.method === 'remove' && context.id == null) {
     throw new BadRequest(`${records} are removed one by one, by their ids`)

@@ -2,6 +2,8 @@ import type { Application, AroundHook, HookContext, ServiceEntry } from '../core
 import { toServicePath, Unavailable } from '../core/index.ts'
 import type { Authentication } from './authentication.ts'
 import { findEntityService, findUserFinder } from './entity-service.ts'
+import type { MethodDescriber } from './method-description.ts'
+import { setDescriber } from './method-description.ts'
 
 /**
  * Adds an around hook to the named methods, if the service has them, as the innermost one. A hook that was added before
@@ -32,6 +34,8 @@ export interface KeptRecordsOptions {
   readonly indexes: readonly object[]
   /** Guards all methods of the service. */
   readonly guard: AroundHook
+  /** Describes the methods behind the guard. */
+  readonly describe: MethodDescriber
 }
 
 /** The part of a `MongoDBService` by which it is recognized, and which creates indexes. */
@@ -90,6 +94,9 @@ export class KeptRecords {
     // One hook per service, which calls the guard of the present owner: two guards would each make a key.
     const hook = keeper?.hook ?? createHook(entry)
     entry.attachments.set(KEEPER, { owner: this, path, hook } satisfies Keeper)
+    setDescriber(entry, (method) =>
+      this.#isFor(path) ? this.#options.describe(method) : undefined,
+    )
     addAround(entry, ['all'], hook)
     return true
   }
@@ -140,11 +147,15 @@ export class KeptRecords {
 
   /** Runs a call of the service behind the guard. */
   async run(path: string, context: HookContext, next: () => Promise<void>): Promise<void> {
-    const named = this.#path
-    // Before the start, the settings may have changed to name another service.
-    if (named !== undefined && named !== path) return next()
+    if (!this.#isFor(path)) return next()
     if (context.params.provider !== undefined) await this.require()
     await this.#options.guard(context, next)
+  }
+
+  /** Whether the service at a path is the one to guard. Before the start, the settings may have changed to name another. */
+  #isFor(path: string): boolean {
+    const named = this.#path
+    return named === undefined || named === path
   }
 }
 

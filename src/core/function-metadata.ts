@@ -26,7 +26,7 @@ interface HookTerms {
 }
 
 /** What is known of a function beside its code, for those who register it. */
-interface FunctionMetadata {
+export interface FunctionMetadata {
   /**
    * How a function that returns a hook is called: `protect('password')`. Registered in the place of
    * that hook it would run as one, with the context for its options.
@@ -36,6 +36,8 @@ interface FunctionMetadata {
   readonly configuratorFactory?: string
   /** The strategies of a hook that lets nobody pass whom none of them proves. */
   readonly strategies?: readonly string[]
+  /** The path of the authentication service of these strategies. Default: the default one. */
+  readonly authentication?: string
   /** Set for an around hook that observes: it changes neither params nor results. */
   readonly changesNothing?: boolean
   /** The fields that a hook hashes, or keeps from callers: their values are for no log. */

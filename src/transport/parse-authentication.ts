@@ -3,6 +3,7 @@ import type { AuthenticationHttpRequest } from '../auth/authentication.ts'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
 import { authenticate, authenticateParams, checkAuthenticate } from '../auth/hooks/authenticate.ts'
+import { describeFunction, metadataOf } from '../core/function-metadata.ts'
 import type {
   AnyApplication,
   Application,
@@ -138,8 +139,8 @@ export function authenticateRequest(
   ...others: string[]
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const untyped = app as unknown as Application
-  // Called for its check of the strategies, so that a mistake shows at the start.
-  authenticate(first, ...others)
+  // Created for its check of the strategies, so that a mistake shows at the start, and for its metadata.
+  const { strategies, authentication } = metadataOf(authenticate(first, ...others))
   const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
   const place = { app: untyped, service: undefined, group: 'around', label: 'a route' } as const
   untyped.hooks({
@@ -148,7 +149,7 @@ export function authenticateRequest(
       checkAuthenticate(place, options)
     },
   })
-  return async (request, reply) => {
+  const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     setPrivate(reply)
     const known = request.feathers['authentication'] as Params['authentication']
     const source = options.service === undefined ? {} : { service: options.service }
@@ -157,4 +158,8 @@ export function authenticateRequest(
     const params = { ...feathers, headers, address, authentication: caller, provider: 'rest' }
     request.feathers = { ...(await authenticateParams(untyped, params, options)) }
   }
+  return describeFunction(guard, {
+    ...(strategies && { strategies }),
+    ...(authentication !== undefined && { authentication }),
+  })
 }

@@ -65,7 +65,7 @@ export async function serveServices(
   addMore: (scope: FastifyInstance, transport: RestTransport) => void,
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
-  await findDocs(app)?.addTo(server)
+  await findDocs(app)?.addTo(server, app)
   // Named, as are its hooks and handlers: Fastify's messages, and tracing, call a scope by its function.
   const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)

@@ -1,48 +1,16 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import t from 'tap'
 import { Type } from '../../src/core/schema/index.ts'
 import type { OpenApiDocument } from '../../src/transport/index.ts'
 import { openapi } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
 import { addCountries } from '../support/described-countries.ts'
-import type { Answer, RequestOptions } from '../support/http.ts'
+import { createCheck } from '../support/document-check.ts'
+import type { RequestOptions } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 
 const database = await openDatabase(t)
-
-type Responses = Readonly<Record<string, { readonly $ref?: string }>>
-
-/** The part of a tap test that is needed here. */
-interface Assertions {
-  match(found: unknown, wanted: object): unknown
-  ok(value: unknown, message: string): unknown
-}
-
-/** Asserts that an answer is one of those that the document has for an operation. */
-type Check = (
-  place: string,
-  verb: string,
-  answer: Pick<Answer, 'status' | 'body' | 'headers'>,
-) => void
-
-function createCheck(t: Assertions, document: OpenApiDocument): Check {
-  const ajv = new Ajv2020({ strict: false })
-  addFormats.default(ajv)
-  ajv.addSchema(document, 'document')
-  return (place, verb, { status, body, headers }) => {
-    const operation = document.paths[place]?.[verb] as { readonly responses: Responses } | undefined
-    const responses = operation?.responses ?? {}
-    const code = Object.hasOwn(responses, status) ? String(status) : 'default'
-    const path = encodeURIComponent(place.replaceAll('/', '~1'))
-    const own = responses[code]?.$ref ?? `#/paths/${path}/${verb}/responses/${code}`
-    t.match(headers, { 'content-type': 'application/json; charset=utf-8' })
-    const check = ajv.getSchema(`document${own}/content/application~1json/schema`)
-    t.ok(check?.(body), `${status} of ${verb} ${place}: ${ajv.errorsText(check?.errors)}`)
-  }
-}
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/countries.js', import.meta.url))
 

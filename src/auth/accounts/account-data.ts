@@ -1,5 +1,6 @@
 import type { Params } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
 import { checkPassword } from '../passwords/passwords.ts'
 
@@ -11,6 +12,36 @@ const MAX_TOKEN_LENGTH = 1000
 /** A field that callers send. */
 type Field = 'email' | 'token' | 'password' | 'newPassword'
 
+/** The fields that each method takes. */
+const FIELDS = {
+  requestVerification: ['email'],
+  verifyEmail: ['token'],
+  requestReset: ['email'],
+  resetPassword: ['token', 'password'],
+  changePassword: ['password', 'newPassword'],
+  changeEmail: ['password', 'email'],
+} as const
+
+type AccountMethod = keyof typeof FIELDS
+
+const PASSWORD: JSONSchema = { type: 'string', format: 'password', minLength: 1 }
+
+const SCHEMAS: Readonly<Record<Field, JSONSchema>> = {
+  email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH },
+  token: { type: 'string', minLength: 1, maxLength: MAX_TOKEN_LENGTH },
+  password: PASSWORD,
+  newPassword: PASSWORD,
+}
+
+/** Returns the schemas of a method; `undefined` if its name is that of no method of accounts. */
+export function toAccountSchemas(method: string): MethodSchemas | undefined {
+  if (!Object.hasOwn(FIELDS, method)) return undefined
+  const required = FIELDS[method as AccountMethod]
+  const properties = Object.fromEntries(required.map((name) => [name, SCHEMAS[name]]))
+  const closed = { type: 'object', additionalProperties: false }
+  return { data: { ...closed, required, properties }, query: closed, result: closed }
+}
+
 const CHECKS: Readonly<Record<Field, (value: unknown) => void>> = {
   email: (value) => checkString('email', value, MAX_EMAIL_LENGTH),
   token: (value) => checkString('token', value, MAX_TOKEN_LENGTH),
@@ -19,14 +50,15 @@ const CHECKS: Readonly<Record<Field, (value: unknown) => void>> = {
 }
 
 /**
- * Returns the named fields of the data of a call, as non-empty strings.
+ * Returns the fields that a method takes of the data of a call, as non-empty strings.
  * @throws {BadRequest} a field is missing, unknown, too long or no string, or there is a query
  */
-export function readAccountData<Name extends Field>(
+export function readAccountData<Method extends AccountMethod>(
   data: unknown,
   { query }: Params,
-  names: readonly Name[],
-): Readonly<Record<Name, string>> {
+  method: Method,
+): Readonly<Record<(typeof FIELDS)[Method][number], string>> {
+  const names: readonly Field[] = FIELDS[method]
   if (!isPlainObject(data)) throw new BadRequest('The data must be an object')
   const [parameter] = Object.keys(query ?? {})
   if (parameter !== undefined) throw new BadRequest(`Unknown query parameter '${parameter}'`)
@@ -34,7 +66,7 @@ export function readAccountData<Name extends Field>(
   const unknown = given.find((name) => !names.some((known) => known === name))
   if (unknown !== undefined) throw new BadRequest(`Unknown field '${unknown}'`)
   for (const name of names) CHECKS[name](data[name])
-  return data as Record<Name, string>
+  return data as Record<Field, string>
 }
 
 function checkString(name: string, value: unknown, maxLength: number): void {

@@ -2,13 +2,16 @@ import type { AnyApplication, Application, Params } from '../../core/index.ts'
 import { BadRequest, NotAuthenticated, ServiceError } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
+import { seekAuthentication } from '../default-authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
 import { proveParams } from '../hooks/authenticate.ts'
 import { reportFailure } from '../hooks/login-events.ts'
 import { omitFields } from '../hooks/protect.ts'
+import type { MethodDescription } from '../method-description.ts'
+import { describeService } from '../method-description.ts'
 import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
-import { checkAddress, readAccountData } from './account-data.ts'
+import { checkAddress, readAccountData, toAccountSchemas } from './account-data.ts'
 import { AccountMails } from './account-mails.ts'
 import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
 import { resolveAccountOptions } from './account-options.ts'
@@ -21,6 +24,9 @@ import {
   markPassword,
   readAccountToken,
 } from './account-token.ts'
+
+/** The methods that change the account of the caller. */
+const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
 const INVALID = 'The token is not valid any more: ask for a new one'
 
@@ -41,6 +47,7 @@ export class AccountService {
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
     this.#mails = new AccountMails(app, options.notify)
+    describeService(this.#app, this, (method) => this.#describe(method))
   }
 
   /** @throws {TypeError} there is no authentication service with users and a local strategy */
@@ -72,7 +79,7 @@ export class AccountService {
    * @throws {TooManyRequests} too many wrong tokens from the address of the caller
    */
   async verifyEmail(data: { readonly token: string }, params: Params = {}): Promise<object> {
-    const { token } = readAccountData(data, params, ['token'])
+    const { token } = readAccountData(data, params, 'verifyEmail')
     const { emailField } = this.#setting
     const { verifiedField } = this.#options
     const { stored, user } = await this.#use(token, ['verify', 'change'], params, (found) => ({
@@ -101,7 +108,7 @@ export class AccountService {
     data: { readonly token: string; readonly password: string },
     params: Params = {},
   ): Promise<object> {
-    const { token, password } = readAccountData(data, params, ['token', 'password'])
+    const { token, password } = readAccountData(data, params, 'resetPassword')
     const { strategy, passwordField } = this.#setting
     const { verifiedField } = this.#options
     strategy.checkPassword(password)
@@ -122,7 +129,7 @@ export class AccountService {
     data: { readonly password: string; readonly newPassword: string },
     params: Params = {},
   ): Promise<object> {
-    const { password, newPassword } = readAccountData(data, params, ['password', 'newPassword'])
+    const { password, newPassword } = readAccountData(data, params, 'changePassword')
     const { strategy, passwordField, emailField } = this.#setting
     strategy.checkPassword(newPassword)
     const caller = await this.#proveCaller(password, params)
@@ -146,7 +153,7 @@ export class AccountService {
     data: { readonly password: string; readonly email: string },
     params: Params = {},
   ): Promise<object> {
-    const { password, email } = readAccountData(data, params, ['password', 'email'])
+    const { password, email } = readAccountData(data, params, 'changeEmail')
     checkAddress(email)
     const { id } = await this.#proveCaller(password, params)
     await this.#countRequest('change', email, params)
@@ -162,9 +169,17 @@ export class AccountService {
     return {}
   }
 
+  #describe(method: string): MethodDescription | undefined {
+    const schemas = toAccountSchemas(method)
+    if (schemas === undefined || !CALLER_METHODS.includes(method)) return schemas && { schemas }
+    const authentication = seekAuthentication(this.#app, this.#options.authentication)
+    const strategies = authentication?.configuration.authStrategies ?? []
+    return { schemas, proof: { strategies, authentication } }
+  }
+
   /** Answers before anything is looked up: it takes as long where there is no account. */
   async #request(purpose: 'verify' | 'reset', data: object, params: Params): Promise<object> {
-    const { email } = readAccountData(data, params, ['email'])
+    const { email } = readAccountData(data, params, 'requestReset')
     const attempt = await this.#countRequest(purpose, email, params)
     this.#mails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting

@@ -6,8 +6,9 @@ import type { OwnerClaims } from '../guarded-service.ts'
 import { proveOwner, restrictToOwn, showOnly } from '../guarded-service.ts'
 import { hashString } from '../tokens/opaque-token.ts'
 import type { ApiKeyService, StoredApiKey } from './api-key.ts'
-import { createSecret, formatApiKey, toStart } from './api-key.ts'
+import { createSecret, formatApiKey } from './api-key.ts'
 import type { ApiKeyConfiguration } from './api-key-options.ts'
+import { CHOSEN, KEY_METHODS, MAX_NAME_LENGTH, toOwnApiKey } from './own-api-key.ts'
 
 /** What the guard reads of the strategy, which may get other settings while the application runs. */
 interface KeyKeeper {
@@ -15,14 +16,6 @@ interface KeyKeeper {
   readonly configuration: ApiKeyConfiguration
   readonly keys: ApiKeyService
 }
-
-/** The methods that callers outside may call. */
-const METHODS: ReadonlySet<string> = new Set(['find', 'get', 'create', 'remove'])
-
-/** The fields that those who make a key choose. */
-const CHOSEN: readonly string[] = ['name', 'scopes', 'expiresAt']
-
-const MAX_NAME_LENGTH = 100
 
 /** Date and time with a time zone. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
@@ -38,7 +31,7 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
     if (params.provider === undefined) {
       return method === 'create' ? createKey(keeper, context, next, null) : next()
     }
-    if (!METHODS.has(method)) {
+    if (!KEY_METHODS.includes(method)) {
       throw new MethodNotAllowed(`API keys can not be changed by '${method}'`)
     }
     // Keys make no keys: a copy would outlive the end of the key that has made it.
@@ -46,7 +39,7 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
     if (method === 'create') return createKey(keeper, context, next, owner)
     restrictToOwn(context, owner.sub, 'API keys')
     await next()
-    showOnly(context, toShown)
+    showOnly(context, toOwnApiKey)
   }
 }
 
@@ -75,7 +68,7 @@ async function createKey(
     await keeper.keys._remove(String(stored._id))
     throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
   }
-  context.result = { ...toShown(stored), key: formatApiKey(stored, secret) }
+  context.result = { ...toOwnApiKey(stored), key: formatApiKey(stored, secret) }
   context.dispatch = context.result
 }
 
@@ -99,7 +92,7 @@ function readNewKey(
     throw new BadRequest('An API key is made without a query')
   }
   if (!isPlainObject(data)) throw new BadRequest('An API key is made of an object')
-  const allowed = owner === null ? ['userId', ...CHOSEN] : CHOSEN
+  const allowed: readonly string[] = owner === null ? ['userId', ...CHOSEN] : CHOSEN
   const other = Object.keys(data).find((name) => !allowed.includes(name))
   if (other !== undefined) {
     throw new BadRequest(`An API key is made of ${allowed.join(', ')}, and has no '${other}'`)
@@ -133,10 +126,4 @@ function readNewKey(
 function readTime(value: unknown): Date | null {
   if (value === null || value instanceof Date) return value
   return new Date(typeof value === 'string' && ISO_TIME.test(value) ? value : Number.NaN)
-}
-
-/** Returns what callers see of a key. */
-function toShown(key: StoredApiKey): object {
-  const { _id, name, scopes, createdAt, expiresAt, usedAt } = key
-  return { _id, name, start: toStart(key), scopes, createdAt, expiresAt, usedAt }
 }

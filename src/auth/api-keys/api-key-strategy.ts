@@ -19,6 +19,7 @@ import { findApiKey, UNKNOWN_KEY } from './api-key.ts'
 import { createKeyGuard } from './api-key-guard.ts'
 import type { ApiKeyConfiguration } from './api-key-options.ts'
 import { API_KEY_DEFAULTS, API_KEY_RULES } from './api-key-options.ts'
+import { createKeyDescriber } from './own-api-key.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -50,6 +51,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
       guard: createKeyGuard(() => {
         return { authentication, configuration: this.configuration, keys: this.#keys }
       }),
+      describe: createKeyDescriber(authentication, () => this.configuration),
     })
   }
 

@@ -1,5 +1,5 @@
 import { Hint } from '../../core/errors/hint.ts'
-import type { HookPlace } from '../../core/function-metadata.ts'
+import type { FunctionMetadata, HookPlace } from '../../core/function-metadata.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, toServicePath } from '../../core/index.ts'
@@ -71,7 +71,7 @@ export function authenticate(
     return pending === undefined ? next?.() : pending.then(next)
   }
   return describeFunction(hook, {
-    strategies: options.strategies,
+    ...describeProof(options),
     checkPlace: (place) => checkAuthenticate(place, options),
   })
 }
@@ -91,6 +91,11 @@ export async function authenticateParams(
   const holder = { params }
   await proveParams(findService(app, options), holder, options.strategies)
   return holder.params
+}
+
+/** Returns the metadata of a function that has callers prove who they are. */
+function describeProof({ strategies, service }: AuthenticateOptions): FunctionMetadata {
+  return { strategies, ...(service !== undefined && { authentication: service }) }
 }
 
 function readOptions(

@@ -1,17 +1,47 @@
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { HookRegistry } from '../../core/hooks/hook-registry.ts'
 import { listEarlyHooks, listOwnEarlyHooks } from '../../core/hooks/hook-registry.ts'
-import type { ServiceEntry } from '../../core/index.ts'
+import type { Application, ServiceEntry } from '../../core/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { isProduction } from '../../core/node-env.ts'
+import { seekAuthentication } from '../default-authentication.ts'
+import type { RequiredProof } from '../method-description.ts'
+import { describeMethod } from '../method-description.ts'
 
 /**
- * Returns the strategies of the `authenticate` hook around a method, `null` where it has none. Of
- * several hooks each has to be passed: the strategies are those of the first.
+ * Returns what an external caller of a method must prove, `null` if anybody may call it.
+ * @param functions run before the hooks, and may check callers as well
  */
-export function findStrategies(entry: ServiceEntry, method: string): readonly string[] | null {
-  const all = listEarlyHooks(entry, method).map((hook) => metadataOf(hook).strategies)
-  return all.find((names) => names !== undefined) ?? null
+export function findRequiredProof(
+  entry: ServiceEntry,
+  method: string,
+  functions: readonly object[] = [],
+): RequiredProof | null {
+  const hooks = listEarlyHooks(entry, method)
+  const own = describeMethod(entry, method)?.proof
+  return toRequiredProof(entry.app as Application, [...functions, ...hooks], own)
+}
+
+/**
+ * Returns what callers must prove to pass functions such as hooks, `null` if nothing. A call must pass each of
+ * them, so the strategies are those that all of them accept.
+ * @param own what is checked after the functions
+ */
+export function toRequiredProof(
+  app: Application,
+  functions: readonly object[],
+  own?: RequiredProof,
+): RequiredProof | null {
+  const proofs = functions.flatMap((fn): RequiredProof[] => {
+    const { strategies, authentication } = metadataOf(fn)
+    if (strategies === undefined) return []
+    return [{ strategies, authentication: seekAuthentication(app, authentication) }]
+  })
+  const [first, ...others] = own === undefined ? proofs : [...proofs, own]
+  if (first === undefined) return null
+  const isAccepted = (name: string): boolean =>
+    others.every(({ strategies }) => strategies.includes(name))
+  return { ...first, strategies: first.strategies.filter(isAccepted) }
 }
 
 /** Notes at a service that it was looked at: it may have many such hooks. */

@@ -12,9 +12,9 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Cookie } from '../cookies.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
 import { getTokenClaims } from '../proof.ts'
+import type { TokenKind } from './session-options.ts'
+import { toCookieName } from './session-options.ts'
 import type { Sessions } from './sessions.ts'
-
-type TokenKind = 'access' | 'refresh'
 
 /** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
@@ -178,10 +178,8 @@ export class SessionCookies {
     http.headers = { ...http.headers, 'set-cookie': [others, headers].flat() as string[] }
   }
 
-  /** @see RFC 6265bis §4.1.3 for the prefixes of the names */
   #getName(kind: TokenKind, isSecure: boolean): string {
-    const prefix = this.#getPath(kind) === '/' ? '__Host-' : '__Secure-'
-    return `${isSecure ? prefix : ''}${this.#authentication.configKey}-${kind}`
+    return toCookieName(this.#authentication.configKey, kind, this.#getPath(kind), isSecure)
   }
 
   #getPath(kind: TokenKind): string {

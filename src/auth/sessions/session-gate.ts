@@ -3,6 +3,7 @@ import { toServicePath } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
 import { addAround, KeptRecords, orNotReady } from '../kept-records.ts'
 import { WATCHED_METHODS } from './changed-users.ts'
+import { createSessionDescriber } from './own-session.ts'
 import type { SessionCookies } from './session-cookies.ts'
 import type { SessionParts } from './session-setup.ts'
 import type { Sessions } from './sessions.ts'
@@ -40,6 +41,7 @@ export class SessionGate {
       readSetting: () => `${authentication.configKey}.sessions`,
       readPath: () => authentication.configuration.sessions?.service,
       guard: run(({ guard }) => guard),
+      describe: createSessionDescriber(authentication),
     })
     authentication.app.observe((change, path, entry) => {
       if (change === 'added') this.#placeAt(path, entry)

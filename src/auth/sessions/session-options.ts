@@ -122,3 +122,23 @@ export function resolveSessionOptions(
     ...{ checksAlways, checkCacheMs, cookie, cookiePath, origins },
   }
 }
+
+/** A token of a session. */
+export type TokenKind = 'access' | 'refresh'
+
+/**
+ * Returns the name of the cookie of a token.
+ * @param configKey the key of the settings of the authentication service
+ * @param path that of the cookie
+ * @param isSecure whether it is sent over TLS only
+ * @see RFC 6265bis §4.1.3 for the prefixes
+ */
+export function toCookieName(
+  configKey: string,
+  kind: TokenKind,
+  path: string,
+  isSecure = true,
+): string {
+  const prefix = path === '/' ? '__Host-' : '__Secure-'
+  return `${isSecure ? prefix : ''}${configKey}-${kind}`
+}

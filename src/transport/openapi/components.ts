@@ -68,7 +68,12 @@ export class Components {
   readonly #parameters = new Map<string, Parameter>()
   readonly #operationIds = new Set<string>()
   /** The security schemes of the document, by their names. */
-  readonly securitySchemes: Record<string, DocumentSchema> = {}
+  readonly securitySchemes: Record<string, DocumentSchema>
+
+  /** @param securitySchemes those that other parts of the document name */
+  constructor(securitySchemes: Readonly<Record<string, DocumentSchema>> = {}) {
+    this.securitySchemes = { ...securitySchemes }
+  }
 
   /**
    * Returns a reference to a schema: by its `$id` where that can be a name and stands for no other
@@ -117,9 +122,7 @@ export class Components {
       responses: Object.fromEntries(
         errors.map(([name, description]) => [name, { description, content }]),
       ),
-      ...(Object.keys(this.securitySchemes).length > 0
-        ? { securitySchemes: this.securitySchemes }
-        : {}),
+      securitySchemes: this.securitySchemes,
     }
   }
 
@@ -169,7 +172,7 @@ function addPart<Part extends JSONSchema>(
 }
 
 /** Returns the first of some names that is free, else the last one with a number. */
-function findName(names: readonly string[], isFree: (name: string) => boolean): string {
+export function findName(names: readonly string[], isFree: (name: string) => boolean): string {
   const given = names.find(isFree)
   if (given !== undefined) return given
   let count = 2

@@ -8,6 +8,7 @@ import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { Components, ERROR_SCHEMA } from './components.ts'
 import type { PlacedOperation } from './operations.ts'
 import { ServiceOperations, toShape, toUrl } from './operations.ts'
+import type { SecuritySchemes } from './security.ts'
 
 /** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
 export interface OpenApiInfo {
@@ -36,9 +37,9 @@ export interface OpenApiDocument {
   /** What the document says of the whole. */
   info: OpenApiInfo
   /** Where the interface is served. */
-  servers?: readonly OpenApiServer[]
+  servers?: OpenApiServer[]
   /** The services, each of which has its operations below a tag of its own. */
-  tags?: readonly OpenApiTag[]
+  tags?: OpenApiTag[]
   /** The operations, by path and then by verb in lower case. */
   paths: Record<string, Record<string, unknown>>
   /** What operations refer to, by kind and then by name. */
@@ -131,7 +132,13 @@ export function checkDocumentOptions(owner: string, options: object, rules: Opti
 
 /** Returns a document without any operations. */
 export function createDocument({ info, servers }: OpenApiDocumentOptions): OpenApiDocument {
-  return { openapi: OPENAPI_VERSION, info, ...(servers && { servers }), paths: {}, components: {} }
+  return {
+    openapi: OPENAPI_VERSION,
+    info,
+    ...(servers && { servers: [...servers] }),
+    paths: {},
+    components: {},
+  }
 }
 
 /**
@@ -153,12 +160,14 @@ export function transformDocument(
 /**
  * Resolves to a document with the services of an application in it. What it has already stays.
  * @param tellFailure called with each service that the document lacks, as its schemas can not be compiled
+ * @param routeSchemes the security schemes that the routes of the document name
  */
 export async function addServices(
   document: OpenApiDocument,
   app: Application,
   { prefix = '', methodPaths = false, queryBodies = false, exclude = [] }: ServiceDocumentOptions,
   tellFailure: (error: unknown, path: string) => void,
+  routeSchemes: SecuritySchemes = {},
 ): Promise<OpenApiDocument> {
   const excluded = exclude.map(toServicePath)
   const loading = [...app.entries].map(async ([path, entry]): Promise<[string, ServiceEntry][]> => {
@@ -173,7 +182,7 @@ export async function addServices(
     }
   })
   const entries = (await Promise.all(loading)).flat()
-  const components = new Components()
+  const components = new Components(routeSchemes)
   components.refer('Error', ERROR_SCHEMA)
   const taken = new Set(entries.map(([path]) => toShape(toUrl(prefix, path, false).path)))
   const hasMethodPath = (path: string): boolean => methodPaths && !taken.has(toShape(path))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { toRequiredProof } from '../../auth/hooks/open-methods.ts'
 import { isKnownTag } from '../../core/entity-tag.ts'
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { stripSlashes, toServicePath } from '../../core/index.ts'
@@ -17,6 +18,8 @@ import {
   OPENAPI_VERSION,
   transformDocument,
 } from './document.ts'
+import type { SecurityRequirement, SecuritySchemes } from './security.ts'
+import { toSecurity } from './security.ts'
 
 /** Options of `openapi()`. */
 export interface OpenApiOptions extends OpenApiDocumentOptions {
@@ -77,6 +80,8 @@ class Docs {
   readonly #path: string
   /** The routes that the server got before `@fastify/swagger` was loaded. */
   readonly #earlyRoutes: RouteOptions[] = []
+  /** The security schemes of the routes of the server. */
+  readonly #routeSchemes: SecuritySchemes = {}
 
   /** @param server that of the application, where it has one */
   constructor(options: OpenApiOptions, server: FastifyInstance | undefined) {
@@ -91,14 +96,19 @@ class Docs {
    * Has `@fastify/swagger` document the routes of a server, unless somebody has done so. Call it before
    * the services get theirs.
    */
-  async addTo(server: FastifyInstance): Promise<void> {
+  async addTo(server: FastifyInstance, app: Application): Promise<void> {
     this.isServed = true
     if (server.hasDecorator('swagger')) return
     // Loaded only where it is wanted, as `openapi()` is by few servers.
     const { default: swagger } = await import('@fastify/swagger')
+    // The plugin looks up what the `security` of a route names.
+    const components = { securitySchemes: this.#routeSchemes }
     const options = {
-      openapi: createDocument(this.#options) as object,
-      transform: ({ schema, url, route }) => ({ schema: isProbe(route) ? HIDDEN : schema, url }),
+      openapi: { ...createDocument(this.#options), components } as object,
+      transform: ({ schema, url, route }) => ({
+        schema: isProbe(route) ? HIDDEN : { ...this.#readSecurity(app, route), ...schema },
+        url,
+      }),
     } satisfies Parameters<typeof swagger>[1]
     await replayRoutes(server, this.#earlyRoutes, async () => server.register(swagger, options))
   }
@@ -124,10 +134,12 @@ class Docs {
     const { methodPaths = false, queryBodies = false } = transport.options
     const options = { ...this.#options, prefix: scope.prefix, methodPaths, queryBodies }
     const read = keepDocument(scope, app, async () => {
-      const document = await addServices(this.#readRoutes(scope), app, options, (error, path) => {
+      const tellFailure = (error: unknown, path: string): void => {
         // The start fails by itself then; one that is added later answers each call with an error.
         app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
-      })
+      }
+      const routes = this.#readRoutes(scope)
+      const document = await addServices(routes, app, options, tellFailure, this.#routeSchemes)
       // A copy, which the application may change: that of the routes is kept by its plugin.
       return transformDocument('openapi()', options, structuredClone(document))
     })
@@ -139,6 +151,21 @@ class Docs {
         await read()
       })
     })
+  }
+
+  /** Returns the `security` of a route that `authenticateRequest` guards, nothing for others. */
+  #readSecurity(
+    app: Application,
+    route: RouteOptions,
+  ): Partial<Record<'security', readonly SecurityRequirement[]>> {
+    const { onRequest, preParsing, preValidation, preHandler } = route
+    const functions = [onRequest, preParsing, preValidation, preHandler].flat()
+    const proof = toRequiredProof(
+      app,
+      functions.filter((one) => one !== undefined),
+    )
+    const { requirements = [] } = toSecurity(app, proof, this.#routeSchemes) ?? {}
+    return requirements.length > 0 ? { security: requirements } : {}
   }
 
   /** Returns the document of the routes that a server has beside those of services. */

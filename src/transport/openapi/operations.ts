@@ -1,4 +1,6 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
+import type { MethodDescription } from '../../auth/method-description.ts'
+import { describeMethod } from '../../auth/method-description.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
@@ -118,12 +120,15 @@ export class ServiceOperations {
     const external = [...this.#entry.methods.values()].filter((method) => method.external)
     return external.flatMap((entry) => {
       const { name } = entry
+      const description = describeMethod(this.#entry, name)
+      // The service rejects each external call.
+      if (description === null) return []
       const own = kinds.filter(([method, , , answer]) => {
         return method === name && (answer !== 'written' || this.#allowsMany(name))
       })
       if (!isStandardMethod(name)) own.push([name, name, `Call '${name}'`, 'custom', []])
       if (own.length === 0) return []
-      const method = this.#describe(entry)
+      const method = this.#describe(entry, description)
       const operations = own.map((kind) => this.#toOperation(method, kind))
       return name === 'find'
         ? [...operations, ...this.#toQueryBody(method, operations)]
@@ -158,17 +163,19 @@ export class ServiceOperations {
     return [{ ...find, path: `${find.path}#find`, verb: 'post', operation }]
   }
 
-  #describe({ name, spec }: MethodEntry): Method {
+  #describe({ name, spec }: MethodEntry, description: MethodDescription | undefined): Method {
     const { app, components } = this.#scope
     const { service, schemas } = this.#entry
-    const security = readSecurity(app, this.#entry, name)
-    Object.assign(components.securitySchemes, security?.schemes)
+    const security = readSecurity(app, this.#entry, name, components.securitySchemes)
     const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
-    return { name, spec, schemas: schemas?.toMethodSchemas(name) ?? login, security }
+    const own = description?.schemas ?? login
+    return { name, spec, schemas: schemas?.toMethodSchemas(name) ?? own, security }
   }
 
   #allowsMany(method: string): boolean {
-    return allowsMany(method, this.#options) === true
+    // A method that describes itself takes one record at a time.
+    const isOwn = describeMethod(this.#entry, method) === undefined
+    return isOwn && allowsMany(method, this.#options) === true
   }
 
   /** Whether data may be a list of new records, and the answer then is one. */

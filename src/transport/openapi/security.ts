@@ -1,16 +1,22 @@
 import type { Authentication } from '../../auth/authentication.ts'
 import { authenticationServices, isAuthentication } from '../../auth/default-authentication.ts'
-import { findStrategies } from '../../auth/hooks/open-methods.ts'
+import { findUserFinder } from '../../auth/entity-service.ts'
+import { findRequiredProof } from '../../auth/hooks/open-methods.ts'
+import type { RequiredProof } from '../../auth/method-description.ts'
+import { toCookieName } from '../../auth/sessions/session-options.ts'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
+import { getMiddleware } from '../middleware.ts'
 import type { DocumentSchema } from './components.ts'
+import { findName } from './components.ts'
+
+/** Schemes that are all to be passed, by their names. */
+export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 
 /** What callers of a method have to prove. */
 export interface Security {
-  /** The schemes that prove it, by their names. */
-  readonly schemes: Readonly<Record<string, DocumentSchema>>
   /** The `security` of the operation, of which one is enough; empty where nobody knows how to prove it. */
-  readonly requirements: readonly object[]
+  readonly requirements: readonly SecurityRequirement[]
 }
 
 /** The name that the scheme of tokens has in documents. */
@@ -33,51 +39,112 @@ const JWT = 'jwt'
 /** The strategy of passwords. */
 const LOCAL = 'local'
 
+/** The security schemes of a document, by their names. */
+export type SecuritySchemes = Record<string, DocumentSchema>
+
 /**
- * Returns what the `authenticate` hook of a method asks for, `null` where anybody may call it. A logout
- * takes the token that it ends.
+ * Returns the security of a method, `null` if anybody may call it. A logout takes the token that it ends.
+ * @param schemes gets the schemes that the security names
  */
 export function readSecurity(
   app: Application,
   entry: ServiceEntry,
   method: string,
+  schemes: SecuritySchemes,
 ): Security | null {
-  const isLogout = method === 'remove' && isAuthentication(entry.service)
-  const strategies = isLogout ? [JWT] : findStrategies(entry, method)
-  if (strategies === null) return null
-  const schemes: Record<string, DocumentSchema> = {}
-  for (const strategy of strategies) {
-    const scheme = findScheme(app, strategy) ?? (isLogout ? BEARER_SCHEME : undefined)
-    if (scheme === undefined) continue
-    const isBearer = scheme['scheme'] === BEARER
-    schemes[isBearer ? BEARER : strategy.replace(/[^A-Za-z0-9._-]/g, '')] = scheme
+  const { service } = entry
+  if (method === 'remove' && isAuthentication(service)) {
+    const logout = toSecurity(app, { strategies: [JWT], authentication: service }, schemes)
+    const { cookie, cookiePath = '/' } = service.configuration.sessions ?? {}
+    if (!cookie) return logout
+    const name = toCookieName(service.configKey, 'refresh', cookiePath)
+    const refresh = addScheme(schemes, 'refreshCookie', { type: 'apiKey', in: 'cookie', name })
+    return { requirements: [...(logout?.requirements ?? []), { [refresh]: [] }] }
   }
-  const requirements: object[] = Object.keys(schemes).map((name) => ({ [name]: [] }))
-  if (requirements.length > 0 && strategies.includes(ANONYMOUS)) requirements.push({})
-  return { schemes, requirements }
+  const before = getMiddleware(entry)?.before
+  return toSecurity(app, findRequiredProof(entry, method, before), schemes)
 }
 
+/**
+ * Returns the security of what callers must prove, `null` if they need not prove anything.
+ * @param schemes gets the schemes that the security names
+ */
+export function toSecurity(
+  app: Application,
+  proof: RequiredProof | null,
+  schemes: SecuritySchemes,
+): Security | null {
+  if (proof === null) return null
+  const { strategies } = proof
+  const names = strategies.flatMap((strategy) =>
+    listSchemes(app, proof, strategy).map(([name, scheme]) => addScheme(schemes, name, scheme)),
+  )
+  const requirements: SecurityRequirement[] = [...new Set(names)].map((name) => ({ [name]: [] }))
+  if (requirements.length > 0 && strategies.includes(ANONYMOUS)) requirements.push({})
+  return { requirements }
+}
+
+type NamedScheme = readonly [name: string, scheme: DocumentSchema]
+
 /** Strategies say what they read; of those that do not, `authenticate` says that there is a proof. */
-function findScheme(app: Application, name: string): DocumentSchema | undefined {
-  for (const authentication of authenticationServices(app).values()) {
-    const strategy = authentication.getStrategy(name)
-    if (strategy !== undefined) return strategy.securityScheme
+function listSchemes(app: Application, proof: RequiredProof, name: string): NamedScheme[] {
+  const own = proof.authentication === null ? [] : [proof.authentication]
+  const authentication = [...own, ...authenticationServices(app).values()].find(
+    (service) => service.getStrategy(name) !== undefined,
+  )
+  const scheme =
+    authentication?.getStrategy(name)?.securityScheme ?? (name === JWT ? BEARER_SCHEME : undefined)
+  const schemes: NamedScheme[] = []
+  if (scheme !== undefined) {
+    const isBearer = scheme['scheme'] === BEARER
+    schemes.push([isBearer ? BEARER : name.replace(/[^A-Za-z0-9._-]/g, ''), scheme])
   }
-  return name === JWT ? BEARER_SCHEME : undefined
+  if (authentication !== undefined && readsCookie(authentication, name)) {
+    const cookie = toCookieName(authentication.configKey, 'access', '/')
+    schemes.push(['cookie', { type: 'apiKey', in: 'cookie', name: cookie }])
+  }
+  return schemes
+}
+
+/** Whether a strategy accepts the access token of a session in a cookie. */
+function readsCookie(authentication: Authentication, strategy: string): boolean {
+  const { configuration, parseStrategies } = authentication
+  if (configuration.sessions?.cookie !== 'all' || !parseStrategies.includes(strategy)) return false
+  return findUserFinder(authentication)?.name === strategy
+}
+
+/** Adds a scheme by a name that is free or has the same scheme already. Returns the name. */
+function addScheme(schemes: SecuritySchemes, name: string, scheme: DocumentSchema): string {
+  const isFree = (one: string): boolean => {
+    return schemes[one] === undefined || JSON.stringify(schemes[one]) === JSON.stringify(scheme)
+  }
+  const free = findName([name], isFree)
+  schemes[free] = scheme
+  return free
 }
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {
   const { authStrategies, entity, sessions } = configuration
   const refresh = sessions === undefined ? [] : ['refresh']
+  // Tokens in cookies are in no body.
+  const cookie = sessions?.cookie ?? false
+  const refreshToken: object =
+    sessions === undefined || cookie ? {} : { refreshToken: { type: 'string' } }
+  const accessToken: object =
+    cookie === 'all'
+      ? {}
+      : {
+          accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
+        }
   const local = describeLocal(configuration)
   const any: JSONSchema = { type: 'object', additionalProperties: true }
   const result: JSONSchema = {
     type: 'object',
-    required: ['accessToken', 'authentication'],
+    required: [...Object.keys(accessToken), 'authentication'],
     properties: {
-      accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
-      ...(sessions === undefined ? {} : { refreshToken: { type: 'string' } }),
+      ...accessToken,
+      ...refreshToken,
       authentication: any,
       ...(entity == null ? {} : { [entity]: any }),
     },
@@ -90,7 +157,7 @@ export function toLoginSchemas({ configuration }: Authentication, method: string
       strategy: { type: 'string', enum: [...authStrategies, ...refresh] },
       ...local.properties,
       ...(authStrategies.includes(JWT) ? { accessToken: { type: 'string' } } : {}),
-      ...(sessions === undefined ? {} : { refreshToken: { type: 'string' } }),
+      ...refreshToken,
     },
     additionalProperties: true,
     // A page fills in all properties otherwise: the token of one strategy beside the password of another.

@@ -1,0 +1,51 @@
+import type { Application, ServiceEntry } from '../core/index.ts'
+import type { MethodSchemas } from '../core/services/service-schemas.ts'
+import type { Authentication } from './authentication.ts'
+
+/** The strategies of an authentication service, one of which must prove who calls. */
+export interface RequiredProof {
+  readonly strategies: readonly string[]
+  /** `null` if the application has no such service. */
+  readonly authentication: Authentication | null
+}
+
+/** Describes a method that checks its callers by itself, for the OpenAPI document. */
+export interface MethodDescription {
+  /** Default: anybody may call the method. */
+  readonly proof?: RequiredProof
+  /** Used if the service has no option `schemas`. */
+  readonly schemas?: MethodSchemas
+}
+
+/**
+ * Returns the description of a method: `null` if every external call is rejected, `undefined` if nothing
+ * is known of it.
+ */
+export type MethodDescriber = (method: string) => MethodDescription | null | undefined
+
+/** The key under which the entry of a service has its describer. */
+const DESCRIBER = Symbol('remex.describer')
+
+/** Sets what describes the methods of a service. */
+export function setDescriber({ attachments }: ServiceEntry, describe: MethodDescriber): void {
+  attachments.set(DESCRIBER, describe)
+}
+
+/** Sets what describes the methods of a service as soon as it is registered. */
+export function describeService(
+  app: Application,
+  service: object,
+  describe: MethodDescriber,
+): void {
+  app.observe((change, _path, entry) => {
+    if (change === 'added' && entry.service === service) setDescriber(entry, describe)
+  })
+}
+
+/** Returns the description of a method of a service. @see MethodDescriber */
+export function describeMethod(
+  { attachments }: ServiceEntry,
+  method: string,
+): ReturnType<MethodDescriber> {
+  return (attachments.get(DESCRIBER) as MethodDescriber | undefined)?.(method)
+}

@@ -1,0 +1,44 @@
+import type { JSONSchema } from '../../core/services/service-schemas.ts'
+import type { Authentication } from '../authentication.ts'
+import { describeOwn } from '../guarded-service.ts'
+import type { MethodDescriber } from '../method-description.ts'
+import type { StoredSession } from './stored-session.ts'
+
+/** A session as its user sees it. */
+export interface Session
+  extends Pick<
+    StoredSession,
+    '_id' | 'createdAt' | 'usedAt' | 'expiresAt' | 'userAgent' | 'address'
+  > {
+  /** Whether the access token of the request belongs to this session. */
+  readonly current: boolean
+}
+
+/** The methods that external callers may call. */
+export const SESSION_METHODS: readonly string[] = ['find', 'get', 'remove']
+
+const TIME: JSONSchema = { type: 'string', format: 'date-time' }
+const TEXT: JSONSchema = { type: ['string', 'null'] }
+
+const FIELDS: Readonly<Record<keyof Session, JSONSchema>> = {
+  ...{ _id: { type: 'string' }, createdAt: TIME, usedAt: TIME, expiresAt: TIME },
+  ...{ userAgent: TEXT, address: TEXT, current: { type: 'boolean' } },
+}
+
+const RECORD: JSONSchema = { type: 'object', required: Object.keys(FIELDS), properties: FIELDS }
+
+/** Returns what describes the methods of the service that stores sessions. */
+export function createSessionDescriber(authentication: Authentication): MethodDescriber {
+  return (method) => (SESSION_METHODS.includes(method) ? describeOwn(authentication, RECORD) : null)
+}
+
+/**
+ * Returns a session as its user sees it.
+ * @param sid the id of the session of the request
+ */
+export function toOwnSession(stored: StoredSession, sid: unknown): Session {
+  const { _id, createdAt, usedAt, expiresAt, endsAt, userAgent, address } = stored
+  // A refresh moves `expiresAt`, at times beyond the end that nothing moves.
+  const end = endsAt < expiresAt ? endsAt : expiresAt
+  return { _id, createdAt, usedAt, expiresAt: end, userAgent, address, current: _id === sid }
+}
