@@ -223,7 +223,7 @@ t.test('a host that documents its routes by itself keeps its document', async (t
   const app = createApp()
   addNotes(app)
   const options = { info: INFO, prefix: '/api' }
-  await host.register(fastifySwagger, { openapi: (await openapiDocument(app, options)) as object })
+  await host.register(fastifySwagger, { openapi: await openapiDocument(app, options) })
   await host.register(remex, { app, prefix: '/api' })
   host.get('/own', async () => 'own')
   await host.ready()
