@@ -159,8 +159,8 @@ export class Application<
 
   /** Makes the service for a path where none is registered; clients replace this. */
   defaultService(path: string): object {
-    const hint = this.support?.hintAtService(path, this.#entries.keys())
-    throw new NotFound(`Can not find service '${path}'`, undefined, hint)
+    const error = this.support?.createMissingError(path, this.#entries.keys())
+    throw error ?? new NotFound(`Can not find service '${path}'`)
   }
 
   /** @internal */ unuse(this: never): never

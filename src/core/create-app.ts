@@ -8,8 +8,8 @@ import {
 } from './advice/hook-advice.ts'
 import {
   adviseListeners,
+  createMissingError,
   describeInput,
-  hintAtService,
   readServerOptions,
 } from './advice/service-advice.ts'
 import { Application as ApplicationBase } from './app.ts'
@@ -28,10 +28,10 @@ export const SERVER_SUPPORT: ServerSupport = {
     requireSupport<never>(undefined, `${toOwner(path)}: the option 'schemas'`),
   adviseListeners,
   checkHooks,
+  createMissingError,
   describeHook,
   describeInput,
   explainError: explainMissingNext,
-  hintAtService,
   readOptions: readServerOptions,
   readPackageHooks,
   refuseConfigurator,

@@ -1,8 +1,10 @@
-import { withHint } from '../errors/hint.ts'
+import { Hint } from '../errors/hint.ts'
+import { NotFound } from '../errors/index.ts'
 import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
+import { isProduction } from '../node-env.ts'
 import { isClass } from '../options/configurator.ts'
-import { suggestName } from '../options/name-suggestion.ts'
+import { findNearest, suggestName } from '../options/name-suggestion.ts'
 import { checkOptions, withDefaults } from '../options/option-check.ts'
 import type { ServiceEntryFace } from '../services/method-entry.ts'
 import type { ServiceOptionReader } from '../services/service-options.ts'
@@ -59,31 +61,57 @@ export function describeFunction(path: string, value: { readonly name: string })
 /** How many of the registered paths a hint names. */
 const MAX_NAMED = 10
 
-/** Returns options for the error of a path without a service: which one may be meant. */
-export function hintAtService(path: string, paths: Iterable<string>): ErrorOptions {
-  return withHint(`app.service('${path}')${toAdvice(path, [...paths])}`)
+/**
+ * Returns the error for a path without a service. Its message names the service that may be meant, for the author of
+ * the application: external callers, and those with `NODE_ENV=production`, get the message without that.
+ */
+export function createMissingError(path: string, paths: Iterable<string>): NotFound {
+  const message = `Can not find service '${path}'`
+  const advice = toAdvice(path, [...paths])
+  const cause = new Hint(`app.service('${path}')${advice}`, message)
+  return new NotFound(isProduction() ? message : message + advice, undefined, { cause })
 }
 
 function toAdvice(path: string, paths: readonly string[]): string {
   if (paths.length === 0) return ': no service is registered yet, app.use() has to come first'
-  const url = paths.find((pattern) => isUrlOf(path, pattern))
-  if (url !== undefined) {
-    const hasRoute = url.includes('/:') || url.startsWith(':')
-    const route = hasRoute ? ', with its values in params.route' : ''
-    return ` names a path of URLs: take app.service('${url}')${route}, and ids as arguments`
-  }
   return (
+    toUrlAdvice(path, paths) ||
     suggestName(path, paths) ||
+    toNestedAdvice(path, paths) ||
     `: registered are ${paths.slice(0, MAX_NAMED).join(', ')}${paths.length > MAX_NAMED ? ', …' : ''}`
   )
 }
 
-/** Whether a path is one that a request to the service has: with route values, or with an id. */
-function isUrlOf(path: string, pattern: string): boolean {
+/** Returns advice for a path of URLs, with the values of placeholders or with an id, even if it is mistyped. */
+function toUrlAdvice(path: string, paths: readonly string[]): string {
+  const urls = new Map(paths.flatMap((pattern) => toUrls(path, pattern)).reverse())
+  const pattern = urls.get(findNearest(path, urls.keys()) ?? '')
+  if (pattern === undefined) return ''
+  const parts = pattern.split('/')
+  const route = parts.filter((part) => part.startsWith(':')).map((part) => part.slice(1))
+  const id = path.split('/').length > parts.length ? ['the id'] : []
+  const params = route.length > 0 ? [`{ route: { ${route.join(', ')} } } as params`] : []
+  return `: use app.service('${pattern}') and pass ${[...id, ...params].join(' and ')} to its methods`
+}
+
+/** Returns the URLs of a service that are like a path, each with the path of the service. */
+function toUrls(path: string, pattern: string): [url: string, pattern: string][] {
   const values = path.split('/')
   const parts = pattern.split('/')
-  if (values.length !== parts.length && values.length !== parts.length + 1) return false
-  return parts.every((part, index) => part.startsWith(':') || part === values[index])
+  const id = values.slice(parts.length)
+  const placeholders = parts.filter((part) => part.startsWith(':'))
+  const isLike = id.length === 1 || (values.length === parts.length && placeholders.length > 0)
+  // Placeholders alone would fit any path.
+  if (!isLike || placeholders.length === parts.length) return []
+  const url = parts.map((part, index) => (part.startsWith(':') ? values[index] : part))
+  return [[[...url, ...id].join('/'), pattern]]
+}
+
+/** Returns advice for a path that lacks the first segments of a service, or has more of them. */
+function toNestedAdvice(path: string, paths: readonly string[]): string {
+  const isEnd = (long: string, end: string): boolean => long.endsWith(`/${end}`)
+  const found = paths.find((one) => isEnd(one, path) || isEnd(path, one))
+  return found === undefined ? '' : `; did you mean '${found}'?`
 }
 
 /** The names of the methods of an emitter that add a listener. */

@@ -1,4 +1,5 @@
 import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
+import { Hint } from './hint.ts'
 import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
@@ -79,7 +80,7 @@ export function toServiceError(thrown: unknown): ServiceError {
 }
 
 function readError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError) return thrown
+  if (thrown instanceof ServiceError) return withoutHint(thrown)
   const options = { cause: thrown }
   if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)
   if (!isOrdinaryError(thrown)) {
@@ -88,6 +89,15 @@ function readError(thrown: unknown): ServiceError {
   const { message, errors } = thrown
   const data = errors === undefined ? undefined : { errors }
   return new GeneralError(message, data, options)
+}
+
+/** Returns an error without the hint in its message, if it has one. */
+function withoutHint(error: ServiceError): ServiceError {
+  const { cause, message } = error
+  const text = cause instanceof Hint ? cause.message : undefined
+  // Another message is the one that the application has set.
+  if (text === undefined || text === message || !message.startsWith(text)) return error
+  return errorFromJSON({ ...error.toJSON(), message: text }, { cause })
 }
 
 /** An error of `@feathersjs/errors`: services that were moved here may still throw them. */

@@ -5,9 +5,12 @@
  */
 export class Hint {
   readonly hint: string
+  /** The message for external callers, if that of the error contains the hint. */
+  readonly message: string | undefined
 
-  constructor(hint: string) {
+  constructor(hint: string, message?: string) {
     this.hint = hint
+    this.message = message
   }
 }
 

@@ -2,11 +2,16 @@ import { hasMethod } from '../value-kind.ts'
 
 /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
 export function suggestName(mistyped: string, names: Iterable<string>): string {
-  const nearest = [...names]
+  const nearest = findNearest(mistyped, names)
+  return nearest === undefined ? '' : `; did you mean '${nearest}'?`
+}
+
+/** Returns the name that a mistyped one is closest to, `undefined` if none is close. */
+export function findNearest(mistyped: string, names: Iterable<string>): string | undefined {
+  return [...names]
     .map((name) => ({ name, distance: countEdits(mistyped.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, distance }) => distance <= toMaxEdits(name))
-    .sort((one, other) => one.distance - other.distance)[0]
-  return nearest === undefined ? '' : `; did you mean '${nearest.name}'?`
+    .sort((one, other) => one.distance - other.distance)[0]?.name
 }
 
 /** The same for a method that an object lacks, and its other ones. */

@@ -1,3 +1,4 @@
+import type { NotFound } from '../errors/index.ts'
 import type { Chain, HookSource } from '../hooks/hook-chain.ts'
 import type {
   CalledMethod,
@@ -17,8 +18,8 @@ export interface ServerSupport extends HookAdvice {
   describeInput(path: string, value: unknown): string
   /** Says what a value is that `app.configure()` does not take. */
   refuseConfigurator(value: unknown): never
-  /** Returns options for the error of a path without a service: which one may be meant. */
-  hintAtService(path: string, paths: Iterable<string>): ErrorOptions
+  /** Returns the error for a path without a service, which names the one that may be meant. */
+  createMissingError(path: string, paths: Iterable<string>): NotFound
   /** Returns `; did you mean 'name'?` for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
   readonly readOptions: ServiceOptionReader

@@ -74,20 +74,18 @@ for (const [what, mistake, advice, bare] of REFUSED) {
   })
 }
 
-t.test(
-  'a path without a service is NotFound, with a hint as the cause by advice alone',
-  async (t) => {
-    const find = (app: Application): unknown => app.use('users', { ...users }).service('user')
-    t.throws(() => find(createApp()), {
-      cause: { hint: "app.service('user'); did you mean 'users'?" },
-    })
-    t.throws(() => find(new Application()), NotFound)
-    t.throws(() => find(new Application()), {
-      message: "Can not find service 'user'",
-      cause: undefined,
-    })
-  },
-)
+t.test('a path without a service is NotFound, which only advice says more of', async (t) => {
+  const find = (app: Application): unknown => app.use('users', { ...users }).service('user')
+  t.throws(() => find(createApp()), {
+    message: "Can not find service 'user'; did you mean 'users'?",
+    cause: { hint: "app.service('user'); did you mean 'users'?" },
+  })
+  t.throws(() => find(new Application()), NotFound)
+  t.throws(() => find(new Application()), {
+    message: "Can not find service 'user'",
+    cause: undefined,
+  })
+})
 
 t.test('hooks that do nothing are warned of by advice alone', async (t) => {
   const warnings = async (app: Application): Promise<number> => {

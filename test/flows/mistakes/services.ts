@@ -17,12 +17,12 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
   thrown(
     'a path with an id',
     (app) => app.use('users', messages).service('users/1'),
-    /take app\.service\('users'\), and ids as arguments/,
+    /use app\.service\('users'\) and pass the id to its methods/,
   ),
   thrown(
     'a path with a route value',
     (app) => app.use('users/:userId/notes', messages).service('users/1/notes'),
-    /take app\.service\('users\/:userId\/notes'\), with its values in params\.route/,
+    /use app\.service\('users\/:userId\/notes'\) and pass \{ route: \{ userId \} \} as params to its methods/,
   ),
   thrown(
     'a service that is not registered yet',
