@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { authenticateRequest, createApp, fastifyApp, NotFound, openapi, rest } from 'remex'
-import type { AccountNotice, AuthenticationParams } from 'remex/auth'
+import type { AccountNotice, AuthenticationParams, ServedSessions, SessionRecord } from 'remex/auth'
 import {
   AccountService,
   AuthenticationService,
@@ -55,7 +55,7 @@ type Note = Static<typeof NewNote> & Pick<Static<typeof Note>, 'author'>
 type Services = {
   users: MongoDBListService<User>
   accounts: AccountService
-  sessions: MongoDBService<object>
+  sessions: ServedSessions<MongoDBService<SessionRecord>>
   notes: MongoDBService<Note>
   authentication: AuthenticationService
 }
@@ -90,7 +90,10 @@ export function createAccounts(
   app.use('authentication', authentication)
   app.use(
     'sessions',
-    new MongoDBService({ Model: db.collection('sessions'), paginate: { default: 20 } }),
+    new MongoDBService({
+      Model: db.collection<SessionRecord>('sessions'),
+      paginate: { default: 20 },
+    }),
   )
 
   // Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.

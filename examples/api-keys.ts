@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
+import type { ApiKeyRecord, ServedApiKeys } from 'remex/auth'
 import {
   ApiKeyStrategy,
   AuthenticationService,
@@ -36,7 +37,7 @@ type Note = Static<typeof Note>
 type Services = {
   users: MongoDBListService<User>
   notes: MongoDBListService<Note>
-  'api-keys': MongoDBService<object>
+  'api-keys': ServedApiKeys<MongoDBService<ApiKeyRecord>>
   authentication: AuthenticationService
 }
 
@@ -74,7 +75,10 @@ export function createNotes(db: Db, secret: string): FastifyApplication<Services
   app.use('authentication', authentication)
   app.use(
     'api-keys',
-    new MongoDBService({ Model: db.collection('api-keys'), paginate: { default: 20 } }),
+    new MongoDBService({
+      Model: db.collection<ApiKeyRecord>('api-keys'),
+      paginate: { default: 20 },
+    }),
     { methods: ['find', 'get', 'create', 'remove'] },
   )
 

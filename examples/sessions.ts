@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
-import type { SessionOptions } from 'remex/auth'
+import type { ServedSessions, SessionOptions, SessionRecord } from 'remex/auth'
 import {
   AuthenticationService,
   authenticate,
@@ -31,7 +31,7 @@ const PublicUser = Type.Omit(User, ['password'])
 type Services = {
   // A list: the service has no option `paginate`.
   users: MongoDBListService<User>
-  sessions: MongoDBService<object>
+  sessions: ServedSessions<MongoDBService<SessionRecord>>
   authentication: AuthenticationService
 }
 
@@ -56,7 +56,10 @@ export function createAccounts(
   app.use('authentication', authentication)
   app.use(
     'sessions',
-    new MongoDBService({ Model: db.collection('sessions'), paginate: { default: 20 } }),
+    new MongoDBService({
+      Model: db.collection<SessionRecord>('sessions'),
+      paginate: { default: 20 },
+    }),
     { methods: ['find', 'get', 'remove'] },
   )
 

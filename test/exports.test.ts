@@ -85,12 +85,13 @@ const AUTH = toNames({
     hashPassword oauth passwordHash protect rateLimit requireScope
   `,
   types: `
-    AccessTokenPayload AccountChange AccountLink AccountNotice AccountOptions AccountTokenCollection Algorithm ApiKeyConfiguration AuthenticateHook AuthenticateOptions AuthenticationConfiguration
+    AccessTokenPayload AccountChange AccountLink AccountNotice AccountOptions AccountTokenCollection Algorithm ApiKey ApiKeyConfiguration ApiKeyRecord AuthenticateHook AuthenticateOptions AuthenticationConfiguration
     AuthenticationHttpRequest AuthenticationParams AuthenticationPayload AuthenticationRequest AuthenticationResult AuthenticationStrategy
-    CallbackStore ConnectionEvent Counter Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
-    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewTokenOptions OAuthDefaults OAuthOptions
-    OAuthOutcome OAuthParams OAuthProfile OAuthSettings PasswordOptions PasswordVerdict
-    ProtectHook ProviderSection RateLimitHook RateLimitOptions RevocationCollection RevocationList SessionOptions ThrottleCollection
+    CallbackStore ConnectionEvent Counter CreatedApiKey Entity EntityService HashOptions HashPasswordHook HashPasswordOptions HookCall
+    JwtConfiguration LocalConfiguration LoginAttempt LoginThrottleOptions NewApiKey NewTokenOptions OAuthDefaults OAuthOptions
+    OAuthOutcome OAuthParams OAuthProfile OAuthSettings PagingQuery PasswordOptions PasswordVerdict
+    ProtectHook ProviderSection RateLimitHook RateLimitOptions RevocationCollection RevocationList ServedApiKeys ServedSessions Session SessionOptions
+    SessionRecord ThrottleCollection
     ThrottleStore TokenOptions WithAuthentication
   `,
 })

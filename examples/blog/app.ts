@@ -3,7 +3,7 @@
 import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
-import type { AuthenticationService } from 'remex/auth'
+import type { AuthenticationService, ServedSessions, SessionRecord } from 'remex/auth'
 import type { MongoDBService } from 'remex/mongodb'
 import type { Served } from 'remex/schema'
 import { addAuthentication } from './authentication.ts'
@@ -21,7 +21,7 @@ export interface Services {
   posts: Served<PostService, typeof postOptions>
   'posts/:postId/comments': Served<CommentService, typeof commentOptions>
   authentication: AuthenticationService
-  sessions: MongoDBService<object>
+  sessions: ServedSessions<MongoDBService<SessionRecord>>
 }
 
 export type Blog = FastifyApplication<Services>

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb'
 import type { AroundHook, Params } from 'remex'
 import { NotAuthenticated } from 'remex'
+import type { SessionRecord } from 'remex/auth'
 import { AuthenticationService, authenticate, JwtStrategy, LocalStrategy } from 'remex/auth'
 import { MongoDBService } from 'remex/mongodb'
 import { resolveData } from 'remex/schema'
@@ -38,7 +39,7 @@ export function addAuthentication(
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
   // The authentication lets members see and end their own logins, and nobody do anything else.
-  const Model = db.collection('sessions')
+  const Model = db.collection<SessionRecord>('sessions')
   const sessions = new MongoDBService({ Model, paginate: { default: 20 } })
   app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
 }

@@ -1,5 +1,6 @@
-import type { Application, HookContext, Query } from '../core/index.ts'
+import type { Application, HookContext, Page, Query } from '../core/index.ts'
 import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
+import type { PlainResultOf } from '../core/method-arguments.ts'
 import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
@@ -23,8 +24,24 @@ export function findRecordService<Service>(
   throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
 }
 
+/** The query of the own records: the size and the order of a page. */
+export interface PagingQuery<T> {
+  /** How many records at most. */
+  readonly $limit?: number
+  /** How many records to leave out at the beginning. */
+  readonly $skip?: number
+  /** The fields to sort by, the first one first: 1 upwards, -1 downwards. */
+  readonly $sort?: { readonly [Name in keyof T & string]?: 1 | -1 }
+}
+
+/** A query without parameters. */
+export type NoQuery = Record<string, never>
+
+/** What `find` of a service resolves to, a page or a list, with records as their owner sees them. */
+export type OwnFound<S, T> = PlainResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
+
 /** The query parameters that external callers may send. */
-const PAGING: Readonly<Record<string, JSONSchema>> = {
+const PAGING: Readonly<Record<keyof PagingQuery<object>, JSONSchema>> = {
   $limit: { type: 'integer', minimum: 0 },
   $skip: { type: 'integer', minimum: 0 },
   $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },

@@ -12,8 +12,15 @@ export type {
 } from './accounts/account-options.ts'
 export { AccountService } from './accounts/account-service.ts'
 export type { AccountTokenCollection } from './accounts/account-token.ts'
+export type { ApiKeyRecord } from './api-keys/api-key.ts'
 export type { ApiKeyConfiguration } from './api-keys/api-key-options.ts'
 export { ApiKeyStrategy } from './api-keys/api-key-strategy.ts'
+export type {
+  ApiKey,
+  CreatedApiKey,
+  NewApiKey,
+  ServedApiKeys,
+} from './api-keys/own-api-key.ts'
 export { requireScope } from './api-keys/require-scope.ts'
 export type {
   AuthenticationHttpRequest,
@@ -26,6 +33,7 @@ export { AuthenticationService } from './authentication-service.ts'
 export type { WithAuthentication } from './default-authentication.ts'
 export { findAuthentication } from './default-authentication.ts'
 export type { Entity, EntityService } from './entity-service.ts'
+export type { PagingQuery } from './guarded-service.ts'
 export type { AuthenticateHook, AuthenticateOptions } from './hooks/authenticate.ts'
 export { authenticate, authenticateParams } from './hooks/authenticate.ts'
 export type { HashPasswordHook, HashPasswordOptions } from './hooks/hash-password.ts'
@@ -43,7 +51,9 @@ export type { OAuthDefaults, OAuthSettings } from './oauth/settings/oauth-settin
 export type { ProviderSection } from './oauth/settings/provider-section.ts'
 export type { HashOptions, PasswordOptions, PasswordVerdict } from './passwords/passwords.ts'
 export { Passwords } from './passwords/passwords.ts'
+export type { ServedSessions, Session } from './sessions/own-session.ts'
 export type { SessionOptions } from './sessions/session-options.ts'
+export type { SessionRecord } from './sessions/stored-session.ts'
 export type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 export { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 export type { JwtConfiguration } from './strategies/jwt-strategy.ts'

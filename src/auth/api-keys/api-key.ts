@@ -1,23 +1,36 @@
 import { randomInt, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { IdObject } from '../../core/index.ts'
 import { createRefusal, orNone } from '../auth-errors.ts'
 import { hashString } from '../tokens/opaque-token.ts'
 
-/** An API key as it is stored. */
-export interface StoredApiKey {
-  readonly _id: unknown
+/** An API key as calls within the process see it. The record has more fields, which are for the package. */
+export interface ApiKeyRecord {
+  /** The claim `keyId` of the key: an `ObjectId`, over HTTP a string. */
+  readonly _id: IdObject & {
+    /** Returns what stands for the id over HTTP. */
+    toJSON(): string
+  }
   /** The claim `sub` of its user's access tokens, `null` for a key of nobody. */
   readonly userId: string | null
+  /** What its user calls it. */
   readonly name: string
-  /** What the key begins with. */
+  /** The setting `prefix`, as it was when the key was made. */
   readonly prefix: string
+  /** What the key may do. */
   readonly scopes: readonly string[]
-  /** The SHA-256 of its secret: 256 random bits can not be guessed, so a slow hash would add nothing. */
-  readonly secretHash: string
+  /** When it was made. */
   readonly createdAt: Date
+  /** From when on it is not valid, `null` for never. */
   readonly expiresAt: Date | null
   /** When it was used last, to the minute. */
   readonly usedAt: Date | null
+}
+
+/** An API key as it is stored. */
+export interface StoredApiKey extends ApiKeyRecord {
+  /** The SHA-256 of its secret: 256 random bits can not be guessed, so a slow hash would add nothing. */
+  readonly secretHash: string
 }
 
 /**
@@ -48,13 +61,19 @@ export function createSecret(): string {
   return Array.from({ length: SECRET_LENGTH }, () => DIGITS[randomInt(DIGITS.length)]).join('')
 }
 
+/** What a key begins with. */
+interface KeyParts {
+  readonly prefix: string
+  readonly _id: unknown
+}
+
 /** Returns the first characters of a key, which are no secret. */
-export function toStart({ prefix, _id }: Pick<StoredApiKey, 'prefix' | '_id'>): string {
+export function toStart({ prefix, _id }: KeyParts): string {
   return `${prefix}_${_id}`
 }
 
 /** Returns a key as its user gets it. */
-export function formatApiKey(key: Pick<StoredApiKey, 'prefix' | '_id'>, secret: string): string {
+export function formatApiKey(key: KeyParts, secret: string): string {
   const text = `${toStart(key)}_${secret}`
   return text + toChecksum(text)
 }

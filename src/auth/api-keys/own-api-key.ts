@@ -1,14 +1,16 @@
+import type { IdObject, Params } from '../../core/index.ts'
+import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import type { Authentication } from '../authentication.ts'
+import type { NoQuery, OwnFound, PagingQuery } from '../guarded-service.ts'
 import { describeOwn } from '../guarded-service.ts'
 import type { MethodDescriber } from '../method-description.ts'
-import type { StoredApiKey } from './api-key.ts'
+import type { ApiKeyRecord, StoredApiKey } from './api-key.ts'
 import { toStart } from './api-key.ts'
 import type { ApiKeyConfiguration } from './api-key-options.ts'
 
 /** An API key as its user sees it. */
-export interface ApiKey
-  extends Pick<StoredApiKey, '_id' | 'name' | 'scopes' | 'createdAt' | 'expiresAt' | 'usedAt'> {
+export interface ApiKey extends Omit<ApiKeyRecord, 'userId' | 'prefix'> {
   /** What the key begins with, which is no secret. */
   readonly start: string
 }
@@ -28,6 +30,32 @@ export interface NewApiKey {
   /** Over HTTP, a date and time with a time zone: `'2030-01-31T12:00:00Z'`. Default: never. */
   readonly expiresAt?: Date | string | null
 }
+
+/** The service that stores API keys, as external callers use it. */
+interface OutsideApiKeys<S> {
+  find(params?: Params<PagingQuery<ApiKey>>): Promise<OwnFound<S, ApiKey>>
+  get(id: string, params?: Params<NoQuery>): Promise<ApiKey>
+  create(data: NewApiKey, params?: Params<NoQuery>): Promise<CreatedApiKey>
+  remove(id: string, params?: Params<NoQuery>): Promise<ApiKey>
+}
+
+/** What calls within the process make API keys by. */
+interface MakesApiKeys {
+  /** Makes a key for a user, whose id may only be left out with `entity: null`. Resolves to the key itself. */
+  create(
+    data: NewApiKey & { readonly userId?: string | IdObject | null },
+    params?: Params<NoQuery>,
+  ): Promise<CreatedApiKey>
+}
+
+/**
+ * The service that stores API keys, for a map of services:
+ * `{ 'api-keys': ServedApiKeys<MongoDBService<ApiKeyRecord>> }`. Calls within the process see the records, clients
+ * see an {@link ApiKey}. `create` makes a key.
+ */
+export type ServedApiKeys<S> = Omit<S, 'create'> &
+  MakesApiKeys &
+  Serving<never, OutsideApiKeys<S>, S>
 
 /** The methods that external callers may call. */
 export const KEY_METHODS: readonly string[] = ['find', 'get', 'create', 'remove']

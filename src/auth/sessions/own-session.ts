@@ -1,18 +1,31 @@
+import type { Params } from '../../core/index.ts'
+import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import type { Authentication } from '../authentication.ts'
+import type { NoQuery, OwnFound, PagingQuery } from '../guarded-service.ts'
 import { describeOwn } from '../guarded-service.ts'
 import type { MethodDescriber } from '../method-description.ts'
-import type { StoredSession } from './stored-session.ts'
+import type { SessionRecord, StoredSession } from './stored-session.ts'
 
 /** A session as its user sees it. */
-export interface Session
-  extends Pick<
-    StoredSession,
-    '_id' | 'createdAt' | 'usedAt' | 'expiresAt' | 'userAgent' | 'address'
-  > {
+export interface Session extends Omit<SessionRecord, 'userId' | 'endsAt'> {
   /** Whether the access token of the request belongs to this session. */
   readonly current: boolean
 }
+
+/** The service that stores sessions, as external callers use it. */
+interface OutsideSessions<S> {
+  find(params?: Params<PagingQuery<Session>>): Promise<OwnFound<S, Session>>
+  get(id: string, params?: Params<NoQuery>): Promise<Session>
+  remove(id: string, params?: Params<NoQuery>): Promise<Session>
+}
+
+/**
+ * The service that stores sessions, for a map of services:
+ * `{ sessions: ServedSessions<MongoDBService<SessionRecord>> }`. Calls within the process see the records, clients
+ * see a {@link Session}.
+ */
+export type ServedSessions<S> = S & Serving<never, OutsideSessions<S>>
 
 /** The methods that external callers may call. */
 export const SESSION_METHODS: readonly string[] = ['find', 'get', 'remove']

@@ -10,19 +10,28 @@ export interface SessionService {
   remove(id: string | null, params: Params): Promise<unknown>
 }
 
-/** A session as the service that keeps it stores it. */
-export interface StoredSession {
+/** A session as calls within the process see it. The record has more fields, which are for the package. */
+export interface SessionRecord {
+  /** The claim `sid` of its access tokens. */
   readonly _id: string
   /** The claim `sub` of its access tokens. */
   readonly userId: string
+  /** When the user has logged in. */
   readonly createdAt: Date
+  /** When it was refreshed last. */
   readonly usedAt: Date
   /** Until when it can be refreshed; the database removes it afterwards. */
   readonly expiresAt: Date
   /** When it ends, however often it is refreshed. */
   readonly endsAt: Date
+  /** The header `User-Agent` of the login. */
   readonly userAgent: string | null
+  /** The network address of the login. */
   readonly address: string | null
+}
+
+/** A session as the service that keeps it stores it. */
+export interface StoredSession extends SessionRecord {
   readonly tokenHash: string
   /** The state of the user that the login has proven. Sessions of an earlier version have no marks. */
   readonly marks?: UserMarks

@@ -35,15 +35,20 @@ declare const SERVED: unique symbol
 
 /**
  * What `Served` of `remex/schema` adds to the type of a service: the options that it is registered with,
- * and the service as callers outside know it. Never set: the compiler alone reads it.
+ * the service as callers outside know it, and what is registered, if that differs from what calls within the
+ * process see. Never set: the compiler alone reads it.
  */
-export interface Serving<Options, Outside> {
-  /** The two types. */
-  readonly [SERVED]?: { readonly options: Options; readonly outside: Outside }
+export interface Serving<Options, Outside, Input = unknown> {
+  /** The three types. */
+  readonly [SERVED]?: {
+    readonly options: Options
+    readonly outside: Outside
+    readonly input: Input
+  }
 }
 
-/** One of the two types of {@link Serving}. A service of which nothing is known has any member. */
-type ServedPart<S, Part extends 'options' | 'outside', Otherwise> = string extends keyof S
+/** One of the types of {@link Serving}. A service of which nothing is known has any member. */
+type ServedPart<S, Part extends 'options' | 'outside' | 'input', Otherwise> = string extends keyof S
   ? Otherwise
   : typeof SERVED extends keyof S
     ? NonNullable<S[typeof SERVED]> extends { readonly [Name in Part]: infer Type }
@@ -86,7 +91,11 @@ export type OptionsInput<S, Options> = [ServedOptions<S>] extends [never]
  * stands beside `object` types the arguments of methods in an object literal: over HTTP, an id is a
  * string.
  */
-export type ServiceInput<S> = AnyService extends S ? object | Partial<UntypedMethods<Id>> : S
+export type ServiceInput<S> = AnyService extends S
+  ? object | Partial<UntypedMethods<Id>>
+  : unknown extends ServedPart<S, 'input', unknown>
+    ? S
+    : ServedPart<S, 'input', unknown>
 
 /** A service with its hooks and events: what `app.service(path)` returns. */
 export type RegisteredService<S, A> = S & ServiceAddons<S, A> & ServiceMembers<S>
