@@ -10,7 +10,7 @@ import type { NextFunction } from '../../hooks/hook-map.ts'
 import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 import type { GivenStatus } from './resolver.ts'
-import { chain, whenReady } from './resolver.ts'
+import { chain, Resolver, whenReady } from './resolver.ts'
 import {
   findWithheld,
   readNames,
@@ -97,25 +97,30 @@ function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
 }
 
 interface PreparedResolver {
+  readonly virtualNames?: readonly PropertyKey[]
   prepare(context: unknown, status: Status | undefined): (record: unknown) => unknown
   resolve(record: unknown, context: unknown, status: Status | undefined): unknown
 }
 
 /**
  * Returns the function that gives what resolvers make of a record of one call, one after the other, or a
- * promise of it.
+ * promise of it. A resolver selects no properties while a later one is to make a virtual property of the others.
  */
 function prepareResolvers(
   resolvers: readonly unknown[],
   context: unknown,
   status: Status | undefined,
 ): (record: unknown) => unknown {
+  const all = resolvers as readonly PreparedResolver[]
+  const isSelected = (name: PropertyKey) => status?.properties?.includes(String(name)) ?? false
+  const lastSelecting = all.findLastIndex(({ virtualNames }) => virtualNames?.some(isSelected))
   return chain(
-    (resolvers as readonly PreparedResolver[]).map((resolver) =>
-      hasMethod(resolver, 'prepare')
-        ? resolver.prepare(context, status)
-        : (record: unknown) => resolver.resolve(record, context, status),
-    ),
+    all.map((resolver, index) => {
+      const own = index < lastSelecting ? { ...status, properties: undefined } : status
+      return hasMethod(resolver, 'prepare')
+        ? resolver.prepare(context, own)
+        : (record: unknown) => resolver.resolve(record, context, own)
+    }),
   )
 }
 
@@ -174,8 +179,9 @@ export function resolveQuery<C>(...resolvers: readonly AnyResolver<C>[]): Resolv
 export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
   const virtualNames = new Set(resolvers.flatMap((one) => one?.virtualNames ?? []))
   return createAroundHook('resolveResult', resolvers, (call) => {
-    prepareQuery(call, virtualNames)
+    const withheld = prepareQuery(call, virtualNames)
     return async () => {
+      if (withheld !== undefined) noteStatus(call, withheld)
       const run = prepareResolvers(resolvers, call, call.params.resolve)
       call.result = await mapRecords(call, (record) =>
         whenReady(run(record), (resolved) => keepForms(record, resolved)),
@@ -184,26 +190,49 @@ export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): Aroun
   })
 }
 
-/** Notes what is selected, and takes it out of the query where it is not for the database. */
-function prepareQuery(call: ResolverCall, virtualNames: ReadonlySet<PropertyKey>): void {
-  const { query, provider, resolve } = call.params
+/** Notes what is selected, and takes it out of the query as {@link withholdVirtual} does. */
+function prepareQuery(
+  call: ResolverCall,
+  virtualNames: ReadonlySet<PropertyKey>,
+): readonly string[] | undefined {
+  const { query, provider } = call.params
   const { $resolve, ...ofService } = query ?? {}
   if ($resolve !== undefined && provider) {
     throw new BadRequest('Invalid query parameter $resolve: select properties by $select')
   }
-  const { $select, ...unselected } = ofService
-  const properties = readSelection($resolve ?? $select, call)
-  const hasVirtual = readSelection($select, call)?.some((name) => virtualNames.has(name)) ?? false
+  const properties = readSelection($resolve ?? ofService['$select'], call)
+  call.params = { ...call.params, resolve: toStatus(call, properties), query: ofService }
+  return withholdVirtual(call, virtualNames) && properties
+}
+
+/** Params that were handed on from another call have the properties of its records, not of these. */
+function toStatus(call: ResolverCall, properties: readonly string[] | undefined): Status {
+  return { originalContext: call, ...call.params.resolve, properties }
+}
+
+/** Notes what is selected, also for the hooks outside, which no longer find it in the query. */
+function noteStatus(call: ResolverCall, properties: readonly string[]): void {
+  call.params = { ...call.params, resolve: toStatus(call, properties) }
+}
+
+/**
+ * Takes `$select` out of the query where it names virtual properties: the service then returns whole records to
+ * make them of. Returns the selected properties, `undefined` if the query was left alone.
+ */
+function withholdVirtual(
+  call: ResolverCall,
+  virtualNames: ReadonlySet<PropertyKey>,
+): readonly string[] | undefined {
+  const { $select, ...unselected } = call.params.query ?? {}
+  const properties = readSelection($select, call)
+  const hasVirtual = properties?.some((name) => virtualNames.has(name)) ?? false
   const withheld = hasVirtual ? readNames($select) : findWithheld(call)
   // The schema of the query does not have to name what is virtual, and looks at the others.
   const others = withheld?.filter((name) => !virtualNames.has(toProperty(name)))
   if (others !== undefined) withholdSelection(call, others)
-  call.params = {
-    ...call.params,
-    // Params that were handed on from another call have the properties of its records.
-    resolve: { originalContext: call, ...resolve, properties },
-    query: hasVirtual ? unselected : ofService,
-  }
+  if (!hasVirtual) return undefined
+  call.params = { ...call.params, query: unselected }
+  return properties
 }
 
 /**
@@ -229,25 +258,46 @@ function keepForms(record: unknown, resolved: unknown): unknown {
 const APPLIED: unique symbol = Symbol('remex.appliedResolvers')
 
 /**
- * Returns an around hook that resolves what callers outside see of a result: `context.dispatch`. Calls
- * inside the process get the whole records, which look so wherever they end up in an answer.
+ * Returns an around hook that resolves what external callers see of a result: `context.dispatch`. Internal
+ * calls get the whole records, which look so wherever they end up in a response. With `$select` only the
+ * selected properties are resolved, and the id; where one of them is virtual, whole records are read.
  * @throws {BadRequest} in calls: property functions have failed
  */
 export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
+  const virtualNames = new Set(resolvers.flatMap((one) => one?.virtualNames ?? []))
   return createAroundHook('resolveExternal', resolvers, (call) => {
+    const withheld = withholdVirtual(call, virtualNames)
     const given = call.params.resolve
     return async (result) => {
       if (isSingleValue(result)) return
+      if (withheld !== undefined) noteStatus(call, withheld)
       const { resolve, query } = call.params
-      // A `resolveResult` inside has noted what is selected. Without one the query says it; the params
-      // may have been handed on, with the properties of other records.
+      // A hook has noted what is selected. Without one the query says it; the params may have been handed on,
+      // with the properties of other records.
       const properties = readSelection(query?.['$select'], call)
       const isNoted = resolve !== undefined && resolve !== given
-      const status = isNoted ? resolve : { originalContext: call, ...resolve, properties }
+      const status = isNoted ? resolve : toStatus(call, properties)
       const dispatch = await mapRecords(call, createExternal(resolvers, call, status))
+      if (withheld !== undefined) call.result = await selectRecords(call, withheld)
       call.dispatch = dispatch
-      if (dispatch !== getDispatch(result)) setDispatch(result, dispatch)
+      const selected = call.result as object
+      if (dispatch !== getDispatch(selected)) setDispatch(selected, dispatch)
     }
+  })
+}
+
+/** Picks the properties that a status names. */
+const SELECTING = new Resolver<Record<string, unknown>, unknown>({ properties: {} })
+
+/** Resolves to the result with the selected properties of its records, which look to external callers as before. */
+function selectRecords(call: ResolverCall, properties: readonly string[]): Promise<unknown> {
+  const select = SELECTING.prepare(call, { properties })
+  return mapRecords(call, (record) => {
+    const selected: unknown = select(record)
+    if (!isObject(record) || !isObject(selected) || selected === record) return selected
+    copyExternalForms(record, selected)
+    setDispatch(selected, getDispatch(record))
+    return selected
   })
 }
 

@@ -1,8 +1,10 @@
 import t from 'tap'
 import type { Params } from '../../../../src/core/index.ts'
+import { toExternalForm } from '../../../../src/core/index.ts'
 import {
   querySyntax,
   resolve,
+  resolveExternal,
   resolveResult,
   Type,
   validateQuery,
@@ -48,13 +50,18 @@ function start(around: readonly object[], before: readonly object[], options: ob
   const seen: unknown[] = []
   const find = async (params: Params) => {
     seen.push(params.query)
-    return [{ id: 1, first: 'Ann' }]
+    const selected = params.query?.['$select'] as readonly string[] | undefined
+    const record = { id: 1, first: 'Ann', last: 'Lee' }
+    if (selected === undefined) return [record]
+    const fields = Object.entries(record)
+    return [Object.fromEntries(fields.filter(([name]) => ['id', ...selected].includes(name)))]
   }
   const users = createApp().use('users', { find }, options).service('users')
   users.hooks({ around: { all: around }, before: { all: before } } as never)
-  const select = (names: unknown) =>
+  const findSelected = (names: unknown) =>
     users.find({ provider: 'rest', query: { $select: names, first: 'Ann' } } as Params)
-  return { select, seen }
+  const select = async (names: unknown) => toExternalForm(await findSelected(names))
+  return { findSelected, select, seen }
 }
 
 const WAYS = [
@@ -62,7 +69,62 @@ const WAYS = [
   { title: 'a hook of one schema', before: [validateQuery(query)], options: {} },
 ]
 
+const HOOKS = [
+  { name: 'resolveResult', resolveRecords: resolveResult },
+  { name: 'resolveExternal', resolveRecords: resolveExternal },
+]
+
+for (const { name, resolveRecords } of HOOKS) {
+  t.test(`${name} makes selected virtual properties of whole records`, async (t) => {
+    const hide = resolve<Fields, unknown>({ last: () => undefined })
+    const chains = [
+      [resolveRecords(full), resolveRecords(short)],
+      [resolveRecords(short), resolveRecords(full)],
+      [resolveRecords(full, short)],
+      [resolveRecords(short, full)],
+      [resolveRecords(hide, full, short)],
+      [resolveRecords(short, full), resolveExternal(hide)],
+      [resolveRecords(full), resolveResult(short)],
+    ]
+    for (const around of chains) {
+      const { select, seen } = start(around, [], {})
+      t.strictSame(await select(['full']), [{ id: 1, full: 'Ann!' }])
+      t.strictSame(await select(['short']), [{ id: 1, short: 'A' }])
+      t.strictSame(await select('full'), [{ id: 1, full: 'Ann!' }])
+      t.strictSame(await select({ 0: 'full' }), [{ id: 1, full: 'Ann!' }])
+      t.strictSame(await select(['full.x']), [{ id: 1, full: 'Ann!' }])
+      const all = { id: 1, first: 'Ann', full: 'Ann!', short: 'A' }
+      t.strictSame(await select(['short', 'full', 'first']), [all])
+      t.strictSame(seen, Array(6).fill({ first: 'Ann' }))
+      t.strictSame(await select(['first']), [{ id: 1, first: 'Ann' }])
+      t.match(seen[6], { $select: ['first'] }, 'only selected fields are read')
+    }
+  })
+}
+
+t.test('an external property may be made of one that resolveResult makes', async (t) => {
+  const greeting = resolve<Fields, unknown>({ greeting: virtual((user) => `Hi ${user['full']}`) })
+  const { select } = start([resolveExternal(greeting), resolveResult(full)], [], {})
+  t.strictSame(await select(['greeting']), [{ id: 1, greeting: 'Hi Ann!' }])
+  t.strictSame(await select(['full']), [{ id: 1, full: 'Ann!' }])
+})
+
+t.test('the result of a call has only the selected properties of the records read', async (t) => {
+  const { findSelected } = start([resolveExternal(full)], [], {})
+  t.strictSame(await findSelected(['full']), [{ id: 1 }])
+  t.strictSame(await findSelected(['full', 'last']), [{ id: 1, last: 'Lee' }])
+})
+
 for (const { title, before, options } of WAYS) {
+  t.test(`an external virtual name is checked as any other by ${title}`, async (t) => {
+    const { select } = start([resolveExternal(full), resolveResult(short)], before, options)
+    const both = [{ id: 1, full: 'Ann!', short: 'A' }]
+    t.strictSame(await select(['full', 'short']), both)
+    for (const names of [['full', 'nope'], ['short', 'nope', 'full'], 'nope']) {
+      await t.rejects(select(names), { code: 400, data: [{ instancePath: '/$select/0' }] })
+    }
+  })
+
   t.test(`what is selected beside a virtual name is checked by ${title}`, async (t) => {
     const { select, seen } = start([resolveResult(full)], before, options)
     t.strictSame(await select(['full']), [{ id: 1, full: 'Ann!' }])
