@@ -1,5 +1,5 @@
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
-import type { Application } from '../../core/index.ts'
+import type { Application, Params } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { checkList } from '../../core/services/multi-option.ts'
@@ -8,6 +8,9 @@ import type { AuthenticationStrategy } from '../authentication.ts'
 import { findAuthentication } from '../default-authentication.ts'
 import { checkPassword } from '../passwords/passwords.ts'
 import type { HookCall } from './hook-call.ts'
+
+/** A call, or as much of it as a resolver is given that runs without one: the application. */
+type ResolvingCall = Pick<HookCall, 'app'> & Partial<HookCall>
 
 /** Which strategy hashes. */
 export interface HashPasswordOptions {
@@ -75,26 +78,27 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 /**
  * Returns a property resolver that hashes:
  * `resolve({ properties: { password: passwordHash({ strategy: 'local' }) } })`. A missing password
- * stays missing. It refuses what {@link hashPassword} refuses, but counts all records of a list.
+ * stays missing. It rejects what {@link hashPassword} rejects, but counts all records of a list. Of the context
+ * it needs only `app`.
  */
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},
-): (value: unknown, record: unknown, context: HookCall) => Promise<string | undefined> {
+): (value: unknown, record: unknown, context: ResolvingCall) => Promise<string | undefined> {
   checkOptions('passwordHash()', options, { service: OPTION.string, strategy: OPTION.string })
   const { service, strategy } = options
   return async (value, _record, context) => {
     if (value === undefined) return undefined
     checkNewRecords(context)
-    const { data } = context
-    if (Array.isArray(data)) checkCount(context, data.length)
-    context.params.signal?.throwIfAborted()
-    return findStrategy(context, service, strategy).hashPassword(value, context.params)
+    const { data, params = {} } = context
+    if (Array.isArray(data)) checkCount(params, data.length)
+    params.signal?.throwIfAborted()
+    return findStrategy(context, service, strategy).hashPassword(value, params)
   }
 }
 
 /** @throws {BadRequest} there is no strategy that hashes */
 function findStrategy(
-  { app }: HookCall,
+  { app }: ResolvingCall,
   path: string | undefined,
   strategy = 'local',
 ): HashingStrategy {
@@ -137,7 +141,7 @@ async function hashRecords(
     return copy
   }
   const copy = Array.isArray(data) ? data.map(copyRecord) : copyRecord(data)
-  checkCount(context, places.length)
+  checkCount(params, places.length)
   for (const { holder, key } of places) {
     checkPassword(holder[key])
     strategy.checkPassword?.(holder[key])
@@ -151,13 +155,14 @@ async function hashRecords(
 }
 
 /** Refuses a list that the service will refuse, before anything is hashed for it. */
-function checkNewRecords(context: HookCall): void {
-  if (context.method === 'create' && Array.isArray(context.data)) checkList(context)
+function checkNewRecords({ method, data, service, params = {} }: ResolvingCall): void {
+  const isNewList = method === 'create' && Array.isArray(data)
+  if (isNewList && service !== undefined) checkList({ service, params })
 }
 
 /** An import inside the process may be long: who waits for it has begun it. */
-function checkCount({ params }: HookCall, count: number): void {
-  if (params.provider === undefined || count <= MAX_HASHES) return
+function checkCount({ provider }: Params, count: number): void {
+  if (provider === undefined || count <= MAX_HASHES) return
   throw new BadRequest(`A call may have at most ${MAX_HASHES} records with a password`)
 }
 

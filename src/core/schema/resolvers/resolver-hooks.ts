@@ -7,6 +7,7 @@ import {
 } from '../../external-form.ts'
 import { describeFunction, nameFunction } from '../../function-metadata.ts'
 import type { NextFunction } from '../../hooks/hook-map.ts'
+import { checkList } from '../../services/multi-option.ts'
 import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 import type { GivenStatus } from './resolver.ts'
@@ -145,15 +146,33 @@ async function mapRecords(
 /**
  * Returns a before or around hook that resolves the data of a call, item by item where it is a list.
  * @throws {BadRequest} in calls: property functions have failed
+ * @throws {MethodNotAllowed} in calls: they have failed for a list of new records that the option `multi` of
+ *   the service does not allow
  */
 export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
   return createBeforeHook('resolveData', resolvers, (call) => {
     if (call.data === undefined) return undefined
     const run = prepareResolvers(resolvers, call, { originalContext: call })
-    return whenReady(forEachRecord(call.data, run), (data) => {
+    const isNewList = call.method === 'create' && Array.isArray(call.data)
+    const resolved = isNewList ? resolveList(call, run) : forEachRecord(call.data, run)
+    return whenReady(resolved, (data) => {
       call.data = data
     })
   })
+}
+
+/** @throws {MethodNotAllowed} a record has failed, and the service takes no list: the list is what is wrong */
+async function resolveList(
+  call: ResolverCall,
+  run: (record: unknown) => unknown,
+): Promise<unknown> {
+  const { data, service, params } = call
+  try {
+    return await forEachRecord(data, run)
+  } catch (error) {
+    if (service !== undefined) checkList({ service, params })
+    throw error
+  }
 }
 
 /**
