@@ -37,6 +37,9 @@ const TOO_LARGE = 10334
 /** The server takes no transactions; its code 20 stands for much else. */
 const STANDALONE = 'standalone'
 
+/** An update has a positional `$`, and the query no condition on its list: also a code that stands for much. */
+const POSITIONAL = 'positional'
+
 /**
  * What callers learn of an error of the database. The driver's own messages hold values, names of
  * indexes and of databases, and never leave the process.
@@ -74,6 +77,11 @@ const ERROR_TABLE: readonly ErrorRow[] = [
       ...[17261, 17262, 17280, 31249, 31250, 40352, 40353, 51024, 51091, 51108],
       ...['BSONError', 'BSONVersionError', 'BSONRuntimeError', 'BSONOffsetError'],
     ],
+  },
+  {
+    ErrorClass: BadRequest,
+    message: 'A positional $ in the data needs a condition on its list in the query',
+    signs: [POSITIONAL],
   },
   {
     ErrorClass: BadRequest,
@@ -162,9 +170,9 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
 /** Returns the code of an error, or the one that stands for it where the driver left it out. */
 function findErrorCode(thrown: unknown): unknown {
   // In `insertMany` the driver measures each record itself.
-  if (thrown instanceof Error && thrown.message.startsWith('Document is larger than')) {
-    return TOO_LARGE
-  }
+  const { message = '' } = thrown instanceof Error ? thrown : {}
+  if (message.startsWith('Document is larger than')) return TOO_LARGE
+  if (message.startsWith('The positional operator did not find the match')) return POSITIONAL
   return isStandalone(thrown) ? STANDALONE : readDriverFacts(thrown).code
 }
 

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import type { ErrorData } from '../../core/errors/index.ts'
-import { ServiceError, Unavailable } from '../../core/errors/index.ts'
+import { BadRequest, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
@@ -48,7 +48,9 @@ export async function changeAll(
   update: Document,
 ): Promise<Document> {
   const { collection, settings, query } = call
-  const { filter, driver } = createTarget(call, ids)
+  const comparing = call.driver.collation !== undefined && compares(update, call.driver)
+  const { filter, driver } = createTarget(call, ids, comparing)
+  if (comparing && isIsolated(call)) await checkReached(call, filter, ids)
   const options = { ...createWriteOptions(driver), upsert: false }
   const { matchedCount } = await collection.updateMany(filter, update, options)
   const isAll = isIsolated(call) || matchedCount === ids.length
@@ -115,17 +117,54 @@ async function writeInSlices(
   return written
 }
 
+/** Operators that compare no value with those that are stored. */
+const COMPARE_NOTHING: ReadonlySet<string> = new Set([
+  ...['$set', '$unset', '$inc', '$mul', '$rename', '$bit', '$currentDate', '$setOnInsert'],
+])
+
+/**
+ * Whether what an update changes depends on the query or on the collation: by a positional `$`, by `arrayFilters`,
+ * or by an operator that compares, such as `$pull`.
+ */
+function compares(update: Document, { arrayFilters }: DriverOptions): boolean {
+  if (arrayFilters !== undefined) return true
+  return Object.entries(update).some(
+    ([operator, fields]) =>
+      !COMPARE_NOTHING.has(operator) ||
+      Object.keys(fields as Document).some((path) => path.split('.').includes('$')),
+  )
+}
+
+/**
+ * Checks that a filter that is to change records by a collation finds no others by their ids.
+ * @throws {BadRequest} it does
+ */
+async function checkReached(
+  { collection, driver }: AdapterCall,
+  filter: Document,
+  ids: readonly unknown[],
+): Promise<void> {
+  if ((await collection.countDocuments(filter, driver)) === ids.length) return
+  throw new BadRequest(
+    "The collation takes ids of other records for those to change: patch with the collation { locale: 'simple' }",
+  )
+}
+
 /**
  * Returns what a command writes to. Outside of a transaction the conditions hold again: another call may
  * have moved a record out of the caller's reach. In a sharded cluster they may tell the shard. By a
  * collation other ids may be equal, so that in a transaction, where the ids are enough, it is left out.
+ * @param comparing whether the update depends on the conditions and the collation
  */
 function createTarget(
   call: AdapterCall,
   ids: readonly unknown[],
+  comparing = false,
 ): { readonly filter: Document; readonly driver: DriverOptions } {
   const { collation, ...driver } = call.driver
-  if (collation !== undefined && isIsolated(call)) return { filter: { _id: { $in: ids } }, driver }
+  if (collation !== undefined && isIsolated(call) && !comparing) {
+    return { filter: { _id: { $in: ids } }, driver }
+  }
   return { filter: createRecordFilter(call.query.filter, '_id', { $in: ids }), driver: call.driver }
 }
 

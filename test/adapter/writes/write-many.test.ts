@@ -318,6 +318,77 @@ t.test('ids that a collation takes for the same are told apart', async (t) => {
   )
 })
 
+/** Updates that depend on the query or on the collation. */
+const COMPARING_UPDATES: readonly { readonly update: Document; readonly docdb?: object }[] = [
+  { update: { $set: { 'lines.$.sent': true } } },
+  { update: { $unset: { 'lines.$.sku': '' }, $inc: { 'lines.$.n': 1 } } },
+  { update: { $set: { 'lines.$[line].n': 9 } }, docdb: { arrayFilters: [{ 'line.sku': 'A' }] } },
+  { update: { $pull: { lines: { sku: 'A' } } } },
+  { update: { $pull: { tags: 'RED' } } },
+  { update: { $pullAll: { tags: ['RED'] } } },
+  { update: { $addToSet: { tags: 'RED' } } },
+  { update: { $min: { tag: 'RED' }, $set: { n: 1 } } },
+  { update: { $push: { tags: { $each: ['ROSE'], $sort: 1 } } } },
+  { update: { $set: { 'lines.$[].n': 3 } } },
+  { update: { $set: { 'lines.0.n': 3 } } },
+]
+
+t.test('changes what the driver changes by a collation, and no more', async (t) => {
+  const Model = await empty('orders')
+  const orders = new MongoDBService({ Model, multi: true })
+  const collation = { locale: 'en', strength: 2 } as const
+  const query = { 'lines.sku': 'B' }
+  const lines = [{ sku: 'a' }, { sku: 'b' }]
+  const order = { lines, tags: ['blue', 'red'], tag: 'red' }
+  const records: object[] = [1, 'a', 'c'].map((_id) => ({ _id, ...order }))
+  records.push({ _id: 'A', ...order, lines: [] })
+  const reset = async () => {
+    await Model.deleteMany({})
+    await Model.insertMany(structuredClone(records))
+  }
+  for (const { update, docdb = {} } of COMPARING_UPDATES) {
+    await reset()
+    await Model.updateMany(query, update, { collation, ...docdb })
+    const expected = await Model.find().toArray()
+    for (const pipeline of [undefined, []]) {
+      await reset()
+      const params = { query: { ...query }, collation, docdb, pipeline } as MongoDBParams
+      const patched = (await orders.patch(null, update, params)) as Document[]
+      t.strictSame(await Model.find().toArray(), expected, JSON.stringify(update))
+      t.strictSame(patched, expected.slice(0, 3))
+    }
+  }
+})
+
+t.test('changes nothing where a collation reaches further records by their ids', async (t) => {
+  const Model = await empty('orders')
+  const orders = new MongoDBService({ Model, multi: true })
+  const order = { lines: [{ sku: 'b' }] }
+  await Model.insertMany([
+    { _id: 'a', n: 1, ...order },
+    { _id: 'A', n: 2, ...order },
+  ] as never)
+  const params = {
+    query: { 'lines.sku': 'B', $sort: { n: 1 }, $skip: 1 },
+    collation: { locale: 'en', strength: 2 },
+  } as const
+  const patched = orders.patch(null, { $set: { 'lines.$.sent': true } }, params)
+  await t.rejects(patched, { code: 400, message: /ids of other records/ })
+  t.equal(await Model.countDocuments({ 'lines.sent': true }), 0)
+  t.match(await orders.patch(null, { m: 1 }, params), [{ _id: 'A' }])
+})
+
+t.test('says that a positional operator needs a condition on its list', async (t) => {
+  const Model = await empty('orders')
+  await Model.insertOne({ lines: [{ sku: 'b' }] })
+  const orders = new MongoDBService({ Model, multi: true })
+  const message = 'A positional $ in the data needs a condition on its list in the query'
+  for (const collation of [undefined, { locale: 'en' }]) {
+    const patched = orders.patch(null, { $set: { 'lines.$.n': 1 } }, { collation } as never)
+    await t.rejects(patched, { code: 400, message })
+  }
+})
+
 t.test('emits no event for records that nobody has read', async (t) => {
   const app = createApp<{ people: AnyPaging<Person> }>()
   app.use('people', await createPeople({ multi: true }))
