@@ -20,6 +20,10 @@ function hasError(value: unknown): value is { error(error: Error): unknown } {
   return typeof (value as { error?: unknown } | null)?.error === 'function'
 }
 
+function logError(own: ErrorLogger, error: Error): unknown {
+  return hasError(own) ? own.error(error) : own(error)
+}
+
 /** A logger of an application that may also log warnings. */
 interface WarnLogger {
   warn?(text: string): unknown
@@ -60,27 +64,32 @@ export class ErrorLog {
       return
     }
     if (error.code === 503 && !this.#isNews(error.message)) return
-    if (this.#own !== undefined) this.#tell(this.#own, copyError(thrown, error), request)
+    const own = this.#own
+    if (own !== undefined) this.#tell(request, () => logError(own, copyError(thrown, error)))
     else this.#write(error.cause ?? error, error.message, request, reply)
   }
 
   /** Logs that a part of an error is left out of the answer. */
   logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    if (this.#own === false) return
+    const own = this.#own
+    if (own === false) return
     const message = `The ${name} of an error can not be written as JSON, and was left out`
-    if (this.#own === undefined) this.#write(reason, message, request, reply)
-    else this.#tell(this.#own, new Error(message, { cause: toLoggableError(reason) }), request)
+    if (own === undefined) this.#write(reason, message, request, reply)
+    else {
+      const error = new Error(message, { cause: toLoggableError(reason) })
+      this.#tell(request, () => logError(own, error))
+    }
   }
 
-  /** A logger that throws or rejects changes nothing for the caller. */
-  #tell(own: ErrorLogger, error: Error, request: FastifyRequest): void {
+  /** Calls the logger of an application. One that throws or rejects changes nothing for the caller. */
+  #tell(request: FastifyRequest, tell: () => unknown): void {
     const fail = (failure: unknown): void => {
       const details = { err: toLoggableError(failure) }
       const logger = this.#logger ?? request.log
       logger.error(details, 'The logger of errorHandler() failed')
     }
     try {
-      const told = hasError(own) ? own.error(error) : own(error)
+      const told = tell()
       if (isPromise(told)) told.then(undefined, fail)
     } catch (failure) {
       fail(failure)
@@ -119,7 +128,8 @@ export class ErrorLog {
     const text = redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`)
     // Loggers of applications take a text, as winston does, and may have only `error`.
     const called = service === undefined ? '' : `${service} ${method}: `
-    if (this.#own) (this.#own as WarnLogger).warn?.(called + text)
+    const own = this.#own as WarnLogger | undefined
+    if (own !== undefined) this.#tell(request, () => own.warn?.(called + text))
     else (this.#logger ?? request.log).warn({ service, method }, text)
   }
 }

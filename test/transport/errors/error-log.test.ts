@@ -4,6 +4,7 @@ import { withHint } from '../../../src/core/errors/hint.ts'
 import { ErrorLog } from '../../../src/transport/errors/error-log.ts'
 import { BadRequest } from '../../../src/transport/index.ts'
 import { createLogger } from '../../core/recording-logger.ts'
+import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
 
 const request = { routeOptions: { config: {} } } as FastifyRequest
@@ -46,6 +47,30 @@ t.test('gives the logger of an application a hint as one text, if it takes warni
   new ErrorLog(own, null).log(error, error, request, reply)
   new ErrorLog(() => undefined, null).log(error, error, request, reply)
   t.strictSame(texts, [['users find: No: try this']])
+})
+
+t.test('tells of a logger that can not take a hint', async (t) => {
+  const failed = new Gate()
+  const lines: unknown[][] = []
+  const logger = {
+    error: (...values: unknown[]) => {
+      lines.push(values)
+      void failed.pass()
+    },
+    warn: () => undefined,
+    info: () => undefined,
+  }
+  const fail = () => {
+    throw new Error('disk full')
+  }
+  const error = new BadRequest('No', undefined, withHint('try this'))
+  const reply = { hook: { path: 'users', method: 'find' } } as unknown as FastifyReply
+  for (const warn of [fail, async () => fail(), 'no function']) {
+    const own = { error() {}, warn }
+    new ErrorLog(own, logger).log(error, error, request, reply)
+  }
+  await failed.arrivals(3)
+  t.match(lines, Array(3).fill([{ err: Error }, 'The logger of errorHandler() failed']))
 })
 
 t.test('logs no hint where there is none, and none in production', async (t) => {
