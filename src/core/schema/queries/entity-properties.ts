@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
-import { DEFINITIONS } from '../model/keywords.ts'
+import { ALTERNATIVES, CERTAIN, DEFINITIONS, withoutRepeated } from '../model/keywords.ts'
+import type { Place } from '../model/places.ts'
 import { SchemaModel } from '../model/places.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
 
@@ -107,18 +108,45 @@ function checkPart(owner: string, part: Keywords, whole: Keywords): void {
   }
 }
 
-/** Returns properties with those of objects, and of objects in lists, one level down. */
+/** How many names a path has at most. A schema that contains itself would have no longest one. */
+const MAX_NAMES = 4
+
+/** Paths of more than two names are left out if there would be more: Ajv takes milliseconds to compile each. */
+const MAX_PROPERTIES = 100
+
+/** Returns properties with those of objects by their paths: in lists and in alternatives as well. */
 function withInner(
   outer: ReadonlyMap<string, EntityProperty>,
 ): ReadonlyMap<string, EntityProperty> {
+  const model = new SchemaModel({}, [...CERTAIN, ...ALTERNATIVES])
   const all = new Map(outer)
-  for (const [name, { schema }] of outer) {
-    const { type, items, properties } = schema as Keywords
-    const inner = type === 'array' && isPlainObject(items) ? items['properties'] : properties
-    // An object without it, or a record without the object, has no value at the path.
-    for (const [key, value] of Object.entries(isSchemaMap(inner) ? inner : {})) {
-      all.set(`${name}.${key}`, { schema: value, isOptional: true })
+  let level = new Map([...outer].map(([name, { schema }]) => [name, model.place([schema])]))
+  for (let names = 2; names <= MAX_NAMES; names += 1) {
+    level = listInner(model, level)
+    if (names > 2 && all.size + level.size > MAX_PROPERTIES) break
+    for (const [path, { given }] of level) {
+      const schemas = withoutRepeated(given) as readonly TSchema[]
+      const schema = schemas.length === 1 ? schemas[0] : Type.Unsafe({ anyOf: schemas })
+      // An object without it, or a record without the object, has no value at the path.
+      if (!all.has(path)) all.set(path, { schema: schema as TSchema, isOptional: true })
     }
   }
   return all
+}
+
+/** Returns the places one level below others, by their paths. */
+function listInner(model: SchemaModel, outer: ReadonlyMap<string, Place>): Map<string, Place> {
+  const inner = new Map<string, Place>()
+  for (const [path, place] of outer) {
+    const items = model.place([...place.schemas('items'), ...place.schemas('prefixItems')])
+    const own = [...place.parts, ...items.parts].flatMap(({ properties }) =>
+      isSchemaMap(properties) ? Object.entries(properties) : [],
+    )
+    for (const name of new Set(own.map(([key]) => key))) {
+      const schemas = own.flatMap(([key, schema]) => (key === name ? [schema] : []))
+      const innermost = model.place(schemas)
+      if (innermost.given.length > 0) inner.set(`${path}.${name}`, innermost)
+    }
+  }
+  return inner
 }
