@@ -162,6 +162,35 @@ t.test('gets a record by one command, by a string or an ObjectId', async (t) => 
 })
 
 t.test(
+  'takes no projection for $select, also without hooks, and says what takes one',
+  async (t) => {
+    const people = await createPeople(1)
+    const [person] = await people.find({ paginate: false })
+    const id = person?._id as ObjectId
+    const params = { query: { $select: { age: 0 } } } as object
+    const calls = [
+      () => people.find(params),
+      () => people._find(params),
+      () => people.get(id, params),
+      () => people._get(id, params),
+      () => people._patch(id, { name: 'b' }, params),
+      () => people._create({ name: 'c', age: 1 }, params),
+    ]
+    for (const call of calls) {
+      await t.rejects(call(), {
+        code: 400,
+        message: '$select must be a list of field names',
+        cause: { hint: 'for a projection, set params.docdb: { projection: … }' },
+      })
+    }
+    t.strictSame(await people._get(id, { docdb: { projection: { age: 0 } } }), {
+      _id: id,
+      name: 'name 0',
+    })
+  },
+)
+
+t.test(
   'gets no record that the query excludes, nor one with another id in the query',
   async (t) => {
     const people = await createPeople(2)

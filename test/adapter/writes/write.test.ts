@@ -27,6 +27,32 @@ async function createPeople(options: Partial<MongoDBOptions> = {}): Promise<AnyP
 
 const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
 
+t.test('gives hooks and listeners what a write selects, and what a before hook adds', async (t) => {
+  const app = createApp<{ people: AnyPaging<Person> }>()
+  app.use('people', await createPeople())
+  const people = app.service('people')
+  const { _id } = await people.create({ name: 'a', age: 1, owner: 'x' })
+  const seen: unknown[] = []
+  for (const event of ['patched', 'removed'] as const) people.on(event, (one) => seen.push(one))
+  people.hooks({
+    before: {
+      remove: ({ params }) => {
+        const { $select } = params.query ?? {}
+        if ($select !== undefined) {
+          params.query = { ...params.query, $select: [...$select, 'owner'] }
+        }
+      },
+    },
+    after: { all: ({ result }) => void seen.push(result) },
+  })
+  const params = { provider: 'rest', query: { $select: ['name'] } } as const
+  await people.patch(_id, { age: 2 }, params)
+  await people.remove(_id, params)
+  const patched = { _id, name: 'a' }
+  const removed = { ...patched, owner: 'x' }
+  t.strictSame(seen, [patched, patched, removed, removed])
+})
+
 t.test('creates by one command and returns what get returns', async (t) => {
   const people = await createPeople()
   const data = { name: 'a', tags: ['x'], at: new Date(5) }
