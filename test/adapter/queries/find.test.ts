@@ -168,7 +168,7 @@ t.test(
     const [person] = await people.find({ paginate: false })
     const id = person?._id as ObjectId
     const params = { query: { $select: { age: 0 } } } as object
-    const calls = [
+    const calls: readonly (() => Promise<unknown>)[] = [
       () => people.find(params),
       () => people._find(params),
       () => people.get(id, params),
