@@ -47,6 +47,7 @@ import {
   deleteUnread,
   keepById,
   search,
+  withoutHint,
 } from './writes/write-many.ts'
 
 /** Resolves to a page, or to an array when the query asks for none. */
@@ -168,7 +169,8 @@ async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[
   const update = createUpdate(data, call.settings)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
-    const answer = await aggregateAll(absorbed, createAnswerStages(absorbed, changed))
+    const stages = createAnswerStages(absorbed, changed)
+    const answer = await aggregateAll(withoutHint(absorbed), stages)
     return keepById(answer, ids, absorbed)
   })
 }
@@ -261,7 +263,7 @@ async function readAnswer(call: AdapterCall, written: Document): Promise<Documen
   const { id } = settings
   const { _id } = written
   const filter = { _id, ...createShardConditions(written, query.filter, settings) }
-  const [answer] = await aggregateAll(call, createAnswerStages(call, filter))
+  const [answer] = await aggregateAll(withoutHint(call), createAnswerStages(call, filter))
   return answer ?? { _id, [id]: written[id] }
 }
 

@@ -29,7 +29,7 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
   const update = createUpdate(data, call.settings)
   return writeInSlices(call, findOnlyIds, async (slice, ids) => {
     const filter = await changeAll(slice, ids, update)
-    const read = withQuery(slice, { filter, limit: undefined, skip: 0 })
+    const read = withQuery(withoutHint(slice), { filter, limit: undefined, skip: 0 })
     return keepById(await findAll(read), ids, slice)
   })
 }
@@ -71,7 +71,7 @@ export async function deleteAll(
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
-  const kept = new Set((await findIds({ ...call, query: remaining })).map(getIdKey))
+  const kept = new Set((await findIds({ ...withoutHint(call), query: remaining })).map(getIdKey))
   return records.filter(({ _id }) => !kept.has(getIdKey(_id)))
 }
 
@@ -209,6 +209,15 @@ export function search<R>(call: AdapterCall, find: (call: AdapterCall) => Promis
 
 function withQuery(call: AdapterCall, changes: Partial<AdapterCall['query']>): AdapterCall {
   return { ...call, query: { ...call.query, ...changes } }
+}
+
+/**
+ * Returns a call that reads records by their ids after a write. A hint is for the query: its index may have lost
+ * what was written, if it is sparse or partial.
+ */
+export function withoutHint(call: AdapterCall): AdapterCall {
+  const { hint: _hint, ...driver } = call.driver
+  return { ...call, driver }
 }
 
 /** Records are told apart by their ids, also where the caller wants none. */

@@ -378,6 +378,36 @@ t.test('changes nothing where a collation reaches further records by their ids',
   t.match(await orders.patch(null, { m: 1 }, params), [{ _id: 'A' }])
 })
 
+t.test('reads what it has written without the hint of the query', async (t) => {
+  const Model = await empty('people')
+  await Model.createIndex({ name: 1 })
+  const people = new MongoDBService({ Model, multi: true })
+  const [{ _id } = {}] = (await people.create([{ name: 'a' }])) as Document[]
+  const docdb = { hint: { name: 1 } }
+  const pipeline = [{ $set: { more: true } }]
+  const reads: Document[] = []
+  for (const params of [{ docdb }, { docdb, pipeline }]) {
+    for (const id of [null, _id]) {
+      const commands: Document[] = await commandsOf(async () => {
+        t.match(await people.patch(id as null, { age: 1 }, params as MongoDBParams), {})
+      })
+      const writes = commands.map((one) =>
+        Object.hasOwn(one, id === null ? 'update' : 'findAndModify'),
+      )
+      t.match(JSON.stringify(commands[writes.indexOf(true)]), /"hint":\{"name":1\}/)
+      reads.push(...commands.slice(writes.indexOf(true) + 1))
+    }
+  }
+  t.strictSame(
+    namesOf(reads).filter((name) => name !== 'commitTransaction'),
+    ['find', 'aggregate', 'aggregate'],
+  )
+  t.strictSame(
+    reads.filter(({ hint }) => hint !== undefined),
+    [],
+  )
+})
+
 t.test('says that a positional operator needs a condition on its list', async (t) => {
   const Model = await empty('orders')
   await Model.insertOne({ lines: [{ sku: 'b' }] })
