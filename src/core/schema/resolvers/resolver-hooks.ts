@@ -242,15 +242,16 @@ function withholdVirtual(
   call: ResolverCall,
   virtualNames: ReadonlySet<PropertyKey>,
 ): readonly string[] | undefined {
-  const { $select, ...unselected } = call.params.query ?? {}
-  const properties = readSelection($select, call)
+  const select = call.params.query?.['$select']
+  const properties = readSelection(select, call)
   const hasVirtual = properties?.some((name) => virtualNames.has(name)) ?? false
-  const withheld = hasVirtual ? readNames($select) : findWithheld(call)
+  const withheld = hasVirtual ? readNames(select) : findWithheld(call)
   // The schema of the query does not have to name what is virtual, and looks at the others.
   const others = withheld?.filter((name) => !virtualNames.has(toProperty(name)))
   if (others !== undefined) withholdSelection(call, others)
   if (!hasVirtual) return undefined
-  call.params = { ...call.params, query: unselected }
+  const { $select: _select, ...query } = call.params.query ?? {}
+  call.params = { ...call.params, query }
   return properties
 }
 
