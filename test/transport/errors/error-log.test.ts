@@ -66,7 +66,7 @@ t.test('tells of a logger that can not take a hint', async (t) => {
   const error = new BadRequest('No', undefined, withHint('try this'))
   const reply = { hook: { path: 'users', method: 'find' } } as unknown as FastifyReply
   for (const warn of [fail, async () => fail(), 'no function']) {
-    const own = { error() {}, warn }
+    const own = { error: () => undefined, warn }
     new ErrorLog(own, logger).log(error, error, request, reply)
   }
   await failed.arrivals(3)
