@@ -1,6 +1,7 @@
 import type { Collection, Document, FindCursor } from 'mongodb'
 import { EXPECTED_VERSION, isVersion } from '../core/entity-tag.ts'
-import { BadRequest } from '../core/errors/index.ts'
+import { BadRequest, ServiceError } from '../core/errors/index.ts'
+import { findServiceEntry } from '../core/index.ts'
 import { createManyError } from '../core/services/record-version.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
@@ -8,6 +9,7 @@ import type { CallRule } from './call-rules.ts'
 import { addConditions, findRules } from './call-rules.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
+import type { Outcome } from './driver-error.ts'
 import { callDatabase, callWrite } from './driver-error.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
@@ -114,11 +116,16 @@ export async function callAdapter<R>(
     notesRemoved: service.isFollowed === true || rules.some(({ onWritten }) => onWritten),
   }
   const start = async (): Promise<R> => {
-    const result = await run(call)
-    if (WRITES.has(operation)) {
-      for (const { onWritten } of rules) onWritten?.({ operation, change: call.change, result })
+    try {
+      const result = await run(call)
+      if (WRITES.has(operation)) {
+        for (const { onWritten } of rules) onWritten?.({ operation, change: call.change, result })
+      }
+      return result as R
+    } catch (error) {
+      emitUnclear(service, error)
+      throw error
     }
-    return result as R
   }
   const runCall = (): Promise<R> => {
     if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
@@ -128,6 +135,14 @@ export async function callAdapter<R>(
     return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
   }
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
+}
+
+/** Emits `changed` for a write that fails after it has written something: nobody knows all of the records. */
+function emitUnclear(service: object, error: unknown): void {
+  if (!(error instanceof ServiceError)) return
+  const { outcome } = (error.errors ?? {}) as { readonly outcome?: Outcome }
+  if (outcome === undefined) return
+  findServiceEntry(service)?.emit('changed', { acknowledged: false, matched: 0, modified: 0 })
 }
 
 /**

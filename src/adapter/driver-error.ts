@@ -244,7 +244,7 @@ export function toTransactionError(thrown: unknown): unknown {
  */
 export function toCommitError(thrown: unknown): unknown {
   const error = toTransactionError(thrown)
-  const isKnown = isAnswer(thrown) || !(error instanceof Unavailable)
+  const isKnown = isAnswer(thrown) || !isUnanswered(error, thrown)
   return isKnown || error.errors !== undefined ? error : createUnconfirmedError(thrown)
 }
 
@@ -257,8 +257,8 @@ function createUnconfirmedError(thrown: unknown): Unavailable {
 /**
  * Resolves to what a write resolves to.
  * @throws {ServiceError} that of the operation, or what `toDatabaseError` makes of its error. An
- *   `Unavailable` of the driver has `errors.outcome: 'unknown'` unless it is certain that nothing was
- *   written
+ *   `Unavailable` or a `Timeout` of the driver has `errors.outcome: 'unknown'` unless it is certain that
+ *   nothing was written
  */
 export async function callWrite<R>(client: MongoClient, operation: () => Promise<R>): Promise<R> {
   const facts = getClientFacts(client)
@@ -270,17 +270,28 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
     return await operation()
   } catch (thrown) {
     const error = toDatabaseError(thrown)
-    // The error of a service was thrown before anything was written: by a read, or by a check.
-    const isClear = thrown instanceof ServiceError || !(error instanceof Unavailable)
+    // An error of the service was thrown before anything was written: by a read, or by a check. So was one
+    // that the database answered, unless it stands for a server that goes away.
+    const isClear = thrown instanceof ServiceError || !isUnanswered(error, thrown)
     // Of several attempts the driver throws an error with this label only when those before had it too.
     const isUnwritten = hasLabel(thrown, 'NoWritesPerformed')
     if (isClear || error.errors !== undefined || isUnwritten) throw error
     if (facts.checkouts === before && !client.options.loadBalanced) throw error
-    throw withUnknownOutcome(error)
+    throw withOutcome(error, 'unknown')
   }
 }
 
-/** Returns an `Unavailable` for a call that may have written something. */
-export function withUnknownOutcome(error: Unavailable): Unavailable {
-  return new Unavailable(error.message, OUTCOME_UNKNOWN, { cause: error.cause })
+/** Whether a write may have happened after an error. The time limit of the driver ends no command. */
+function isUnanswered(error: unknown, thrown: unknown): error is ServiceError {
+  return error instanceof Unavailable || (error instanceof Timeout && !isAnswer(thrown))
+}
+
+/** What a call that fails has written: some of its records, or perhaps all or none. */
+export type Outcome = 'partial' | 'unknown'
+
+/** Returns an error for a call that has written something, or may have: it must not be repeated. */
+export function withOutcome(error: ServiceError, outcome: Outcome): ServiceError {
+  const { retryAfter, ...data } = { ...(error.data as Readonly<Record<string, unknown>>) }
+  const ErrorClass = error.constructor as typeof ServiceError
+  return new ErrorClass(error.message, { ...data, errors: { outcome } }, { cause: error.cause })
 }

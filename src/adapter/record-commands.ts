@@ -34,7 +34,7 @@ import {
 } from './shard-key.ts'
 import { runIsolated } from './transactions/run-transaction.ts'
 import { checkNoVersion, takeVersion } from './writes/record-version.ts'
-import { changeById, deleteById, insertRecord, insertRecords, replaceById } from './writes/write.ts'
+import { changeById, deleteById, insertRecord, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
 import { createUpdate, hasOperators } from './writes/write-data.ts'
 import type { WriteCount } from './writes/write-many.ts'
@@ -45,7 +45,9 @@ import {
   deleteAll,
   deleteMatching,
   deleteUnread,
+  insertRecords,
   keepById,
+  runAfterWrite,
   search,
   withoutHint,
 } from './writes/write-many.ts'
@@ -89,13 +91,17 @@ export async function createRecords(
   const list = given.map((one) => applyRules(call, 'create', one).data)
   for (const data of list) checkShardValues(data, call.settings)
   if (call.pipeline === null) return insertRecords(call, list)
-  const created = await insertRecords(createInsertCall(call), list)
-  if (created.length === 0) return []
-  const ids = created.map(({ _id }) => _id)
-  const places = new Map(ids.map((id, place) => [getIdKey(id), place]))
-  const placeOf = ({ _id }: Document): number => places.get(getIdKey(_id)) ?? places.size
-  const records = await aggregateAll(call, createAnswerStages(call, { _id: { $in: ids } }))
-  return records.sort((one, other) => placeOf(one) - placeOf(other))
+  const { collation } = call.driver
+  return insertRecords(createInsertCall(call), list, async (isolated, created) => {
+    const driver = { ...isolated.driver, ...(collation && { collation }) }
+    const reading = { ...call, driver }
+    const ids = created.map(({ _id }) => _id)
+    const places = new Map(ids.map((id, place) => [getIdKey(id), place]))
+    const placeOf = ({ _id }: Document): number => places.get(getIdKey(_id)) ?? places.size
+    const stages = createAnswerStages(reading, { _id: { $in: ids } })
+    const records = await aggregateAll(reading, stages)
+    return records.sort((one, other) => placeOf(one) - placeOf(other))
+  })
 }
 
 /**
@@ -170,7 +176,7 @@ async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const stages = createAnswerStages(absorbed, changed)
-    const answer = await aggregateAll(withoutHint(absorbed), stages)
+    const answer = await runAfterWrite(absorbed, () => aggregateAll(withoutHint(absorbed), stages))
     return keepById(answer, ids, absorbed)
   })
 }
@@ -263,7 +269,8 @@ async function readAnswer(call: AdapterCall, written: Document): Promise<Documen
   const { id } = settings
   const { _id } = written
   const filter = { _id, ...createShardConditions(written, query.filter, settings) }
-  const [answer] = await aggregateAll(withoutHint(call), createAnswerStages(call, filter))
+  const stages = createAnswerStages(call, filter)
+  const [answer] = await runAfterWrite(call, () => aggregateAll(withoutHint(call), stages))
   return answer ?? { _id, [id]: written[id] }
 }
 

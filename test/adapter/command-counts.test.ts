@@ -21,7 +21,12 @@ const UNREAD = { ...ALL, docdb: { returning: false } } as const
 /** What is called, and the commands that it sends. */
 const CALLS: readonly [string, (notes: AnyPaging<Note>) => Promise<unknown>, string[]][] = [
   ['create', (notes) => notes.create({ n: 1 }), ['insert']],
-  ['create of 1,000', (notes) => notes.create(MANY.map(({ n }) => ({ n }))), ['insert']],
+  ['create of a list of one', (notes) => notes.create([{ n: 1 }]), ['insert']],
+  [
+    'create of 1,000',
+    (notes) => notes.create(MANY.map(({ n }) => ({ n }))),
+    ['insert', 'commitTransaction'],
+  ],
   ['get', (notes) => notes.get(1), ['find']],
   ['get from outside', (notes) => notes.get(1, OUTSIDE), ['find']],
   ['find', (notes) => notes.find({ query: { $limit: 10 } }), ['find']],

@@ -1,16 +1,23 @@
 import {
   BSON,
   MongoBulkWriteError,
+  MongoClient,
   MongoInvalidArgumentError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
+  MongoOperationTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
   MongoWriteConcernError,
 } from 'mongodb'
 import t from 'tap'
 
-import { callDatabase, toDatabaseError } from '../../src/adapter/driver-error.ts'
+import {
+  callDatabase,
+  callWrite,
+  toCommitError,
+  toDatabaseError,
+} from '../../src/adapter/driver-error.ts'
 import { Conflict, GeneralError, NotFound } from '../../src/core/errors/index.ts'
 
 const server = (code: number, more: object = {}) =>
@@ -126,6 +133,25 @@ t.test('turns the rejection of an operation into the error of a service', async 
     callDatabase(() => Promise.reject(new Error('secret'))),
     GeneralError,
   )
+})
+
+t.test('says that a write may have happened which the driver gave up waiting for', async (t) => {
+  const client = new MongoClient('mongodb://127.0.0.1:1/')
+  const timedOut = new MongoOperationTimeoutError('secret')
+  const unknown = { errors: { outcome: 'unknown' } }
+  const send = (thrown: Error, isSent = true) =>
+    callWrite(client, async () => {
+      if (isSent) client.emit('connectionCheckedOut', {} as never)
+      throw thrown
+    })
+  for (const thrown of [timedOut, new MongoBulkWriteError(timedOut as never, {} as never)]) {
+    await t.rejects(send(thrown), { name: 'Timeout', code: 408, ...unknown })
+  }
+  const clear = { code: 408, errors: undefined }
+  t.match(await send(timedOut, false).catch((thrown) => thrown), clear)
+  t.match(await send(server(50)).catch((thrown) => thrown), clear)
+  t.match(toCommitError(timedOut), { code: 503, ...unknown })
+  t.match(toCommitError(server(50)), clear)
 })
 
 function unconfirmed(code: number): MongoWriteConcernError {

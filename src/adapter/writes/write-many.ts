@@ -1,9 +1,10 @@
-import type { Document } from 'mongodb'
+import type { BulkWriteResult, DeleteResult, Document, UpdateResult } from 'mongodb'
 import type { ErrorData } from '../../core/errors/index.ts'
 import { BadRequest, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { callDatabase, withUnknownOutcome } from '../driver-error.ts'
+import type { Outcome } from '../driver-error.ts'
+import { callDatabase, isAnswer, toDatabaseError, withOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
@@ -18,11 +19,70 @@ import {
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
+import { findDuplicateKey, pickCreated } from './write.ts'
 import type { WriteData } from './write-data.ts'
-import { createUpdate } from './write-data.ts'
+import { createDocument, createUpdate } from './write-data.ts'
 
-/** How many records a transaction of our own changes, without a pipeline. */
+/** How many records a transaction of our own writes, without a pipeline. */
 const SLICE = 1_000
+
+/**
+ * Resolves to the new records in the order of the data: all of up to 1,000 are stored, or none.
+ * @param toAnswer resolves to the answer for records that were inserted. Default: the records
+ * @throws {Conflict} a duplicate; a second command has told the fields
+ */
+export async function insertRecords(
+  call: AdapterCall,
+  list: readonly WriteData[],
+  toAnswer?: (call: AdapterCall, created: Document[]) => Promise<Document[]>,
+): Promise<Document[]> {
+  if (list.length === 0) return []
+  const documents = list.map((data) => createDocument(data, call.settings))
+  const insert = async (isolated: AdapterCall, slice: Document[]): Promise<Document[]> => {
+    const created = await insertDocuments(isolated, slice)
+    if (toAnswer === undefined) return created
+    return runAfterWrite(isolated, () => toAnswer(isolated, created))
+  }
+  // A command stores one record or none. Without an order, the caller wants all that can be stored.
+  const isAlone = documents.length === 1 && toAnswer === undefined
+  const isOne = isAlone || call.driver.ordered === false
+  // Stages may make one answer of all records.
+  const size = toAnswer === undefined ? SLICE : documents.length
+  try {
+    return await (isOne ? insert(call, documents) : runSlices(call, documents, size, insert))
+  } catch (error) {
+    throw await withBrokenFields(call, error)
+  }
+}
+
+async function insertDocuments(call: AdapterCall, documents: Document[]): Promise<Document[]> {
+  try {
+    const options = createWriteOptions(call.driver)
+    const { insertedIds } = await call.collection.insertMany(documents, options)
+    return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
+  } catch (error) {
+    const count = documents.length === 1 || isIsolated(call) ? 0 : readInsertedCount(error)
+    if (count === 0) throw error
+    throw count === undefined ? toUnclear(error) : toPartial(error)
+  }
+}
+
+/** Names the fields of a duplicate: after the transaction, which the second command would keep open. */
+async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): Promise<unknown> {
+  const { cause, errors } = thrown instanceof ServiceError ? thrown : { cause: thrown }
+  const key = await findDuplicateKey(collection, cause)
+  if (key === undefined) return thrown
+  const error = toDatabaseError(cause, key)
+  const { outcome } = (errors ?? {}) as { readonly outcome?: Outcome }
+  return outcome === undefined ? error : withOutcome(error, outcome)
+}
+
+/** Returns how many records the server has inserted before one failed, `undefined` where it does not tell. */
+function readInsertedCount(thrown: unknown): number | undefined {
+  const { result } = thrown as { readonly result?: BulkWriteResult }
+  const isTold = isAnswer(thrown) && result?.ok === 1 && result.getWriteErrorCount() > 0
+  return isTold ? result.insertedCount : undefined
+}
 
 /** Resolves to all records that matched, after the change, each as it was written. */
 export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
@@ -30,7 +90,7 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
   return writeInSlices(call, findOnlyIds, async (slice, ids) => {
     const filter = await changeAll(slice, ids, update)
     const read = withQuery(withoutHint(slice), { filter, limit: undefined, skip: 0 })
-    return keepById(await findAll(read), ids, slice)
+    return keepById(await runAfterWrite(slice, () => findAll(read)), ids, slice)
   })
 }
 
@@ -52,7 +112,8 @@ export async function changeAll(
   const { filter, driver } = createTarget(call, ids, comparing)
   if (comparing && isIsolated(call)) await checkReached(call, filter, ids)
   const options = { ...createWriteOptions(driver), upsert: false }
-  const { matchedCount } = await collection.updateMany(filter, update, options)
+  const change = (): Promise<UpdateResult> => collection.updateMany(filter, update, options)
+  const { matchedCount } = await (ids.length === 1 ? change() : runOnMany(call, change))
   const isAll = isIsolated(call) || matchedCount === ids.length
   return isAll
     ? { _id: { $in: ids }, ...createShardConditions({}, query.filter, settings) }
@@ -67,11 +128,14 @@ export async function deleteAll(
 ): Promise<Document[]> {
   const { collection, query } = call
   const { filter, driver } = createTarget(call, ids)
-  const { deletedCount } = await collection.deleteMany(filter, createWriteOptions(driver))
+  const remove = (): Promise<DeleteResult> =>
+    collection.deleteMany(filter, createWriteOptions(driver))
+  const { deletedCount } = await (ids.length === 1 ? remove() : runOnMany(call, remove))
   if (isIsolated(call) || deletedCount === ids.length) return records
   // Another call was quicker with some of them: what is still there was not removed.
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
-  const kept = new Set((await findIds({ ...withoutHint(call), query: remaining })).map(getIdKey))
+  const left = await runAfterWrite(call, () => findIds({ ...withoutHint(call), query: remaining }))
+  const kept = new Set(left.map(getIdKey))
   return records.filter(({ _id }) => !kept.has(getIdKey(_id)))
 }
 
@@ -103,15 +167,23 @@ async function writeInSlices(
     const found = await search(isolated, (limited) => find(withQuery(limited, { limit: size + 1 })))
     return found.length > size ? null : writeFound(isolated, found)
   })
-  if (few !== null) return few
-  const ids = await search(call, findIds)
+  return few ?? runSlices(call, await search(call, findIds), size, writeSlice)
+}
+
+/** Writes a list in slices, each in a transaction of its own. One that fails leaves those before it. */
+async function runSlices<Item>(
+  call: AdapterCall,
+  items: readonly Item[],
+  size: number,
+  write: (call: AdapterCall, slice: Item[]) => Promise<Document[]>,
+): Promise<Document[]> {
   const written: Document[] = []
-  for (let start = 0; start < ids.length; start += size) {
-    const slice = ids.slice(start, start + size)
+  for (let start = 0; start < items.length; start += size) {
+    const slice = items.slice(start, start + size)
     try {
-      written.push(...(await runIsolated(call, (isolated) => writeSlice(isolated, slice))))
+      written.push(...(await runIsolated(call, (isolated) => write(isolated, slice))))
     } catch (error) {
-      throw start > 0 ? withPartialOutcome(error) : error
+      throw start > 0 && !isIsolated(call) ? toPartial(error) : error
     }
   }
   return written
@@ -185,14 +257,39 @@ function getSliceSize(call: AdapterCall): number {
   return isOneSlice ? Number.POSITIVE_INFINITY : SLICE
 }
 
-/** Nothing of a slice is written where it fails, but those before it are: it must not be repeated. */
-function withPartialOutcome(error: unknown): unknown {
-  if (error instanceof Unavailable) return withUnknownOutcome(error)
-  if (!(error instanceof ServiceError)) return error
-  const { retryAfter, ...data } = { ...(error.data as ErrorData | undefined) } as Document
-  const ErrorClass = error.constructor as typeof ServiceError
-  const errors = { outcome: 'partial' }
-  return new ErrorClass(error.message, { ...data, errors }, { cause: error.cause })
+/**
+ * Resolves to what a command on many records resolves to. Outside of a transaction, the server may have written
+ * some of them before the one that it refuses.
+ */
+async function runOnMany<R>(call: AdapterCall, command: () => Promise<R>): Promise<R> {
+  try {
+    return await command()
+  } catch (error) {
+    throw isIsolated(call) ? error : toUnclear(error)
+  }
+}
+
+/**
+ * Resolves to what follows a write in the same call.
+ * @throws {ServiceError} outside of a transaction with `errors.outcome: 'unknown'`, as the write has happened
+ */
+export async function runAfterWrite<R>(call: AdapterCall, run: () => Promise<R>): Promise<R> {
+  try {
+    return await run()
+  } catch (error) {
+    throw isIsolated(call) ? error : withOutcome(toDatabaseError(error), 'unknown')
+  }
+}
+
+/** Where no server has answered, `callWrite` knows whether the command was sent. */
+function toUnclear(thrown: unknown): unknown {
+  return isAnswer(thrown) ? withOutcome(toDatabaseError(thrown), 'unknown') : thrown
+}
+
+/** Returns the error of a call that has written some of its records. */
+function toPartial(thrown: unknown): unknown {
+  const error = toDatabaseError(thrown)
+  return withOutcome(error, error instanceof Unavailable ? 'unknown' : 'partial')
 }
 
 /**
@@ -258,22 +355,18 @@ export type UnreadParams =
 export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
   const { collection, query, driver, settings } = call
   const update = createUpdate(data, settings)
-  const { acknowledged, matchedCount, modifiedCount } = await collection.updateMany(
-    query.filter,
-    update,
-    createWriteOptions(driver),
+  const { acknowledged, matchedCount, modifiedCount } = await runOnMany(call, () =>
+    collection.updateMany(query.filter, update, createWriteOptions(driver)),
   )
   return createWriteCount(acknowledged, matchedCount, modifiedCount)
 }
 
 /** Removes all records that match: one command. Its one event, `changed`, has no records. */
-export async function deleteUnread({
-  collection,
-  query,
-  driver,
-}: AdapterCall): Promise<WriteCount> {
-  const options = createWriteOptions(driver)
-  const { acknowledged, deletedCount } = await collection.deleteMany(query.filter, options)
+export async function deleteUnread(call: AdapterCall): Promise<WriteCount> {
+  const { collection, query, driver } = call
+  const { acknowledged, deletedCount } = await runOnMany(call, () =>
+    collection.deleteMany(query.filter, createWriteOptions(driver)),
+  )
   return createWriteCount(acknowledged, deletedCount, deletedCount)
 }
 

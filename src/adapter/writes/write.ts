@@ -1,7 +1,7 @@
 import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { isAnswer, toDatabaseError } from '../driver-error.ts'
+import { isAnswer } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
 import {
@@ -26,26 +26,6 @@ export async function insertRecord(call: AdapterCall, data: WriteData): Promise<
   const document = createDocument(data, call.settings)
   const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
   return pickCreated(call, document, insertedId)
-}
-
-/**
- * Resolves to the new records in the order of the data: one command, none for an empty list.
- * @throws {Conflict} a duplicate; a second command has told the fields
- */
-export async function insertRecords(
-  call: AdapterCall,
-  list: readonly WriteData[],
-): Promise<Document[]> {
-  if (list.length === 0) return []
-  const { collection, settings, driver } = call
-  const documents = list.map((data) => createDocument(data, settings))
-  try {
-    const { insertedIds } = await collection.insertMany(documents, createWriteOptions(driver))
-    return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
-  } catch (error) {
-    const key = await findDuplicateKey(collection, error)
-    throw key === undefined ? error : toDatabaseError(error, key)
-  }
 }
 
 /**
@@ -123,7 +103,8 @@ async function writeById(
   return record
 }
 
-function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
+/** Returns a record that was inserted as its call shows it. */
+export function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
   const { settings, query, hidden } = call
   const created = { _id: insertedId, ...document }
   return showFields(created, { select: query.select, hidden, id: settings.id })

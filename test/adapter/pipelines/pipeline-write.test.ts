@@ -146,7 +146,7 @@ t.test('creates a record and answers by two commands', async (t) => {
   t.equal(namesOf(commands), 'insert aggregate')
 })
 
-t.test('creates records and answers in the order of the data by two commands', async (t) => {
+t.test('creates records and answers in the order of the data by three commands', async (t) => {
   const { people } = await createAnn()
   const data = [{ _id: 9 }, { _id: 3 }, { _id: 5 }]
   const commands = await commandsOf(async () => {
@@ -156,7 +156,7 @@ t.test('creates records and answers in the order of the data by two commands', a
       { _id: 5, aggregation: true },
     ])
   })
-  t.equal(namesOf(commands), 'insert aggregate')
+  t.equal(namesOf(commands), 'insert aggregate commitTransaction')
   t.strictSame(await people.create([], { pipeline: ADDING }), [])
 })
 

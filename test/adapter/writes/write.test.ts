@@ -266,9 +266,10 @@ t.test('answers a duplicate with 409 and the names of the fields, and no values'
   await Model.createIndex({ name: 1 }, { unique: true })
   t.teardown(() => Model.dropIndexes())
   await people.create({ name: 'secret' })
+  await people.create({ name: 'other' })
   const calls = [
     () => people.create({ name: 'secret' }),
-    () => people.create([{ name: 'other' }, { name: 'secret' }]),
+    () => people.create([{ name: 'another' }, { name: 'secret' }]),
     () => people.patch(null, { name: 'secret' }, { query: { name: 'other' } }),
   ]
   for (const call of calls) {
