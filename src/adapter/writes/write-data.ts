@@ -110,14 +110,22 @@ function checkValue(
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new BadRequest('The data has a number that is not finite')
   }
+  if (typeof value === 'bigint') checkLong(value)
   if (Array.isArray(value)) {
     for (const item of value) checkValue(item, depth + 1, allowedBelow, allowedBelow)
   }
+  if (value instanceof Map) checkValue(Object.fromEntries(value), depth, NO_NAMES, allowedBelow)
   if (!isPlainObject(value)) return
   for (const [name, inner] of Object.entries(value)) {
     if (!allowed.has(name)) checkName(name)
     checkValue(inner, depth + 1, allowedBelow, allowedBelow)
   }
+}
+
+/** @throws {BadRequest} a bigint has more bits than are stored */
+export function checkLong(value: bigint): void {
+  if (BigInt.asIntN(64, value) === value) return
+  throw new BadRequest('The data has a bigint of more than 64 bits')
 }
 
 /**
@@ -136,7 +144,9 @@ function checkName(name: string): void {
 export function checkReservedNames(value: unknown, depth = 0): void {
   // A record that holds itself has no end.
   if (depth > MAX_NESTING) refuseDepth(MAX_NESTING)
+  if (typeof value === 'bigint') checkLong(value)
   if (Array.isArray(value)) for (const item of value) checkReservedNames(item, depth + 1)
+  if (value instanceof Map) checkReservedNames(Object.fromEntries(value), depth)
   if (!isPlainObject(value)) return
   for (const [name, inner] of Object.entries(value)) {
     if (isReservedName(name)) refuseName(name)

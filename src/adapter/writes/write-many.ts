@@ -19,6 +19,7 @@ import {
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
+import { toStoredForm } from './stored-form.ts'
 import { findDuplicateKey, pickCreated } from './write.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createUpdate } from './write-data.ts'
@@ -37,8 +38,11 @@ export async function insertRecords(
   toAnswer?: (call: AdapterCall, created: Document[]) => Promise<Document[]>,
 ): Promise<Document[]> {
   if (list.length === 0) return []
-  const documents = list.map((data) => createDocument(data, call.settings))
-  const insert = async (isolated: AdapterCall, slice: Document[]): Promise<Document[]> => {
+  const documents = list.map((data): NewDocument => {
+    const document = createDocument(data, call.settings)
+    return { document, stored: toStoredForm(call, document) }
+  })
+  const insert = async (isolated: AdapterCall, slice: NewDocument[]): Promise<Document[]> => {
     const created = await insertDocuments(isolated, slice)
     if (toAnswer === undefined) return created
     return runAfterWrite(isolated, () => toAnswer(isolated, created))
@@ -55,11 +59,19 @@ export async function insertRecords(
   }
 }
 
-async function insertDocuments(call: AdapterCall, documents: Document[]): Promise<Document[]> {
+/** A document to insert, and what the driver will read in its place. */
+interface NewDocument {
+  readonly document: Document
+  readonly stored: Document
+}
+
+async function insertDocuments(call: AdapterCall, documents: NewDocument[]): Promise<Document[]> {
   try {
-    const options = createWriteOptions(call.driver)
-    const { insertedIds } = await call.collection.insertMany(documents, options)
-    return documents.map((document, index) => pickCreated(call, document, insertedIds[index]))
+    const { insertedIds } = await call.collection.insertMany(
+      documents.map(({ document }) => document),
+      createWriteOptions(call.driver),
+    )
+    return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
   } catch (error) {
     const count = documents.length === 1 || isIsolated(call) ? 0 : readInsertedCount(error)
     if (count === 0) throw error

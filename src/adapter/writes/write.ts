@@ -13,6 +13,7 @@ import {
 } from '../queries/find.ts'
 import { omitFields } from '../queries/select.ts'
 import { createKeepingReplacement, createTargetFilter, refuseMissing } from './record-version.ts'
+import { toStoredForm } from './stored-form.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createReplacement, createUpdate } from './write-data.ts'
 
@@ -21,11 +22,12 @@ type ChangeOptions = FindOneAndUpdateOptions & {
   includeResultMetadata: true
 }
 
-/** Resolves to the new record, put together from the data and its id: one command. */
+/** Resolves to the new record as it is stored, put together from the data and its id: one command. */
 export async function insertRecord(call: AdapterCall, data: WriteData): Promise<Document> {
   const document = createDocument(data, call.settings)
+  const stored = toStoredForm(call, document)
   const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
-  return pickCreated(call, document, insertedId)
+  return pickCreated(call, stored, insertedId)
 }
 
 /**
@@ -104,9 +106,9 @@ async function writeById(
 }
 
 /** Returns a record that was inserted as its call shows it. */
-export function pickCreated(call: AdapterCall, document: Document, insertedId: unknown): Document {
+export function pickCreated(call: AdapterCall, stored: Document, insertedId: unknown): Document {
   const { settings, query, hidden } = call
-  const created = { _id: insertedId, ...document }
+  const created = { _id: insertedId, ...stored }
   return showFields(created, { select: query.select, hidden, id: settings.id })
 }
 
