@@ -47,6 +47,14 @@ const NewTask = Type.Object({
   steps: Type.Optional(Type.Array(Task.properties.steps.items, { default: [] })),
 })
 
+/** What a patch may change. `null` clears the date, and `$unset` removes the label. */
+const TaskPatch = Type.Partial(
+  Type.Object({
+    ...Type.Pick(Task, ['text', 'done', 'priority', 'due', 'labelId', 'tags', 'steps']).properties,
+    $unset: Type.Object({ labelId: Type.Literal('') }),
+  }),
+)
+
 class TaskService extends MongoDBService<Task> {
   /** Marks all tasks that were due as done, and returns how many. */
   async finish({ before }: { before: Date }): Promise<{ finished: number }> {
@@ -62,6 +70,7 @@ const taskOptions = {
   schemas: {
     entity: Task,
     create: NewTask,
+    patch: TaskPatch,
     query: querySyntax(PublicTask, {
       text: { $regex: Type.String(), $options: Type.String() },
       due: { $exists: Type.Boolean() },
@@ -90,6 +99,7 @@ export function addTasks(app: FastifyApplication<Services>, db: Db): void {
     Model: db.collection<Task>('tasks'),
     paginate: { default: 10, max: 100 },
     multi: ['create'],
+    updateOperators: ['$unset'],
   })
   app.use('tasks', tasks, taskOptions)
   app.service('tasks').hooks({

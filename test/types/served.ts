@@ -55,7 +55,9 @@ const noteOptions = {
     result: Type.Pick(User, ['email']),
     create: Type.Object({ email: Type.String(), at: DateSchema() }),
     update: Type.Object({ email: Type.String() }),
-    patch: Type.Object({ since: Type.Optional(DateSchema()) }),
+    patch: Type.Partial(
+      Type.Object({ since: DateSchema(), $unset: Type.Object({ nick: Type.Literal('') }) }),
+    ),
     query: querySyntax(Type.Pick(User, ['email', 'since']), { email: { $regex: Type.String() } }),
   },
 } as const
@@ -162,6 +164,7 @@ expectType<Promise<SentUser>>()(users.get('1'))
 expectType<Promise<SentUser>>()(users.create({ email: 'a', password: 'b' }))
 expectType<Promise<SentUser[]>>()(users.create([{ email: 'a', password: 'b', nick: null }]))
 expectType<Promise<SentUser>>()(users.patch('1', { email: 'a' }))
+expectType<Promise<SentUser>>()(users.patch('1', { nick: null }))
 expectType<Promise<SentUser[]>>()(users.patch(null, { nick: 'a' }, { query: { email: 'b' } }))
 expectType<Promise<Pick<SentUser, 'email' | '_id'>>>()(
   users.get('1', { query: { $select: ['email'] } }),
@@ -226,6 +229,9 @@ client.service('notes').find({ query: { nick: 'a' } })
 client.service('notes').create({ email: 'a', at: new Date() })
 client.service('notes').update('1', { email: 'a' })
 client.service('notes').patch('1', { since: '2026-01-01T00:00:00Z' })
+client.service('notes').patch('1', { $unset: { nick: '' } })
+// @ts-expect-error the schema does not let it be removed
+client.service('notes').patch('1', { $unset: { email: '' } })
 // @ts-expect-error another schema
 client.service('notes').update('1', { email: 'a', at: new Date() })
 // @ts-expect-error another schema

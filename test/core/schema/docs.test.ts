@@ -135,6 +135,14 @@ t.test('the example', async (t) => {
     t.match(await patch({}), { text: 'Pack', priority: 3 })
     t.match(await patch({ priority: 4 }), { text: 'Pack', priority: 4, done: false })
     t.equal(await patch({ 'steps.0.done': true }), 'steps.0.done')
+    t.match(await patch({ due: null }), { text: 'Pack', due: null })
+    t.equal(await patch({ labelId: null }), '/labelId')
+    const unset = (await patch({ $unset: { labelId: '' }, due: '2026-12-01T12:00:00Z' })) as object
+    t.match(unset, { due: '2026-12-01T12:00:00.000Z' })
+    t.notOk('labelId' in unset, 'is removed')
+    t.equal(await patch({ $unset: { text: '' } }), '/$unset')
+    t.equal(await patch({ $unset: { labelId: 1 } }), '/$unset/labelId')
+    t.equal(await patch({ $inc: { priority: 1 } }), '$inc')
     const headers = { 'x-service-method': 'finish' }
     const payload = { before: '2027-01-01T00:00:00Z' }
     const { body } = await inject({ method: 'POST', url: '/tasks', payload, headers })
