@@ -78,7 +78,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   }
 
   /**
-   * Resolves to the new record, or to the new records in the order of the data.
+   * Resolves to the new record as it is stored, or to the new records in the order of the data. Of a list of up to
+   * 1,000, all are stored or none; a standalone server may store some, and the error has an `outcome`.
    * @throws {MethodNotAllowed} an array, and the option `multi` does not allow it
    */
   create<Name extends FieldName<T>>(

@@ -14,8 +14,9 @@ const MAX_DEPTH = 200
  * @throws {Error} the document has no BSON
  */
 export function toStoredForm({ collection, driver }: AdapterCall, document: Document): Document {
+  const { promoteValues = collection.bsonOptions.promoteValues } = driver
+  if (promoteValues !== false && isStoredForm(document, 0)) return document
   const options: BSONSerializeOptions = { ...collection.bsonOptions, ...createWriteOptions(driver) }
-  if (options.promoteValues !== false && isStoredForm(document, 0)) return document
   const stored = BSON.deserialize(BSON.serialize(document, options), options)
   checkLongs(document)
   return stored
