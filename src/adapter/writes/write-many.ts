@@ -1,5 +1,4 @@
 import type { BulkWriteResult, DeleteResult, Document, UpdateResult } from 'mongodb'
-import type { ErrorData } from '../../core/errors/index.ts'
 import { BadRequest, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
