@@ -16,9 +16,12 @@ export type ConnectOptions = Omit<MongoClientOptions, 'timeoutMS'>
 const BUDGETS = {
   connectTimeoutMS: 1_000,
   heartbeatFrequencyMS: 1_000,
+  // As many as the pool holds: with the driver's 2, the other calls of a burst wait for several
+  // handshakes in a row, and no limit tells them from calls that wait for a full pool.
+  maxConnecting: 50,
   maxPoolSize: 50,
   serverSelectionTimeoutMS: 1_500,
-  waitQueueTimeoutMS: 1_000,
+  waitQueueTimeoutMS: 2_000,
 } as const
 
 /**
@@ -47,15 +50,16 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   if (!isNonEmptyString(url)) {
     throw new TypeError('connectMongoDB: the URL must be a non-empty string')
   }
-  const given = listGivenNames(url, options)
+  const given = listGiven(url, options)
   if (given.has('timeoutms')) {
     throw new TypeError(
       'connectMongoDB: driver 7 ignores timeoutMS; set serverSelectionTimeoutMS and waitQueueTimeoutMS, and maxTimeMS for each call',
     )
   }
-  const budgets = Object.entries(BUDGETS).filter(([name]) => !given.has(name.toLowerCase()))
+  const budgets = Object.entries({ ...BUDGETS, ...createWaits(given) })
+  const defaults = budgets.filter(([name]) => !given.has(name.toLowerCase()))
   // The driver takes `undefined` for an option that is not given, and would not see the budget.
-  const all = withDefaults<MongoClientOptions>(Object.fromEntries(budgets), options)
+  const all = withDefaults<MongoClientOptions>(Object.fromEntries(defaults), options)
   try {
     return new MongoClient(url, all)
   } catch (error) {
@@ -63,12 +67,23 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   }
 }
 
-/** Returns the names of the options that are set, in lower case: the driver reads them in any. */
-function listGivenNames(url: string, options: ConnectOptions): ReadonlySet<string> {
+/**
+ * Returns how long a call waits for a server and for a connection, where the caller gives more time to
+ * connect. Both waits include connecting: the driver gives `connectTimeoutMS` to the socket, and again to
+ * the handshake.
+ */
+function createWaits(given: ReadonlyMap<string, unknown>): Partial<MongoClientOptions> {
+  const connectMs = Number(given.get('connecttimeoutms'))
+  if (!(connectMs > BUDGETS.connectTimeoutMS)) return {}
+  return { serverSelectionTimeoutMS: 2 * connectMs, waitQueueTimeoutMS: 2 * connectMs }
+}
+
+/** Returns the options that are set, by their names in lower case: the driver reads them in any. */
+function listGiven(url: string, options: ConnectOptions): ReadonlyMap<string, unknown> {
   const mark = url.indexOf('?')
-  const inUrl = mark === -1 ? [] : [...new URLSearchParams(url.slice(mark)).keys()]
+  const inUrl = mark === -1 ? [] : [...new URLSearchParams(url.slice(mark))]
   const inOptions = Object.entries(options).filter(([, value]) => value != null)
-  return new Set([...inUrl, ...inOptions.map(([name]) => name)].map((name) => name.toLowerCase()))
+  return new Map([...inUrl, ...inOptions].map(([name, value]) => [name.toLowerCase(), value]))
 }
 
 /**

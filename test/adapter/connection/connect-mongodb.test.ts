@@ -8,6 +8,7 @@ import type { ConnectOptions } from '../../../src/adapter/connection/connect-mon
 import { connectMongoDB } from '../../../src/adapter/connection/connect-mongodb.ts'
 import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
 import { Unavailable } from '../../../src/core/errors/index.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
 import type { TestScope } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,9 +20,17 @@ const toUrl = (query: string) => `mongodb://127.0.0.1:${new URL(embedded.url).po
 const BUDGETS = {
   connectTimeoutMS: 1_000,
   heartbeatFrequencyMS: 1_000,
+  maxConnecting: 50,
   maxPoolSize: 50,
   serverSelectionTimeoutMS: 1_500,
-  waitQueueTimeoutMS: 1_000,
+  waitQueueTimeoutMS: 2_000,
+}
+
+const SLOW = {
+  ...BUDGETS,
+  connectTimeoutMS: 9_000,
+  serverSelectionTimeoutMS: 18_000,
+  waitQueueTimeoutMS: 18_000,
 }
 
 const GIVEN: readonly [string, string, ConnectOptions, object][] = [
@@ -29,7 +38,17 @@ const GIVEN: readonly [string, string, ConnectOptions, object][] = [
   ['undefined', '', { maxPoolSize: undefined } as never, BUDGETS],
   ['one in the URL', 'waitQueueTimeoutMS=7000', {}, { ...BUDGETS, waitQueueTimeoutMS: 7_000 }],
   ['one in other letters', 'MAXPOOLSIZE=3', {}, { ...BUDGETS, maxPoolSize: 3 }],
-  ['an option', '', { connectTimeoutMS: 9_000 }, { ...BUDGETS, connectTimeoutMS: 9_000 }],
+  ['an option', '', { heartbeatFrequencyMS: 9_000 }, { ...BUDGETS, heartbeatFrequencyMS: 9_000 }],
+  ['time to connect', '', { connectTimeoutMS: 9_000 }, SLOW],
+  ['time to connect in the URL', 'connecttimeoutms=9000', {}, SLOW],
+  ['less time to connect', '', { connectTimeoutMS: 10 }, { ...BUDGETS, connectTimeoutMS: 10 }],
+  ['no limit to connect', '', { connectTimeoutMS: 0 }, { ...BUDGETS, connectTimeoutMS: 0 }],
+  [
+    'time to connect and to wait',
+    'connectTimeoutMS=9000',
+    { waitQueueTimeoutMS: 30 },
+    { ...SLOW, waitQueueTimeoutMS: 30 },
+  ],
   ['both', 'maxPoolSize=3', { maxPoolSize: 4 }, { ...BUDGETS, maxPoolSize: 4 }],
 ]
 
@@ -42,6 +61,39 @@ for (const [title, query, options, expected] of GIVEN) {
     t.match(await client.db('a').command({ ping: 1 }), { ok: 1 })
   })
 }
+
+t.test('makes the connections for calls at the same time all at once', async (t) => {
+  const proxy = await startFaultProxy(t, embedded.url)
+  const client = await connectMongoDB(proxy.url, {
+    // The heartbeat has its connection, and the test ends before the next one.
+    ...{ connectTimeoutMS: 60_000, heartbeatFrequencyMS: 600_000 },
+  })
+  t.teardown(() => client.close())
+  const things = client.db('a').collection('things')
+  const held: (() => void)[] = []
+  proxy.slowDown((pass, name) => (name === 'ismaster' ? held.push(pass) : pass()))
+  const calls = Promise.all(Array.from({ length: 12 }, () => things.findOne()))
+  await until(() => held.length >= 11, calls)
+  t.ok(held.length <= 12, 'none is made for a call that has a connection')
+  proxy.release()
+  for (const pass of held) pass()
+  t.strictSame(await calls, Array(12).fill(null))
+})
+
+t.test('makes no more connections than the pool holds', async (t) => {
+  const proxy = await startFaultProxy(t, embedded.url)
+  const client = await connectMongoDB(proxy.url, {
+    ...{ connectTimeoutMS: 60_000, heartbeatFrequencyMS: 600_000, maxPoolSize: 3 },
+  })
+  t.teardown(() => client.close())
+  let made = 0
+  client.on('connectionCreated', () => {
+    made += 1
+  })
+  const things = client.db('a').collection('things')
+  await Promise.all(Array.from({ length: 12 }, () => things.findOne()))
+  t.ok(made <= 3)
+})
 
 t.test(
   'DB-7: refuses timeoutMS in the URL and in the options, as driver 7 ignores it',
