@@ -47,13 +47,26 @@ const comparing = <T>(compare: (a: T, b: T, collation?: Collation) => number): C
   compare as Compare
 const keyed = <T>(key: (value: T, collation?: Collation) => string): Key => key as Key
 
-const ascending = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
+/** Returns below, at or above zero: the order of strings by code points, as that of their UTF-8 bytes. */
+export function compareStrings(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let at = 0; at < length; at += 1) {
+    const [unit, other] = [a.charCodeAt(at), b.charCodeAt(at)]
+    if (unit !== other) return toPlace(unit) - toPlace(other)
+  }
+  return a.length - b.length
+}
+
+/** Surrogates stand for code points that come after all others. */
+function toPlace(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
+}
 
 const COMPARERS: Readonly<Record<number, Compare>> = {
   [TYPE_ORDER.number]: compareNumbers,
   [TYPE_ORDER.string]: (a, b, collation) =>
     collation === undefined
-      ? ascending(String(a), String(b))
+      ? compareStrings(String(a), String(b))
       : collation.compare(String(a), String(b)),
   [TYPE_ORDER.object]: comparing(compareDocuments),
   [TYPE_ORDER.array]: comparing(compareArrays),
@@ -61,13 +74,13 @@ const COMPARERS: Readonly<Record<number, Compare>> = {
     (a, b) =>
       a.length() - b.length() || a.sub_type - b.sub_type || Buffer.compare(a.value(), b.value()),
   ),
-  [TYPE_ORDER.objectId]: (a, b) => ascending(String(a), String(b)),
+  [TYPE_ORDER.objectId]: (a, b) => compareStrings(String(a), String(b)),
   [TYPE_ORDER.bool]: (a, b) => Number(a) - Number(b),
   // What lies beyond the dates of JavaScript has NaN for a time, and an order all the same.
   [TYPE_ORDER.date]: comparing<Date>((a, b) => compareNumbers(a.getTime(), b.getTime())),
   [TYPE_ORDER.timestamp]: comparing<Timestamp>((a, b) => a.compare(b)),
-  [TYPE_ORDER.regex]: (a, b) => ascending(regexKey(a), regexKey(b)),
-  [TYPE_ORDER.javascript]: (a, b) => ascending(JSON.stringify(a), JSON.stringify(b)),
+  [TYPE_ORDER.regex]: (a, b) => compareStrings(regexKey(a), regexKey(b)),
+  [TYPE_ORDER.javascript]: (a, b) => compareStrings(JSON.stringify(a), JSON.stringify(b)),
 }
 
 const KEYS: Readonly<Record<number, Key>> = {
@@ -100,7 +113,7 @@ function compareDocuments(a: Document, b: Document, collation?: Collation): numb
     if (other === undefined) return 1
     const order =
       typeOrderOf(value) - typeOrderOf(other[1]) ||
-      ascending(name, other[0]) ||
+      compareStrings(name, other[0]) ||
       compareValues(value, other[1], collation)
     if (order !== 0) return order
   }
@@ -117,9 +130,10 @@ function compareArrays(a: unknown[], b: unknown[], collation?: Collation): numbe
 }
 
 function regexKey(value: unknown): string {
-  if (value instanceof RegExp) return `${value.source}/${value.flags}`
+  // No pattern has a zero byte, so that of two patterns the shorter one comes first.
+  if (value instanceof RegExp) return `${value.source}\0${value.flags}`
   const { pattern, options } = value as BSONRegExp
-  return `${pattern}/${options}`
+  return `${pattern}\0${options}`
 }
 
 /** How strings are compared where a collation is given. */

@@ -1,6 +1,7 @@
 import type { Document } from 'bson'
 import { isDocument } from '../../matching/bson-type.ts'
 import { CommandError, notSupported } from '../../matching/command-error.ts'
+import { compareStrings } from '../../matching/compare.ts'
 import type { TextSearch } from '../../matching/filter.ts'
 import type { IndexedText } from '../queries/text-query.ts'
 import { readTextQuery } from '../queries/text-query.ts'
@@ -61,7 +62,7 @@ function toWeights(key: Document, given: Document): Document {
     throw notSupported('A text index with other fields', 67)
   }
   const weights = { ...Object.fromEntries(paths.map((path) => [path, 1])), ...given }
-  const entries = Object.entries(weights).sort(([a], [b]) => (a < b ? -1 : 1))
+  const entries = Object.entries(weights).sort(([a], [b]) => compareStrings(a, b))
   if (entries.length === 0) throw new CommandError(67, 'A text index needs fields')
   for (const [path, weight] of entries) checkWeight(path, weight)
   return Object.fromEntries(entries)

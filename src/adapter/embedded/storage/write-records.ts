@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { calculateObjectSize, ObjectId, serialize } from 'bson'
 import { isDocument, TYPE_ORDER, typeOrderOf } from '../../matching/bson-type.ts'
 import { CommandError } from '../../matching/command-error.ts'
-import { isEqual, keysOf } from '../../matching/compare.ts'
+import { compareStrings, isEqual, keysOf } from '../../matching/compare.ts'
 import { clone } from '../../matching/field-paths.ts'
 import { isRegex } from '../../matching/regular-expression.ts'
 import { duplicateKey } from '../errors.ts'
@@ -114,7 +114,7 @@ function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   if (isReplacement && paths.some((path) => path !== '_id')) {
     throw new CommandError(111, "The field '_id' must be given as a whole")
   }
-  for (const [path, value] of equalities.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [path, value] of equalities.toSorted(([a], [b]) => compareStrings(a, b))) {
     modifyField(base, path.split('.'), 'create', () => clone(value))
   }
   return base

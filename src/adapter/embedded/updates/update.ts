@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { Timestamp } from 'bson'
 import { isDocument, typeNameOf } from '../../matching/bson-type.ts'
 import { CommandError } from '../../matching/command-error.ts'
-import { isEqual } from '../../matching/compare.ts'
+import { compareStrings, isEqual } from '../../matching/compare.ts'
 import { arrayOn, clone, isIndex, startsWithOperator } from '../../matching/field-paths.ts'
 import type { PlaceholderContext } from './field-changes.ts'
 import { compileArrayFilters, expandPath, modifyField } from './field-changes.ts'
@@ -218,7 +218,7 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
     if (other === undefined) return 1
     if (part === other) continue
     if (isIndex(part) && isIndex(other)) return Number(part) - Number(other)
-    return part < other ? -1 : 1
+    return compareStrings(part, other)
   }
   return a.length - b.length
 }

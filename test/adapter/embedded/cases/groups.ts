@@ -1,6 +1,9 @@
 import type { Case } from './case.ts'
-import { casesOf, fails, over, results } from './case.ts'
+import { casesOf, fails, over, results, SERVER } from './case.ts'
 import { AGGREGATION, GAPS, SALES } from './documents.ts'
+
+/** Counts by an `_id`, the largest group first. */
+const countBy = (_id: unknown) => [{ $group: { _id, n: { $sum: 1 } } }, { $sort: { n: -1 } }]
 
 /** Groups, and what counts them. */
 export const GROUP_CASES: readonly Case[] = [
@@ -166,6 +169,46 @@ export const GROUP_CASES: readonly Case[] = [
       ],
     ]),
   ]),
+  ...casesOf(
+    `${SERVER}/e6efe1974acfc4c901872bdff38787dfa3f8e427/jstests/aggregation/bugs/groupMissing.js`,
+    results,
+    over(
+      [{ a: null, b: 1 }, { b: 1 }, { a: null, b: 1 }],
+      [
+        ['null and missing by a field', countBy('$a'), [{ _id: null, n: 3 }]],
+        ['by the only field of a document', countBy({ a: '$a' }), [{ _id: { a: null }, n: 3 }]],
+        [
+          'by one of several fields',
+          countBy({ a: '$a', b: '$b' }),
+          [
+            { _id: { a: null, b: 1 }, n: 2 },
+            { _id: { b: 1 }, n: 1 },
+          ],
+        ],
+        [
+          'by a document within it',
+          countBy({ o: { a: '$a' } }),
+          [
+            { _id: { o: { a: null } }, n: 2 },
+            { _id: { o: {} }, n: 1 },
+          ],
+        ],
+        [
+          'by a list within it',
+          countBy({ l: ['$a'], b: '$b' }),
+          [{ _id: { l: [null], b: 1 }, n: 3 }],
+        ],
+        [
+          'by a document that is computed',
+          countBy({ $mergeObjects: [{ a: '$a' }, { b: '$b' }] }),
+          [
+            { _id: { a: null, b: 1 }, n: 2 },
+            { _id: { b: 1 }, n: 1 },
+          ],
+        ],
+      ],
+    ),
+  ),
   ...casesOf(
     `${AGGREGATION}/sortByCount/`,
     results,

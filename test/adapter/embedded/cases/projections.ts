@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
-import type { Ask, Case } from './case.ts'
-import { casesOf, fails, MANUAL, over } from './case.ts'
+import type { Ask, Case, RowOver } from './case.ts'
+import { casesOf, fails, MANUAL, over, SERVER } from './case.ts'
 
 const DOCUMENT = {
   name: 'Ann',
@@ -24,6 +24,39 @@ const foundAndProjected: Ask<readonly [filter: Document, projection: Document]> 
   collection,
   [filter, projection],
 ) => collection.findOne(filter, { projection })
+
+const projectedByStage: Ask<Document> = async (collection, projection) => {
+  const [first] = await collection.aggregate([{ $project: projection }]).toArray()
+  return first
+}
+
+const projectedByUpdate: Ask<Document> = (collection, projection) =>
+  collection.findOneAndUpdate({}, { $set: { n: 1 } }, { projection })
+
+const CONFLICTS_TEST = `${SERVER}/98427b7a2228f6a8d54475adc9df3991c1c60314/jstests/core/projection_conflicts.js`
+
+/** Paths that meet: one would decide about the fields of another. */
+const COLLISIONS: readonly RowOver<Document>[] = [
+  ['a path and its parent document', { 'a.b': 1, a: { b: { c: 1 } } }, fails(31249)],
+  ['a parent document and a path', { a: { b: { c: 1 } }, 'a.b': 1 }, fails(31250)],
+  ['a field twice', { 'a.b': 1, a: { b: '$$REMOVE' } }, fails(31250)],
+  ['a field and one below it', { a: 1, 'a.b': 1 }, fails(31249)],
+  ['a field and the one above it', { 'a.b': 1, a: 1 }, fails(31250)],
+  ['a path and one below it', { 'a.b': 1, 'a.b.c': 1 }, fails(31249)],
+  ['exclusions: a path and its parent document', { 'a.b': 0, a: { b: { c: 0 } } }, fails(31249)],
+  ['exclusions: a parent document and a path', { a: { b: { c: 0 } }, 'a.b': 0 }, fails(31250)],
+  ['exclusions: a field and one below it', { a: 0, 'a.b': 0 }, fails(31249)],
+  ['exclusions: a field and the one above it', { 'a.b': 0, a: 0 }, fails(31250)],
+  ['exclusions: a path and one below it', { 'a.b': 0, 'a.b.c': 0 }, fails(31249)],
+  ['a path within a document and one below it', { a: { b: 1, 'b.c': 1 } }, fails(31249)],
+  ['an expression and a path below it', { a: { $add: [1, 1] }, 'a.b': 1 }, fails(31249)],
+  ['the _id and a path below it', { _id: 1, '_id.a': 1 }, fails(31249)],
+  [
+    'two fields of one document, in two forms',
+    { 'a.b': 1, a: { c: 1 } },
+    { _id: 0, a: { b: 1, c: 2 } },
+  ],
+]
 
 /** Projections of `find`. */
 export const PROJECTION_CASES: readonly Case[] = [
@@ -122,6 +155,30 @@ export const PROJECTION_CASES: readonly Case[] = [
           { _id: 0, name: 'Ann', age: 30 },
         ],
       ],
+    ),
+  ),
+  ...casesOf(
+    CONFLICTS_TEST,
+    projected,
+    over(
+      [{ a: { b: 1, c: 2 } }],
+      COLLISIONS.map(([title, spec, answer]) => [`${title}`, spec, answer]),
+    ),
+  ),
+  ...casesOf(
+    CONFLICTS_TEST,
+    projectedByStage,
+    over(
+      [{ a: { b: 1, c: 2 } }],
+      COLLISIONS.map(([title, spec, answer]) => [`$project: ${title}`, spec, answer]),
+    ),
+  ),
+  ...casesOf(
+    CONFLICTS_TEST,
+    projectedByUpdate,
+    over(
+      [{ a: { b: 1, c: 2 } }],
+      COLLISIONS.map(([title, spec, answer]) => [`findAndModify: ${title}`, spec, answer]),
     ),
   ),
   ...casesOf(

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
-import type { Ask, Case } from './case.ts'
+import type { Ask, Case, RowOver } from './case.ts'
 import { casesOf, commanding, fails, MANUAL, over } from './case.ts'
 
 /** Asks for the `_id`s in the order of a find. */
@@ -50,6 +50,48 @@ const PEOPLE = [
 ]
 
 const WORDS = [{ w: 'b' }, { w: 'A' }, { w: 'a' }, { w: 'B' }, { w: 'é' }, { w: 'e' }, { w: 'f' }]
+const STRINGS = `${MANUAL}/reference/bson-type-comparison-order/#strings`
+
+/** In the order of their UTF-8 bytes; in that of UTF-16, the last two come before the third. */
+const CODE_POINTS = ['z', '\ud7ff', '\ue000', '\uff5e', '\u{10000}', '\u{1f600}']
+const POINTS = [3, 5, 0, 2, 4, 1].map((at) => ({
+  p: CODE_POINTS[at],
+  list: [CODE_POINTS[at], 'a', CODE_POINTS[5 - at]],
+  [`${CODE_POINTS[at]}`]: at,
+}))
+
+/** Asks for the places of the strings that a filter finds, in their order. */
+const points: Ask<Document> = async (collection, filter) => {
+  const found = await collection.find(filter).sort({ p: 1 }).toArray()
+  return found.map(({ p }) => CODE_POINTS.indexOf(p))
+}
+
+/** The same with an index. */
+const indexedPoints: Ask<Document> = async (collection, filter, database) => {
+  await collection.createIndex({ p: 1 })
+  return await points(collection, filter, database)
+}
+
+/** Asks for a field of the first document after an update. */
+const updated: Ask<readonly [path: string, update: Document]> = async (
+  collection,
+  [path, update],
+) => {
+  await collection.updateOne({}, update)
+  return (await collection.findOne())?.[path]
+}
+
+const ALL_POINTS: readonly RowOver<Document>[] = [
+  ['all', {}, [0, 1, 2, 3, 4, 5]],
+  ['$gt', { p: { $gt: '\uff5e' } }, [4, 5]],
+  ['$gte', { p: { $gte: '\u{10000}' } }, [4, 5]],
+  ['$lt', { p: { $lt: '\u{10000}' } }, [0, 1, 2, 3]],
+  ['$lte', { p: { $lte: '\uff5e' } }, [0, 1, 2, 3]],
+  ['of a list', { list: { $gt: '\uff5e' } }, [0, 1, 4, 5]],
+  ['$expr', { $expr: { $gt: ['$p', '\uff5e'] } }, [4, 5]],
+  ['a pair', { p: { $gt: '\uff5ea', $lt: '\u{10000}a' } }, [4]],
+]
+
 const NUMBERS = [{ w: 'a10' }, { w: 'a9' }, { w: 'A10' }]
 
 /** Orders, pages, collations, and what counts values. */
@@ -73,6 +115,56 @@ export const SORT_CASES: readonly Case[] = [
       [['documents field by field', { sort: { a: 1 } }, [3, 2, 1, 0, 4]]],
     ),
   ]),
+  ...casesOf(STRINGS, points, over(POINTS, ALL_POINTS)),
+  ...casesOf(
+    STRINGS,
+    indexedPoints,
+    over(
+      POINTS,
+      ALL_POINTS.map(([title, filter, answer]) => [`${title}, with an index`, filter, answer]),
+    ),
+  ),
+  ...casesOf(
+    STRINGS,
+    async (collection, pipeline) => await collection.aggregate([...pipeline]).toArray(),
+    over(POINTS, [
+      [
+        '$min and $max',
+        [{ $group: { _id: null, least: { $min: '$p' }, most: { $max: '$p' } } }],
+        [{ _id: null, least: 'z', most: '\u{1f600}' }],
+      ],
+      [
+        '$cmp',
+        [{ $limit: 1 }, { $project: { _id: 0, order: { $cmp: ['\u{1f600}', '\uff5e'] } } }],
+        [{ order: 1 }],
+      ],
+      [
+        'documents by the names of their fields',
+        [
+          { $match: { p: { $in: ['\uff5e', '\u{1f600}'] } } },
+          { $group: { _id: { k: '$$ROOT.\uff5e', l: '$$ROOT.\u{1f600}' } } },
+          { $sort: { _id: -1 } },
+        ],
+        [{ _id: { l: 5 } }, { _id: { k: 3 } }],
+      ],
+    ]),
+  ),
+  ...casesOf(
+    STRINGS,
+    updated,
+    over(
+      [{ m: '\uff5e', names: ['\u{1f600}', '\uff5e'] }],
+      [
+        ['$max of an update', ['m', { $max: { m: '\u{1f600}' } }], '\u{1f600}'],
+        ['$min of an update', ['m', { $min: { m: '\u{1f600}' } }], '\uff5e'],
+        [
+          '$push with $sort',
+          ['names', { $push: { names: { $each: ['a'], $sort: 1 } } }],
+          ['a', '\uff5e', '\u{1f600}'],
+        ],
+      ],
+    ),
+  ),
   ...casesOf(
     `${MANUAL}/reference/method/cursor.sort/`,
     ordered,
