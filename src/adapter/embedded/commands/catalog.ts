@@ -20,7 +20,7 @@ export const CATALOG_COMMANDS: Commands = {
       ...refuse('expireAfterSeconds', 'clusteredIndex', 'changeStreamPreAndPostImages'),
       ...refuse('encryptedFields', 'storageEngine', 'indexOptionDefaults', 'flags', 'temp'),
     },
-    run: create,
+    run: (command, context) => whenUnlocked(() => create(command, context)),
   },
   drop: { fields: {}, run: (command, context) => whenUnlocked(() => drop(command, context)) },
   dropDatabase: { fields: {}, run: (_, context) => whenUnlocked(() => dropDatabase(context)) },

@@ -102,6 +102,8 @@ export class Collection extends Layer implements View {
   readonly pending: Map<Owner, Layer> = new Map()
   /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
+  /** Adds it to the store, which is called before its first record is written. */
+  enter: () => void = () => undefined
   /** The BSON bytes of its records. */
   bytes = 0
   readonly #clock: Clock
@@ -168,6 +170,7 @@ export class Collection extends Layer implements View {
   apply(key: string, document: Document | undefined): void {
     const clock = this.#clock
     const before = this.records.get(key)
+    if (!this.isStored) this.enter()
     this.#report(before, document)
     clock.time += 1
     const place = this.places.get(key) ?? clock.time
@@ -273,6 +276,8 @@ export class Collection extends Layer implements View {
 /** A transaction with records that nobody else may write until it has ended. */
 export interface Owner {
   readonly ended: Promise<void>
+  /** The collections with its records. */
+  readonly written: ReadonlySet<Collection>
 }
 
 /** A record is locked by an open transaction: a plain write has to wait for its end. */

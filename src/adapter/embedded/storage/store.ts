@@ -2,8 +2,8 @@ import type { Document } from 'bson'
 import { CommandError } from '../../matching/command-error.ts'
 import { createCollation } from '../protocol/collation-option.ts'
 import { Changes } from './changes.ts'
-import type { Clock, View } from './collection.ts'
-import { Collection } from './collection.ts'
+import type { Clock, Owner, View } from './collection.ts'
+import { Collection, LockedError } from './collection.ts'
 import { select } from './select-records.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -19,15 +19,32 @@ export class Store {
 
   /** Returns a collection as a command sees it; one that does not exist is empty. */
   read(database: string, name: string, transaction: Transaction | undefined): View {
+    const namespace = `${database}.${name}`
     const collection =
-      this.find(database, name) ?? new Collection(`${database}.${name}`, {}, this.clock)
+      this.find(database, name) ??
+      this.#findPending(namespace)?.collection ??
+      new Collection(namespace, {}, this.clock)
     return transaction?.view(collection) ?? collection
   }
 
-  /** Returns a collection for a command that writes; one that does not exist is created. */
+  /** The same for a command that writes: one that does not exist is created with its first record. */
   write(database: string, name: string, transaction: Transaction | undefined): View {
-    const collection = this.find(database, name) ?? this.create(database, name, {})
+    const { collection } = this.read(database, name, transaction)
+    if (!collection.isStored) {
+      checkCreation(database, name)
+      collection.enter = () => this.put(database, name, collection)
+    }
     return transaction?.view(collection) ?? collection
+  }
+
+  /** Returns a collection that only exists for transactions that are open, and one of these. */
+  #findPending(namespace: string): { owner: Owner; collection: Collection } | undefined {
+    for (const owner of this.clock.open) {
+      for (const collection of owner.written) {
+        if (!collection.isStored && collection.namespace === namespace) return { owner, collection }
+      }
+    }
+    return undefined
   }
 
   create(database: string, name: string, options: Document): Collection {
@@ -38,13 +55,19 @@ export class Store {
 
   /** Returns a new collection, which `put` may add to the store. */
   createDetached(database: string, name: string, options: Document): Collection {
-    checkNamespace(database, name)
-    if (name.startsWith('system.')) throw invalidNamespace(database, name)
+    checkCreation(database, name)
     return new Collection(`${database}.${name}`, options, this.clock)
   }
 
-  /** Adds a collection, in the place of the one with its name. */
+  /**
+   * Adds a collection, in the place of the one with its name.
+   * @throws {LockedError} an open transaction is creating another one
+   */
   put(database: string, name: string, collection: Collection): void {
+    const pending = this.#findPending(collection.namespace)
+    if (pending !== undefined && pending.collection !== collection) {
+      throw new LockedError(pending.owner)
+    }
     const collections = this.databases.get(database) ?? new Map<string, Collection>()
     this.clock.changes.reserve(collection.bytes - (collections.get(name)?.bytes ?? 0))
     for (const change of collection.toChanges()) this.clock.changes.record(change)
@@ -71,6 +94,12 @@ export class Store {
 export function checkNamespace(database: string, name: string): void {
   const isValid = name !== '' && !/[$\0]|^\.|\.$/.test(name)
   if (!isValid || !/^[^/\\. "$\0]{1,63}$/.test(database)) throw invalidNamespace(database, name)
+}
+
+/** @throws {CommandError} 73 no command can create a collection with this name */
+function checkCreation(database: string, name: string): void {
+  checkNamespace(database, name)
+  if (name.startsWith('system.')) throw invalidNamespace(database, name)
 }
 
 function invalidNamespace(database: string, name: string): CommandError {

@@ -18,7 +18,7 @@ export class Transaction implements Owner {
   readonly #past: Map<Collection, Layer> = new Map()
   /** How much of the clock's history is in `#past`, or was before. */
   #read: number
-  readonly #written: Set<Collection> = new Set()
+  readonly written: Set<Collection> = new Set()
   readonly #expiry: NodeJS.Timeout
   /** The BSON bytes of what it has written. */
   #bytes = 0
@@ -76,7 +76,7 @@ export class Transaction implements Owner {
       this.#clock.time += 1
       own.set(key, document, collection.places.get(key) ?? this.#clock.time)
       collection.pending.set(this, own)
-      this.#written.add(collection)
+      this.written.add(collection)
     }
     return {
       collection,
@@ -102,7 +102,7 @@ export class Transaction implements Owner {
 
   commit(): void {
     this.#reserve(-this.#bytes)
-    for (const collection of this.#written) {
+    for (const collection of this.written) {
       const entries = collection.pending.get(this)?.records ?? []
       for (const [key, document] of entries) collection.apply(key, document)
     }
@@ -112,7 +112,7 @@ export class Transaction implements Owner {
   /** Forgets what has not been committed and releases the locks. */
   abort(): void {
     clearTimeout(this.#expiry)
-    for (const collection of this.#written) collection.pending.delete(this)
+    for (const collection of this.written) collection.pending.delete(this)
     this.#past.clear()
     this.#clock.open.delete(this)
     this.#reserve(-this.#bytes)

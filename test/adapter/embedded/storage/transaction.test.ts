@@ -166,6 +166,126 @@ t.test('a transaction', async (t) => {
   })
 })
 
+t.test('a transaction that writes to a collection that is not there', async (t) => {
+  const client = await openClient(t)
+  const listNames = async (database: string): Promise<string[]> => {
+    const all = await client.db(database).listCollections({}, { nameOnly: true }).toArray()
+    return all.map(({ name }) => name)
+  }
+  const begin = (t: Test): ClientSession => {
+    const session = client.startSession()
+    t.teardown(() => session.endSession())
+    session.startTransaction()
+    return session
+  }
+  const open = (database: string) => client.db(database).collection<Counter>('new')
+  const set = { $set: { n: 1 } }
+
+  const writes: Readonly<Record<string, (to: string, session: ClientSession) => Promise<unknown>>> =
+    {
+      insert: (to, session) => open(to).insertOne({ _id: 1 }, { session }),
+      upsert: (to, session) => open(to).updateOne({ _id: 1 }, set, { session, upsert: true }),
+      findAndModify: (to, session) =>
+        open(to).findOneAndUpdate({ _id: 1 }, set, { session, upsert: true }),
+      'bulk write': (to, session) =>
+        open(to).bulkWrite([{ insertOne: { document: { _id: 1 } } }], { session }),
+    }
+  for (const [index, [name, write]] of Object.entries(writes).entries()) {
+    await t.test(`creates it with the commit: ${name}`, async (t) => {
+      const [left, made] = [`left${index}`, `made${index}`]
+      const aborted = begin(t)
+      await write(left, aborted)
+      t.equal(await open(left).countDocuments({}, { session: aborted }), 1)
+      t.same(await listNames(left), [], 'others do not see it')
+      await aborted.abortTransaction()
+      t.same(await listNames(left), [])
+      const { databases } = await client.db('admin').admin().listDatabases()
+      t.notOk(databases.some((one) => one.name === left))
+
+      const committed = begin(t)
+      await write(made, committed)
+      await committed.commitTransaction()
+      t.same(await listNames(made), ['new'])
+      t.equal(await open(made).countDocuments(), 1)
+    })
+  }
+
+  await t.test('creates it even where its records are gone again', async (t) => {
+    const session = begin(t)
+    await open('gone').insertOne({ _id: 1 }, { session })
+    await open('gone').deleteOne({ _id: 1 }, { session })
+    await session.commitTransaction()
+    t.same(await listNames('gone'), ['new'])
+  })
+
+  await t.test('leaves none after a failed write, or when its session ends', async (t) => {
+    const failed = begin(t)
+    await open('failed').insertOne({ _id: 1 }, { session: failed })
+    await t.rejects(open('failed').insertOne({ _id: 1 }, { session: failed }), { code: 11000 })
+    t.same(await listNames('failed'), [])
+    const ended = begin(t)
+    await open('ended').insertOne({ _id: 1 }, { session: ended })
+    await ended.endSession()
+    t.same(await listNames('ended'), [])
+  })
+
+  await t.test('shares it with a plain write, and with other transactions', async (t) => {
+    const [first, second, third] = [begin(t), begin(t), begin(t)]
+    await open('shared').insertOne({ _id: 1, n: 1 }, { session: first })
+    await open('shared').insertOne({ _id: 2, n: 2 }, { session: second })
+    await open('shared').insertOne({ _id: 3, n: 3 })
+    await t.rejects(open('shared').insertOne({ _id: 1 }, { session: third }), { code: 112 })
+    const waiting = t.rejects(open('shared').insertOne({ _id: 1 }), { code: 11000 })
+    await second.abortTransaction()
+    await first.commitTransaction()
+    await waiting
+    const all = await open('shared').find().sort({ _id: 1 }).toArray()
+    t.same(all, [
+      { _id: 1, n: 1 },
+      { _id: 3, n: 3 },
+    ])
+  })
+
+  const creations: Readonly<Record<string, (to: string) => Promise<unknown>>> = {
+    create: (to) => client.db(to).createCollection('new'),
+    createIndexes: (to) => open(to).createIndex({ n: 1 }, { unique: true }),
+    $out: async (to) => {
+      await client.db(to).collection('old').insertOne({})
+      return client
+        .db(to)
+        .collection('old')
+        .aggregate([{ $out: 'new' }])
+        .toArray()
+    },
+  }
+  for (const [index, [name, create]] of Object.entries(creations).entries()) {
+    await t.test(`makes other commands that create it wait: ${name}`, async (t) => {
+      const to = `waiting${index}`
+      const session = begin(t)
+      await open(to).insertOne({ _id: 1, n: 1 }, { session })
+      const creating = create(to)
+      await open(to).find().toArray()
+      t.notOk((await listNames(to)).includes('new'))
+      await session.commitTransaction()
+      await creating
+      t.ok((await listNames(to)).includes('new'))
+      if (name === 'createIndexes') {
+        await t.rejects(open(to).insertOne({ _id: 2, n: 1 }), { code: 11000 })
+      }
+    })
+  }
+})
+
+t.test('a write that fails creates no collection', async (t) => {
+  const database = await openDatabase(t)
+  const wrong = database.collection<Document>('wrong')
+  await t.rejects(wrong.insertOne({ _id: [1] as never }), { code: 53 })
+  await t.rejects(
+    wrong.updateOne({ _id: 1 as never }, { $inc: { a: 'x' as never } }, { upsert: true }),
+  )
+  t.same(await database.listCollections().toArray(), [])
+})
+
 t.test('a retried write is answered again and not done again', async (t) => {
   const database = await openDatabase(t)
   const { client } = database
