@@ -127,7 +127,7 @@ other.use('search', restClient(baseURL).fetch(fetch, SearchClient).service('post
 console.log(await other.service('posts').get(post._id, { query: { $select: ['author'] } }))
 
 try {
-  await client.service('posts').remove(null, { query: { author: { $in: [] } } })
+  await client.service('posts').remove(null, { query: { author: {} } })
 } catch (error) {
   if (!(error instanceof ServiceError)) throw error
   console.log(error.message)

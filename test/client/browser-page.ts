@@ -38,7 +38,7 @@ const results: PageResults = {
   patched: await todos.patch(1, { done: true }),
   byFetch: await byFetch.service('todos').get(0),
   missing: await todos.get('99').catch((error) => [error instanceof NotFound, error.message]),
-  refused: await todos.find({ query: { text: [] } }).catch((error) => error instanceof BadRequest),
+  refused: await todos.find({ query: { text: {} } }).catch((error) => error instanceof BadRequest),
   aborted: await Promise.all([
     nameOf(todos.get('slow', { connection: { signal: controller.signal } })),
     Promise.resolve().then(() => controller.abort()),

@@ -138,6 +138,18 @@ const NULLS: readonly (readonly [title: string, query: object, names: string])[]
   ['a string, which is an empty one', { motto: null }, 'c'],
 ]
 
+/** Queries with empty lists, which the client of Feathers leaves out. */
+const EMPTY_LISTS: readonly (readonly [title: string, query: object, names: string])[] = [
+  ['$in', { area: { $in: [] } }, ''],
+  ['$in of ids', { _id: { $in: [] } }, ''],
+  ['$nin', { area: { $nin: [] } }, 'abc'],
+  ['$in of a field that may be null', { rank: { $in: [] } }, ''],
+  ['$nin of a field that may be null', { rank: { $nin: [] } }, 'abc'],
+  ['in $or', { $or: [{ area: { $in: [] } }, { coastal: true }] }, 'a'],
+  ['in $and', { $and: [{ area: { $gt: 9 } }, { motto: { $in: [] } }] }, ''],
+  ['$and', { $and: [], area: 9 }, 'a'],
+]
+
 /** Data that is refused: the places of what is wrong, and why. */
 const REFUSED: readonly (readonly [data: object, instancePath: string, keyword: string])[] = [
   [{ name: 'd', area: '1', coastal: true }, '/area', 'type'],
@@ -240,4 +252,20 @@ t.test('an empty value is a 400 where there is a value always', async (t) => {
   }
   const ordered = cities.find({ query: { founded: { $gt: null } } })
   await t.rejects(ordered, { code: 400, data: [{ instancePath: '/founded/$gt' }] }, 'an order')
+})
+
+t.test('empty lists have their meaning, by the client of Remex', async (t) => {
+  const { cities, logIn } = connectRemex(server.url)
+  await logIn()
+  await collection.deleteMany({})
+  await collection.insertMany(RECORDS.map((record) => ({ ...record })))
+  for (const [title, query, names] of EMPTY_LISTS) {
+    t.equal(await namesOf(cities, query), names, title)
+  }
+  t.strictSame(await cities.patch(null, { rank: 9 }, { query: { area: { $in: [] } } }), [])
+  t.strictSame(await cities.remove(null, { query: { _id: { $in: [] } } }), [])
+  t.equal(await collection.countDocuments({ rank: { $ne: 9 } }), 3)
+  await t.rejects(cities.remove(null, { query: { $and: [] } }), /the query has no condition/)
+  await t.rejects(cities.find({ query: { $or: [] } }), /\$or must be a non-empty list/)
+  await t.rejects(cities.find({ query: { name: [] } }), { code: 400 }, 'a string is no list')
 })

@@ -13,7 +13,7 @@ const SHAPING: readonly string[] = [
 const LIST_NAMES: readonly string[] = ['$in', '$nin', '$all', '$or', '$and', '$nor', '$select']
 
 /** Names by which a server takes an object below the top for a list. */
-const INDEX = /^(?:0|[1-9]\d*)$/
+const LIST_KEY = /^(?:0|[1-9]\d*|\$empty)$/
 
 /** No server reads as deep; an object that contains itself would never end. */
 const MAX_DEPTH = 100
@@ -32,7 +32,7 @@ interface Part {
 
 /**
  * Returns a query as a query string without `?`: `a[b]=1&c[0]=2`, percent-encoded. Numbers, booleans
- * and dates become strings, which is all that a query string has.
+ * and dates become strings, which is all that a query string has. An empty list is `a[$empty]=`.
  * @param arrayLimit the longest list that the server reads as one wherever it stands
  * @throws {BadRequest} names the first part that a query string can not hold, or that the server would
  *   read as something else
@@ -51,8 +51,9 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
-      const kind = isList ? 'list' : 'object'
-      throw new BadRequest(`${path} is an empty ${kind}: without it, the query would match more`)
+      if (!isList) throw new BadRequest(`${path} is an empty object, which can not be sent`)
+      parameters.push(`${encoded}%5B%24empty%5D=`)
+      return
     }
     if (isList && length > arrayLimit && !LIST_NAMES.includes(name)) {
       throw new BadRequest(
@@ -61,16 +62,15 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     }
     for (const [key, inner] of entries) {
       const innerPath = isList ? `${path}[${key}]` : `${path}.${key}`
-      if (!isList && INDEX.test(String(key))) {
+      if (!isList && LIST_KEY.test(String(key))) {
         throw new BadRequest(`${innerPath} can not be sent: the server would read a list`)
       }
       const innerName = isList ? name : String(key)
       const innerKey = isList ? key : encodeName(innerName, innerPath)
-      const innerEncoded = `${encoded}%5B${innerKey}%5D`
       add({
         value: inner,
         name: innerName,
-        encoded: innerEncoded,
+        encoded: `${encoded}%5B${innerKey}%5D`,
         path: innerPath,
         depth: depth + 1,
       })

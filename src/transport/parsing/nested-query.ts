@@ -1,5 +1,8 @@
 import type { Query } from '../../core/index.ts'
 
+/** The name that stands for an empty list in a query: `id[$in][$empty]=`. Clients send it. */
+export const EMPTY_LIST = '$empty'
+
 /** The limits that decide what a query becomes; the same as those of qs. */
 type NestedLimits = Readonly<Record<'depth' | 'arrayLimit', number>>
 
@@ -20,8 +23,8 @@ const MAX_NAME_LENGTH = 200
 /**
  * Returns a parser for the queries that clients write: names with and without brackets, percent-encoded
  * or not, that do not contradict each other. It is several times as fast as qs and has the same outcome.
- * Everything else (gaps in indexes, invalid percent-encoding, names of `Object.prototype`, whatever
- * exceeds a limit) it leaves to qs, by `null`.
+ * Everything else (gaps in indexes, invalid percent-encoding, names of `Object.prototype`, empty lists,
+ * whatever exceeds a limit) it leaves to qs, by `null`.
  */
 export function createNestedParser(limits: NestedLimits): (raw: string) => Query | null {
   const known = new Map<string, readonly Segment[] | null>()
@@ -63,7 +66,7 @@ function toSegments(encoded: string, { depth }: NestedLimits): readonly Segment[
   const keys = rest.map((part) => part.slice(0, -1))
   if (keys.length > depth || [root, ...keys].some((key) => key in Object.prototype)) return null
   // Only the last brackets may be empty: `a[][b]` makes objects by rules of its own.
-  if (keys.slice(0, -1).includes('')) return null
+  if (keys.slice(0, -1).includes('') || keys.at(-1) === EMPTY_LIST) return null
   return [root, ...keys.map(toSegment)]
 }
 

@@ -4,8 +4,9 @@ import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { decodeParameter } from '../routing/request-path.ts'
-import { createNestedParser } from './nested-query.ts'
+import { createNestedParser, EMPTY_LIST } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -40,6 +41,7 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
  * nest, repeated names become arrays, every leaf is a string. It rejects what qs would drop or guess.
+ * In a query, `a[$empty]=` is an empty list, for which qs has no form.
  * A long list in a body is an error, and not an object with indexes as in a query: nothing would turn
  * that back into a list.
  * @param noun what is parsed, for the errors
@@ -82,6 +84,7 @@ export function createQueryParser(
     if (usual !== null) return usual
     const query = parseByQs(raw)
     checkParameters(raw, query, parseByQs, noun)
+    if (noun === 'query') readEmptyLists(query)
     return query
   }
 }
@@ -214,6 +217,20 @@ function countLeaves(query: object): number {
     }
   }
   return count
+}
+
+/** Puts empty lists in the places of the objects that stand for them. */
+function readEmptyLists(query: Query): void {
+  const left: Query[] = [query]
+  for (let parent = left.pop(); parent !== undefined; parent = left.pop()) {
+    for (const [name, value] of Object.entries(parent)) {
+      if (!isObject(value)) continue
+      // With anything beside it, the name stays one, which no service knows.
+      const isEmptyList = value[EMPTY_LIST] === '' && Object.keys(value).length === 1
+      if (isEmptyList) parent[name] = []
+      else left.push(value)
+    }
+  }
 }
 
 /** Returns the first name whose parameters contradict each other, as those of `a[x]=1&a=` do. */

@@ -61,7 +61,18 @@ export const DIFFERENCES: readonly Difference[] = [
     reason: 'it leaves out of the query what has no values, and sends null as an empty string',
     instead: {
       lostCondition: { result: { query: {} } },
+      emptyLists: {},
+      foundInNothing: { result: 2 },
       nullInQuery: { result: { query: { a: '' } } },
+    },
+  },
+  {
+    servers: FEATHERS,
+    clients: OUR_CLIENTS,
+    reason: 'it knows no form of an empty list, and its adapters refuse the name in it',
+    instead: {
+      emptyLists: { a: { $empty: '' }, b: { $in: { $empty: '' } } },
+      foundInNothing: REFUSED,
     },
   },
   {

@@ -15,8 +15,12 @@ export interface Expectations {
   readonly missingRouteValue: Expected
   /** `get(null)`. */
   readonly getOfNull: Expected
-  /** A call with a condition that is `undefined`, or an empty list or object. */
+  /** A call with a condition that is `undefined`, or an empty object. */
   readonly lostCondition: Expected
+  /** What arrives of `{ a: [], b: { $in: [] } }`. */
+  readonly emptyLists: object
+  /** A `find` with an empty `$in`, as its number of records. */
+  readonly foundInNothing: Expected
   /** A call with a condition that is `null`. */
   readonly nullInQuery: Expected
   /** The content type of a `GET` or `DELETE`. */
@@ -69,6 +73,8 @@ export const COMMON: Expectations = {
   missingRouteValue: REFUSED,
   getOfNull: REFUSED,
   lostCondition: REFUSED,
+  emptyLists: { a: [], b: { $in: [] } },
+  foundInNothing: { result: 0 },
   nullInQuery: REFUSED,
   typeOfNoBody: undefined,
   typeOfNoData: undefined,

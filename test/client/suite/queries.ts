@@ -37,11 +37,21 @@ export function testQueries(t: Test, { service, expected }: Cell): void {
 
   t.test('a condition that a query string can not hold does not vanish', async (t) => {
     const remove = (query: Query) => outcomeOf(() => service('echo').remove(null, { query }))
-    for (const [title, value] of Object.entries({ undefined, list: [], object: {} })) {
+    for (const [title, value] of Object.entries({ undefined, object: {} })) {
       sameNamed(t, await remove({ a: value }), expected.lostCondition, title)
       sameNamed(t, await remove({ a: { $in: value } }), expected.lostCondition, `${title} of $in`)
     }
     sameNamed(t, await remove({ a: null }), expected.nullInQuery)
+  })
+
+  t.test('an empty list arrives as one, or is refused', async (t) => {
+    t.strictSame((await findEcho({ a: [], b: { $in: [] } })).query, expected.emptyLists)
+    const todos = service('todos')
+    await todos.create({ text: 'empty list' })
+    const count = async () =>
+      ((await todos.find({ query: { text: { $in: [] } } })) as unknown[]).length
+    sameNamed(t, await outcomeOf(count), expected.foundInNothing)
+    await todos.remove(null, { query: { text: 'empty list' } })
   })
 
   t.test('200 ids in $in arrive in their order', async (t) => {

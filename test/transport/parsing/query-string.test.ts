@@ -50,6 +50,41 @@ for (const [raw, query] of QUERIES) {
   })
 }
 
+/** Empty lists, which qs has no form for, and what looks like one. */
+const EMPTY_LISTS: readonly [raw: string, query: Record<string, unknown>][] = [
+  ['id[$in][$empty]=', { id: { $in: [] } }],
+  ['id%5B%24in%5D%5B%24empty%5D=', { id: { $in: [] } }],
+  ['id[$in][%24%65mpty]', { id: { $in: [] } }],
+  ['tags[$empty]=&$select[$empty]=', { tags: [], $select: [] }],
+  ['$or[0][a][$nin][$empty]=&$or[1][b]=1', { $or: [{ a: { $nin: [] } }, { b: '1' }] }],
+  ['a[0][]=1&a[1][$empty]=', { a: [['1'], []] }],
+  // As before: a list with an empty string, whether or not an equals sign follows.
+  ['tags[]&x[$in][]=', { tags: [''], x: { $in: [''] } }],
+  // Anything else keeps the name, which services refuse as they refuse other operators.
+  ['$empty=', { $empty: '' }],
+  ['a[$empty]=1', { a: { $empty: '1' } }],
+  ['a[$empty]=&a[$empty]=', { a: { $empty: ['', ''] } }],
+  ['a[$empty]=&a[$gt]=1', { a: { $empty: '', $gt: '1' } }],
+  ['a[$empty]=&a[]=1', { a: { $empty: '', 0: '1' } }],
+  ['a[0]=1&a[$empty]=', { a: { 0: '1', $empty: '' } }],
+  ['a[$empty][b]=', { a: { $empty: { b: '' } } }],
+  ['a[$empty][$empty]=', { a: { $empty: [] } }],
+]
+
+for (const [raw, query] of EMPTY_LISTS) {
+  t.test(`reads '${raw}' as ${JSON.stringify(query)}`, async (t) => {
+    t.strictSame(parseQuery(raw), query)
+    const inBody = createQueryParser({}, 'body')(raw)
+    t.strictSame(inBody, parse(raw), 'and leaves it to qs in a body')
+  })
+}
+
+t.test('an empty list counts as a level, like an item of a list', async (t) => {
+  const parseFlat = createQueryParser({ depth: 2 })
+  t.strictSame(parseFlat('a[$in][$empty]='), { a: { $in: [] } })
+  t.throws(() => parseFlat('a[b][$in][$empty]='), /nested deeper than 2 levels/)
+})
+
 /** Queries of which qs leaves something out, the parameter that is named, and why. */
 const LOST: readonly [raw: string, name: string, reason: RegExp][] = [
   ['__proto__=1', '__proto__', /every object has a '__proto__'/],
