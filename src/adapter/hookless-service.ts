@@ -18,7 +18,7 @@ import type {
   Paging,
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
-import type { MongoDBParams } from './mongodb-params.ts'
+import type { AnyDriver, AnyPaginate, MongoDBParams, WithAny } from './mongodb-params.ts'
 import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
@@ -211,6 +211,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `find` without hooks and without a check of the query. */
+  _find(params: WithAny<P, AnyPaginate>): Promise<Found<T, Kind>>
   _find(params: P & { paginate: false }): Promise<T[]>
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
@@ -255,6 +256,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `patch` without hooks and without a check of query and data. */
+  _patch(id: null, data: AnyPatch<T, D>, params: WithAny<P, AnyDriver>): Promise<T[]>
   _patch(id: null, data: AnyPatch<T, D>, params: P & UnreadParams): Promise<WriteCount>
   _patch(id: null, data: AnyPatch<T, D>, params?: P): Promise<T[]>
   _patch(id: AdapterId, data: AnyPatch<T, D>, params?: P): Promise<T>
@@ -274,6 +276,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `remove` without hooks and without a check of the query. */
+  _remove(id: null, params: WithAny<P, AnyDriver>): Promise<T[]>
   _remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   _remove(id: null, params?: P): Promise<T[]>
   _remove(id: AdapterId, params?: P): Promise<T>

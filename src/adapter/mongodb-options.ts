@@ -29,8 +29,20 @@ export interface Paginate {
 /** Whether `find` resolves to pages or to lists. */
 export type Paging = 'pages' | 'list'
 
+/**
+ * `Any` for records that may have any fields and state none, else `Typed`. A record with further fields of
+ * any name, as schemas with `additionalProperties` make it, has a type.
+ */
+export type ByFields<T, Any, Typed> = string extends keyof T
+  ? Record<never, never> extends Record<StatedName<T>, unknown>
+    ? Any
+    : Typed
+  : Typed
+
+type StatedName<T> = keyof { [Name in keyof T as string extends Name ? never : Name]: unknown }
+
 /** The paging of a service that states none: pages for records of a type, either for any records. */
-export type DefaultPaging<T> = string extends keyof T ? Paging : 'pages'
+export type DefaultPaging<T> = ByFields<T, Paging, 'pages'>
 
 /** A size that turns pages on. */
 export interface PageSize extends Paginate {
@@ -53,7 +65,7 @@ export interface ListOption {
 /** The option `paginate` of a service that states no kind of paging. */
 // Asks for the record type itself, not for its `DefaultPaging`: where that type is still a parameter, a
 // page size fits both outcomes here, and the compiler takes it.
-export type DefaultPagingOption<T> = string extends keyof T ? object : PagesOption
+export type DefaultPagingOption<T> = ByFields<T, object, PagesOption>
 
 /** Methods that can write many records at once. */
 export type MultiMethod = 'create' | 'patch' | 'remove'

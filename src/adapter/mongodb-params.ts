@@ -53,6 +53,40 @@ export interface MongoDBParams<Q = Query> extends Params<Q> {
   withDeleted?: boolean | undefined
 }
 
+declare const ANY: unique symbol
+
+/** Nothing but `any` fits. */
+interface OnlyAny {
+  readonly [ANY]: never
+}
+
+/**
+ * Params with an option of which no type is known: they are `any`, or the option is. They would fit every
+ * overload, also one for a certain value of the option. Of params that may be anything anyway there are none.
+ */
+export type WithAny<P, Option> = (unknown extends P ? never : P) & Option
+
+/** The option `paginate`, of which nothing is known. */
+export interface AnyPaginate {
+  /** `any`. */
+  readonly paginate: OnlyAny
+}
+
+interface AnyDriverOptions {
+  readonly returning: OnlyAny
+}
+
+/** Options for the driver, of which nothing is known. */
+export type AnyDriver =
+  | {
+      /** `any`, or with `returning: any`. */
+      readonly docdb: AnyDriverOptions
+    }
+  | {
+      /** Another name for `docdb`. */
+      readonly mongodb: AnyDriverOptions
+    }
+
 /** Returns whether a call comes from outside, through a transport. */
 export function isExternal(params: MongoDBParams | undefined): boolean {
   return params?.provider !== undefined

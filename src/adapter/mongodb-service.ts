@@ -22,6 +22,7 @@ import { relate } from './field-path.ts'
 import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
+  ByFields,
   DefaultPaging,
   DefaultPagingOption,
   ListOption,
@@ -31,7 +32,7 @@ import type {
   PagesOption,
   Paging,
 } from './mongodb-options.ts'
-import type { MongoDBParams } from './mongodb-params.ts'
+import type { AnyDriver, AnyPaginate, MongoDBParams, WithAny } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { omitFields } from './queries/select.ts'
@@ -54,6 +55,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
    * the fields that `$select` names. With `$after`, `$before` or `$total` the page has cursors: {@link Page}.
    */
+  find(params: WithAny<P, AnyPaginate>): Promise<Found<T, Kind>>
   find<Name extends FieldName<T>>(
     params: P & Selecting<Name> & { paginate: false },
   ): Promise<Selected<T, Name>[]>
@@ -126,6 +128,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
+  patch(id: null, data: PatchData<D>, params: WithAny<P, AnyDriver>): Promise<T[]>
   patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
   patch<Name extends FieldName<T>>(
     id: null,
@@ -159,6 +162,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {PreconditionFailed} the record has another version than `params.version` says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
+  remove(id: null, params: WithAny<P, AnyDriver>): Promise<T[]>
   remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   remove<Name extends FieldName<T>>(
     id: null,
@@ -275,7 +279,7 @@ export interface InferredMongoDBService<
 // of the driver compared for each service.
 type TypedOptions<T extends Document> = OptionalMongoDBOptions &
   ModelOption<T> &
-  (string extends keyof T ? never : object)
+  ByFields<T, never, object>
 
 /**
  * Makes services whose types follow from the options: what can not be inferred is what its constraint

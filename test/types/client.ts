@@ -116,6 +116,13 @@ const post = await client.service('listed').get('1')
 // @ts-expect-error a date is a string
 post.at.getTime()
 
+// Params of which nothing is known
+// biome-ignore lint/suspicious/noExplicitAny: what the test is about
+declare const any: any
+expectType<Promise<Page<SentPost>>>()(client.service('paged').find(any))
+expectType<Promise<SentPost>>()(client.service('paged').get('1', any))
+expectType<Promise<SentPost[]>>()(client.service('paged').patch(null, any, any))
+
 // Streams of records
 type Records<T> = AsyncIterableIterator<T, void, undefined>
 expectType<Records<SentPost>>()(client.service('paged').stream({ query: { title: 'a' } }))
