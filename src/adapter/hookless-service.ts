@@ -61,7 +61,9 @@ export type PatchData<D> =
 
 /** The methods for trusted callers take whole records, too. */
 type AnyData<T, D> = D | NewRecord<T>
-type AnyPatch<T, D> = PatchData<D> | PatchData<NewRecord<T>>
+
+/** What `patch` of a service takes: fields of new data, and all that are stored. */
+export type AnyPatch<T, D> = PatchData<D> | PatchData<NewRecord<T>>
 
 /** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]

@@ -19,7 +19,7 @@ import {
 } from './call-checks.ts'
 import { openModel } from './connection/model.ts'
 import { relate } from './field-path.ts'
-import type { Found, NewRecord, Paged, PatchData } from './hookless-service.ts'
+import type { AnyPatch, Found, NewRecord, Paged } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
   ByFields,
@@ -128,24 +128,24 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
-  patch(id: null, data: PatchData<D>, params: WithAny<P, AnyDriver>): Promise<T[]>
-  patch(id: null, data: PatchData<D>, params: P & UnreadParams): Promise<WriteCount>
+  patch(id: null, data: AnyPatch<T, D>, params: WithAny<P, AnyDriver>): Promise<T[]>
+  patch(id: null, data: AnyPatch<T, D>, params: P & UnreadParams): Promise<WriteCount>
   patch<Name extends FieldName<T>>(
     id: null,
-    data: PatchData<D>,
+    data: AnyPatch<T, D>,
     params: P & Selecting<Name>,
   ): Promise<Selected<T, Name>[]>
   patch<Name extends FieldName<T>>(
     id: AdapterId,
-    data: PatchData<D>,
+    data: AnyPatch<T, D>,
     params: P & Selecting<Name>,
   ): Promise<Selected<T, Name>>
-  patch(id: null, data: PatchData<D>, params?: P): Promise<T[]>
-  patch(id: AdapterId, data: PatchData<D>, params?: P): Promise<T>
-  patch(id: NullableAdapterId, data: PatchData<D>, params?: P): Promise<T | T[]>
+  patch(id: null, data: AnyPatch<T, D>, params?: P): Promise<T[]>
+  patch(id: AdapterId, data: AnyPatch<T, D>, params?: P): Promise<T>
+  patch(id: NullableAdapterId, data: AnyPatch<T, D>, params?: P): Promise<T | T[]>
   async patch(
     id: NullableAdapterId,
-    data: PatchData<D>,
+    data: AnyPatch<T, D>,
     params?: P,
   ): Promise<T | T[] | WriteCount> {
     const settings = resolveCallSettings(this.options, params)
@@ -242,7 +242,7 @@ function checkFind(service: { readonly find: unknown; readonly _find: unknown })
  * data of callers outside; the methods with `_` in front of their name check neither and are for
  * trusted callers. Every operation on one record is one command to the server.
  *
- * `T` is a record, `D` the data that `create` and `update` take, and `patch` in parts, and `P` the params.
+ * `T` is a record, `D` the data that `create` and `update` take, and `P` the params. `patch` takes fields of both.
  * With records of a type, `find` resolves to pages, which the option `paginate` has to turn on.
  *
  * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,

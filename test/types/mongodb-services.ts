@@ -59,7 +59,7 @@ expectType<Promise<Post[]>>()(unpaged.find())
 
 // Paging, stated or not
 type Params = MongoDBParams
-type Patch = PatchData<PostData>
+type Patch = PatchData<PostData> | PatchData<NewRecord<Post>>
 const stated = new MongoDBService<Post, PostData, Params>({
   Model: db.collection('posts'),
   paginate: { default: 10 },
@@ -187,10 +187,21 @@ listed.patch(id, { 'author.name': 'Ben', titel: 'b' })
 listed.create({ title: 'a' })
 // @ts-expect-error no data for callers
 stated.create({ title: 'a', authorId: id })
-// @ts-expect-error no data for callers
-stated.patch(id, { likes: 3 })
+// @ts-expect-error data replaces a record as a whole
+stated.update(id, { title: 'a', likes: 3 })
+// A patch sets fields of new data, and those that only the server sets.
 stated.patch(id, { title: 'a' })
+stated.patch(id, { likes: 3 })
+stated.patch(null, { title: 'a', likes: 3, 'author.name': 'Ben', $push: { tags: 'new' } })
 stated._patch(id, { likes: 3 })
+// @ts-expect-error likes are a number
+stated.patch(id, { likes: '3' })
+// @ts-expect-error likes are a number
+stated.patch(id, { title: 'a', likes: '3' })
+// @ts-expect-error no such field
+stated.patch(id, { title: 'a', like: 3 })
+// @ts-expect-error no such field
+stated._patch(id, { like: 3 })
 
 // Subclasses
 class PostService extends MongoDBService<Post, PostData, Params> {
