@@ -70,7 +70,7 @@ export type ReceivedResult<T> = T extends undefined | void
 
 /**
  * What can be sent where the server's type says `T`: a `Date` or an `ObjectId`, or the string that
- * it is sent as.
+ * it is sent as. A field that may be missing may be `undefined`.
  */
 export type Sendable<T> =
   IsAny<T> extends true
@@ -83,7 +83,10 @@ export type Sendable<T> =
           ? T | Received<T>
           : T extends Omitted | bigint
             ? never
-            : { [Name in keyof T]: Sendable<T[Name]> }
+            : { [Name in keyof T]: SendableField<T[Name]> }
+
+// Without this, the option `exactOptionalPropertyTypes` would refuse an `undefined` that JSON leaves out.
+type SendableField<V> = undefined extends V ? Sendable<V> | undefined : Sendable<V>
 
 /**
  * What can stand in a query where the server's type says `T`. A query string has no `null`: a server with
@@ -102,4 +105,11 @@ export type SendableQuery<T> =
             ? ''
             : T extends Omitted
               ? never
-              : { [Name in keyof T]: SendableQuery<T[Name]> }
+              : {
+                  [Name in keyof T]: Name extends ChoosingName
+                    ? SendableQuery<T[Name]> | undefined
+                    : SendableQuery<T[Name]>
+                }
+
+/** The names in a query that choose no records: the client leaves an `undefined` out. */
+type ChoosingName = '$limit' | '$skip' | '$sort' | '$select' | '$after' | '$before' | '$total'

@@ -36,7 +36,7 @@ const paged = new MongoDBService({ Model, paginate: { default: 10 }, multi: true
 const listed = new MongoDBService({ Model })
 
 class PostService extends MongoDBService<Post> {
-  async release(data: { at: Date }, _params?: Params): Promise<Post> {
+  async release(data: { at: Date; in?: { days?: number } }, _params?: Params): Promise<Post> {
     return this.get(String(data.at))
   }
   async touch(): Promise<void> {
@@ -86,7 +86,7 @@ expectType<{ [name: string]: string }>()(null as unknown as Received<Record<stri
 expectType<[string, null]>()(null as unknown as Received<[Date, undefined]>)
 expectType<unknown>()(null as unknown as Received<unknown>)
 expectType<null>()(null as unknown as ReceivedResult<void>)
-expectType<{ at: string | Date; n?: number }>()(
+expectType<{ at: string | Date; n?: number | undefined }>()(
   null as unknown as Sendable<{ at: Date; n?: number }>,
 )
 
@@ -149,6 +149,16 @@ expectType<Promise<SentPost[]>>()(client.service('paged').patch(null, { $inc: { 
 expectType<Promise<SentPost[]>>()(client.service('paged').remove(null, { query: { likes: 1 } }))
 expectType<Promise<SentPost>>()(client.service('paged').update(id, data))
 client.service('todos').patch(null, { text: 'a', at: '2026' })
+// JSON leaves `undefined` out.
+client.service('paged').create({ ...data, draft: undefined, _id: undefined })
+client.service('paged').create([{ ...data, draft: undefined }])
+client.service('paged').patch('1', { title: 'a', draft: undefined, at: undefined })
+client.service('todos').patch(null, { text: undefined })
+client.service('posts').release({ at: new Date(), in: { days: undefined } })
+// @ts-expect-error a title is required
+client.service('paged').create({ ...data, title: undefined })
+// @ts-expect-error a list keeps its places
+client.service('paged').patch('1', { tags: [undefined] })
 // @ts-expect-error a field is missing
 client.service('paged').create({ title: 'a' })
 // @ts-expect-error no such field
@@ -172,6 +182,14 @@ client.service('paged').find({
   connection: { signal: new AbortController().signal, timeoutMs: 100 },
 })
 client.service('todos').find({ query: { done: true, since: '2026-01-01' } })
+// What chooses no records may be `undefined`: the client leaves it out.
+client.service('paged').find({ query: { title: 'a', $limit: undefined, $sort: undefined } })
+client.service('paged').each({ query: { $after: undefined, $skip: undefined, $total: undefined } })
+expectType<Promise<SentPost>>()(client.service('paged').get('1', { query: { $select: undefined } }))
+// @ts-expect-error it would find more records
+client.service('paged').find({ query: { title: undefined } })
+// @ts-expect-error it would find more records
+client.service('paged').find({ query: { $or: undefined } })
 // @ts-expect-error no such field
 client.service('paged').find({ query: { titel: 'a' } })
 // @ts-expect-error no such field in one of several
