@@ -285,7 +285,10 @@ const event = {
 } as const
 declare const anySchema: JSONSchema
 const eventOptions = {
-  schemas: { result: event, create: z.object({ at: z.string() }) },
+  schemas: {
+    result: event,
+    create: z.object({ at: z.string().transform((text) => new Date(text)) }),
+  },
 } as const
 const anyOptions = { schemas: { result: anySchema, create: anySchema } } as const
 const statedOptions: ServiceOptions<'get' | 'find'> = {

@@ -12,8 +12,10 @@ import type { SyntaxQuery } from './queries/query-type.ts'
  * `app.use('users', …)` demands these very options, and clients know what they let through: the methods
  * that are listed, with data, queries and results by the schemas.
  */
-export type Served<S, Options extends ServiceOptions<MethodName<S>>> = S &
-  Serving<Options, Outside<S, Options>>
+export type Served<
+  S,
+  Options extends ServiceOptions<MethodName<S>> & AgreeingOptions<S, Options>,
+> = S & Serving<Options, Outside<S, Options>>
 
 /** A service as callers outside know it. */
 type Outside<S, O> = {
@@ -106,6 +108,80 @@ type Listed<D, Schema> = unknown extends Schema
 type PatchOf<Schema, Otherwise> = unknown extends Schema
   ? Otherwise
   : Partial<Fitting<Schema, Otherwise>>
+
+/** What options have to be beside what their own type says: their schemas let data through that fits the service. */
+interface AgreeingOptions<S, O> {
+  readonly schemas?: {
+    readonly create?: AgreeingSchema<S, O, 'create'>
+    readonly update?: AgreeingSchema<S, O, 'update'>
+    readonly patch?: AgreeingSchema<S, O, 'patch'>
+    readonly methods?: {
+      readonly [Name in keyof Of<SchemasOf<O>, 'methods'>]?: {
+        readonly data?: Agreeing<DataOf<S, Name>, Of<OwnOf<O, Name>, 'data'>>
+      }
+    }
+  }
+}
+
+type AgreeingSchema<S, O, M extends string> = Agreeing<DataOf<S, M>, Of<SchemasOf<O>, M>>
+
+/** A sentence, where a schema names a field of the data with values of another type. */
+type Agreeing<D, Schema> = [ClashingName<D, Checked<Schema>>] extends [never]
+  ? unknown
+  : `'${ClashingName<D, Checked<Schema>>}' has another type in the data of the service than in its schema`
+
+/** What comes out of the check by a schema. Those of other libraries may make values of another type. */
+type Checked<Schema> = Schema extends { readonly '~standard': infer Standard }
+  ? Of<Of<Standard, 'types'>, 'output'>
+  : Fitting<Schema, unknown>
+
+/** The names of fields whose values in a schema are none of the data. Hooks may add and remove fields. */
+type ClashingName<D, Value> = {
+  [Name in keyof Value & string]: [
+    Overlaps<FieldOf<D, Name>, Exclude<Value[Name], undefined>>,
+  ] extends [false]
+    ? Name
+    : never
+}[keyof Value & string]
+
+type FieldOf<D, Name> = D extends readonly unknown[]
+  ? never
+  : D extends unknown
+    ? Name extends keyof D
+      ? Exclude<D[Name], undefined>
+      : never
+    : never
+
+/** Whether some values may be of both types. */
+type Overlaps<A, B> = [A] extends [B]
+  ? true
+  : [B] extends [A]
+    ? true
+    : A extends unknown
+      ? B extends unknown
+        ? IsOneOf<A, B>
+        : never
+      : never
+
+/** The same for members of unions. Objects are compared by the fields that both have. */
+type IsOneOf<A, B> = A extends B
+  ? true
+  : B extends A
+    ? true
+    : A extends readonly (infer ItemA)[]
+      ? B extends readonly (infer ItemB)[]
+        ? Overlaps<ItemA, ItemB>
+        : false
+      : A | B extends object
+        ? IsClass<A | B> extends true
+          ? false
+          : Partial<A> extends Partial<B>
+            ? true
+            : false
+        : false
+
+/** Whether one of them is an object with methods, as dates and ids are. */
+type IsClass<T> = true extends (T extends { toJSON(): unknown } ? true : false) ? true : false
 
 /** The query of a call; without a schema that it follows from, nothing may be asked for. */
 type OutsideQuery<S, M, O> =
