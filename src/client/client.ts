@@ -3,7 +3,7 @@ import { Application } from '../core/app.ts'
 import { STANDARD_METHODS } from '../core/method-table.ts'
 import type { OptionRule } from '../core/options/option-rules.ts'
 import { checkRules, STRING_LIST_OPTION } from '../core/options/option-rules.ts'
-import type { AnyService, AnyServices, RegisteredService } from '../core/services/service-map.ts'
+import type { AnyService, AnyServices, ServiceAt } from '../core/services/service-map.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { LoginMembers } from './authentication/authentication.ts'
 import { MISSING_LOGIN } from './authentication/authentication.ts'
@@ -49,11 +49,13 @@ export interface RemoteServiceMembers<S> {
   stream(...params: FindArguments<S>): AsyncIterableIterator<FoundRecord<S>, void, undefined>
 }
 
+/** A service with its hooks and events: what `client.service(path)` returns. */
+type ClientService<Services, Path extends keyof Services, A> = ServiceAt<Services, Path, A> &
+  RemoteServiceMembers<Services[Path]>
+
 interface ServiceLookup<Services> {
   /** Returns the service of the server at a path. */
-  service<Path extends keyof Services & string>(
-    path: Path,
-  ): RegisteredService<Services[Path], this> & RemoteServiceMembers<Services[Path]>
+  service<Path extends keyof Services & string>(path: Path): ClientService<Services, Path, this>
 }
 
 /** An application whose services are those of a server. */

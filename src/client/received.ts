@@ -11,31 +11,33 @@ type Omitted = ((...values: never) => unknown) | symbol | undefined
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
-/** The names of what JSON always keeps of an object. */
+/** The name of what JSON keeps of an object, unless it is `undefined`. */
 type KeptName<T, Name extends keyof T> = Name extends symbol
   ? never
-  : IsAny<T[Name]> extends true
-    ? Name
-    : undefined extends T[Name]
-      ? never
-      : [T[Name]] extends [Omitted]
-        ? never
-        : Name
-
-/** The names of what JSON keeps unless it is `undefined`. */
-type MaybeName<T, Name extends keyof T> = Name extends symbol | KeptName<T, Name>
-  ? never
   : [T[Name]] extends [Omitted]
-    ? never
+    ? IsAny<T[Name]> extends true
+      ? Name
+      : never
     : Name
 
-type Flat<T> = { [Name in keyof T]: T[Name] }
+/** The name of what may be `undefined`. */
+type MaybeName<T, Name extends keyof T> = undefined extends T[Name]
+  ? IsAny<T[Name]> extends true
+    ? never
+    : Name
+  : never
 
-type ReceivedObject<T> = Flat<
-  { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> } & {
-    [Name in keyof T as MaybeName<T, Name>]?: Received<Exclude<T[Name], undefined>>
-  }
->
+/** Whether such fields are all optional: an object without any would fit. */
+type IsOptional<T> =
+  Record<never, never> extends { [Name in keyof T as MaybeName<T, Name>]: unknown } ? true : false
+
+/** The same object, whose fields are optional where they may be `undefined`. */
+type WithOptional<T> = Pick<
+  T,
+  { [Name in keyof T]-?: Exclude<Name, MaybeName<T, Name>> }[keyof T]
+> & {
+  [Name in keyof T as MaybeName<T, Name>]?: T[Name]
+}
 
 type ReceivedItem<T> = T extends Omitted ? null : Received<T>
 
@@ -56,7 +58,9 @@ export type Received<T> =
             ? never
             : T extends readonly unknown[]
               ? { [Index in keyof T]: ReceivedItem<T[Index]> }
-              : ReceivedObject<T>
+              : IsOptional<T> extends true
+                ? { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> }
+                : Received<WithOptional<T>>
 
 /** What arrives of the result of a method: `null` where the method returns nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: of methods that return nothing
@@ -105,11 +109,13 @@ export type SendableQuery<T> =
             ? ''
             : T extends Omitted
               ? never
-              : {
-                  [Name in keyof T]: Name extends ChoosingName
-                    ? SendableQuery<T[Name]> | undefined
-                    : SendableQuery<T[Name]>
-                }
+              : SentQuery<T>
+
+type SentQuery<T> = {
+  [Name in keyof T]: Name extends ChoosingName
+    ? SendableQuery<T[Name]> | undefined
+    : SendableQuery<T[Name]>
+}
 
 /** The names in a query that choose no records: the client leaves an `undefined` out. */
 type ChoosingName = '$limit' | '$skip' | '$sort' | '$select' | '$after' | '$before' | '$total'

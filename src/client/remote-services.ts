@@ -50,7 +50,11 @@ interface SecondTypeArgumentIsMissing extends ReadonlyArray<never> {
 /** No custom methods but those in the map of services; any, where nothing is known of the services. */
 export type NoCustomMethods<Services> = string extends keyof Services
   ? CustomMethods<Services>
-  : { readonly [Path in keyof Services]?: ServedList<Services[Path], SecondTypeArgumentIsMissing> }
+  : ListedMethods<Services>
+
+type ListedMethods<Services> = {
+  readonly [Path in keyof Services]?: ServedList<Services[Path], SecondTypeArgumentIsMissing>
+}
 
 /** The lists that a client can not do without: the map promises their methods, and makes none. */
 export type RequiredMethods<Services> = {
@@ -64,18 +68,17 @@ type ListedName<Methods, Path> = Path extends keyof Methods ? ItemName<Methods[P
 type ItemName<List> = List extends readonly (infer Name extends string)[] ? Name : never
 
 /** The services of a server as clients see them: arguments and results are what travels. */
-export type RemoteServices<
-  Services,
-  Methods = NoCustomMethods<Services>,
-> = string extends keyof Services
-  ? Services
-  : {
-      [Path in keyof Services & string]: RemoteServiceOf<
-        OutsideOf<Services[Path]>,
-        Path,
-        ListedName<Methods, Path>
-      >
-    }
+export type RemoteServices<Services, Methods = NoCustomMethods<Services>> = {
+  [Path in keyof Services & string]: AnyService extends Services[Path]
+    ? Services[Path]
+    : RemoteService<Services, Path, Methods>
+}
+
+/** A service by its place in the map of services: editors show it so, whatever it consists of. */
+type RemoteService<Services, Path extends keyof Services & string, Methods> = {
+  [M in keyof OutsideOf<Services[Path]> &
+    (StandardMethod | ListedName<Methods, Path>)]: RemoteMember<OutsideOf<Services[Path]>, M, Path>
+}
 
 /** The names of the placeholders in a path: `'postId'` of `'posts/:postId/comments'`. */
 export type RouteName<Path> = Path extends `${infer First}/${infer Rest}`
@@ -240,8 +243,8 @@ export type RemoteServiceOf<
   Custom extends string = never,
 > = AnyService extends S
   ? S
-  : {
-      [M in keyof S & (StandardMethod | Custom)]: M extends StandardMethod
-        ? RemoteMethod<S, M, SendableQuery<QueryOf<S, M>>, RouteName<Path>>
-        : RemoteCustomMethod<S, M, RouteName<Path>>
-    }
+  : { [M in keyof S & (StandardMethod | Custom)]: RemoteMember<S, M, Path> }
+
+type RemoteMember<S, M extends string, Path> = M extends StandardMethod
+  ? RemoteMethod<S, M, SendableQuery<QueryOf<S, M>>, RouteName<Path>>
+  : RemoteCustomMethod<S, M, RouteName<Path>>

@@ -16,7 +16,7 @@ import type {
   AnyServices,
   Mounted,
   OptionsInput,
-  RegisteredService,
+  ServiceAt,
   ServiceInput,
 } from './services/service-map.ts'
 import type { ServiceOptions } from './services/service-options.ts'
@@ -149,7 +149,7 @@ export class Application<
    * Returns the service at a path, with hooks and events.
    * @throws {NotFound} there is no service at this path
    */
-  service<Path extends keyof Services & string>(path: Path): RegisteredService<Services[Path], this>
+  service<Path extends keyof Services & string>(path: Path): ServiceAt<Services, Path, this>
   service(path?: string): object {
     const servicePath = toServicePath(path as string)
     const entry = this.#entries.get(servicePath)

@@ -82,6 +82,24 @@ expectType<SentPost>()(null as unknown as Received<Post>)
 expectType<{ id: number; text: string; at?: string; done?: boolean }>()(
   null as unknown as Received<Todo>,
 )
+// biome-ignore lint/suspicious/noExplicitAny: what the test is about
+expectType<{ a: any; b?: unknown; c?: string; d?: any; readonly e: string }>()(
+  null as unknown as Received<{
+    // biome-ignore lint/suspicious/noExplicitAny: what the test is about
+    a: any
+    b: unknown
+    c: Date | undefined
+    // biome-ignore lint/suspicious/noExplicitAny: what the test is about
+    d?: any
+    readonly e: Date
+    f: () => void
+    g?: (() => void) | undefined
+    [Symbol.iterator]: string
+  }>,
+)
+expectType<{ a: { b?: string }[]; c: { d?: string } | null }>()(
+  null as unknown as Received<{ a: { b: Date | undefined }[]; c: { d?: Date } | null }>,
+)
 expectType<{ [name: string]: string }>()(null as unknown as Received<Record<string, Date>>)
 expectType<[string, null]>()(null as unknown as Received<[Date, undefined]>)
 expectType<unknown>()(null as unknown as Received<unknown>)

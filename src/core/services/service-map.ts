@@ -100,6 +100,20 @@ export type ServiceInput<S> = AnyService extends S
 /** A service with its hooks and events: what `app.service(path)` returns. */
 export type RegisteredService<S, A> = S & ServiceAddons<S, A> & ServiceMembers<S>
 
+/** The {@link RegisteredService} at a path: editors show its place in the map, whatever it consists of. */
+export type ServiceAt<Services, Path extends keyof Services, A> = Services[Path] &
+  ServiceAddons<HookedService<Services, Path>, A> &
+  ServiceMembers<Services[Path]>
+
+/** The service of a context. One with options, which editors would show, has a type for its place as well. */
+type HookedService<Services, Path extends keyof Services> = [
+  ServedOptions<Services[Path]>,
+] extends [never]
+  ? Services[Path]
+  : ServedAt<Services, Path>
+
+type ServedAt<Services, Path extends keyof Services> = Services[Path] & object
+
 /** What other entries of the package add to services: `publish` by `remex/realtime`. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by who adds something
 // biome-ignore lint/correctness/noUnusedVariables: the parameter has to be that of the others
