@@ -77,7 +77,11 @@ export type RemoteServices<Services, Methods = NoCustomMethods<Services>> = {
 /** A service by its place in the map of services: editors show it so, whatever it consists of. */
 type RemoteService<Services, Path extends keyof Services & string, Methods> = {
   [M in keyof OutsideOf<Services[Path]> &
-    (StandardMethod | ListedName<Methods, Path>)]: RemoteMember<OutsideOf<Services[Path]>, M, Path>
+    (StandardMethod | ListedName<Methods, Path>)]: RemoteMember<
+    OutsideOf<Services[Path]>,
+    M,
+    WithRoute<RouteName<Path>, RouteName<keyof Services>>
+  >
 }
 
 /** The names of the placeholders in a path: `'postId'` of `'posts/:postId/comments'`. */
@@ -103,10 +107,17 @@ export interface ClientParams<Q = Query> {
   provider?: undefined
 }
 
-/** The values of the placeholders of a path: required where there are some. */
-type WithRoute<Route extends string> = [Route] extends [never]
+/**
+ * The values of the placeholders of a path: required where there are some. Those of other paths are named,
+ * because objects in variables may have any further members.
+ */
+type WithRoute<Name extends string, Other extends string> = [Name] extends [never]
   ? { readonly route?: undefined }
-  : { readonly route: Readonly<Record<Route, string>> }
+  : {
+      readonly route: Readonly<Record<Name, string>> & {
+        readonly [None in Exclude<Other, Name>]?: never
+      }
+    }
 
 /** Params are the last argument, which may be left out where nothing in them is required. */
 type ParamsArgument<P> = object extends P ? [params?: P] : [params: P]
@@ -148,24 +159,24 @@ type Unselected<Q> = { [Name in keyof Q as Exclude<Name, '$select'>]: Q[Name] }
 /** Whether a query is known to select fields: one without types is not. */
 type Selects<Q> = string extends keyof Q ? false : '$select' extends keyof Q ? true : false
 
-type SelectingParams<Q, Route extends string, Name extends string> = ClientParams<Unselected<Q>> &
-  WithRoute<Route> &
+type SelectingParams<Q, Route, Name extends string> = ClientParams<Unselected<Q>> &
+  Route &
   Selecting<Name>
 
 /** `find` and `get`, whose results have the fields that a query selects. */
-interface SelectingFind<R, Q, Route extends string> {
+interface SelectingFind<R, Q, Route> {
   <Name extends FieldName<Item<R>>>(
     params: SelectingParams<Q, Route, Name>,
   ): Promise<SelectedOf<R, Name>>
-  (...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
+  (...params: ParamsArgument<ClientParams<Q> & Route>): Promise<R>
 }
 
-interface SelectingGet<R, Q, Route extends string> {
+interface SelectingGet<R, Q, Route> {
   <Name extends FieldName<R>>(
     id: RecordId,
     params: SelectingParams<Q, Route, Name>,
   ): Promise<SelectedOf<R, Name>>
-  (id: RecordId, ...params: ParamsArgument<ClientParams<Q> & WithRoute<Route>>): Promise<R>
+  (id: RecordId, ...params: ParamsArgument<ClientParams<Q> & Route>): Promise<R>
 }
 
 interface CreateMany<D, R, P> {
@@ -192,7 +203,7 @@ type Change<S, M, D, R, P> =
     : (id: RecordId, data: D, ...params: ParamsArgument<P>) => Promise<R>
 
 /** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
-interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
+interface RemoteMethods<S, M extends string, R, D, Q, Route, P> {
   find: Selects<Q> extends true
     ? SelectingFind<R, Q, Route>
     : (...params: ParamsArgument<P>) => Promise<R>
@@ -209,14 +220,14 @@ interface RemoteMethods<S, M extends string, R, D, Q, Route extends string, P> {
     : (id: RecordId, ...params: ParamsArgument<P>) => Promise<R>
 }
 
-type RemoteMethod<S, M extends StandardMethod, Q, Route extends string> = RemoteMethods<
+type RemoteMethod<S, M extends StandardMethod, Q, Route> = RemoteMethods<
   S,
   M,
   ReceivedResult<PlainResultOf<S, M>>,
   Sendable<DataOf<S, M>>,
   Q,
   Route,
-  ClientParams<Q> & WithRoute<Route>
+  ClientParams<Q> & Route
 >[M]
 
 /** Data may be left out where the method takes none. */
@@ -226,10 +237,10 @@ type CustomArguments<D, P> = undefined extends D
     : [data: D, params: P]
   : [data: D, ...params: ParamsArgument<P>]
 
-type RemoteCustomMethod<S, M, Route extends string> = (
+type RemoteCustomMethod<S, M, Route> = (
   ...values: CustomArguments<
     Sendable<DataOf<S, M>>,
-    ClientParams<SendableQuery<QueryOf<S, M>>> & WithRoute<Route>
+    ClientParams<SendableQuery<QueryOf<S, M>>> & Route
   >
 ) => Promise<ReceivedResult<ResultOf<S, M>>>
 
@@ -243,8 +254,14 @@ export type RemoteServiceOf<
   Custom extends string = never,
 > = AnyService extends S
   ? S
-  : { [M in keyof S & (StandardMethod | Custom)]: RemoteMember<S, M, Path> }
+  : {
+      [M in keyof S & (StandardMethod | Custom)]: RemoteMember<
+        S,
+        M,
+        WithRoute<RouteName<Path>, never>
+      >
+    }
 
-type RemoteMember<S, M extends string, Path> = M extends StandardMethod
-  ? RemoteMethod<S, M, SendableQuery<QueryOf<S, M>>, RouteName<Path>>
-  : RemoteCustomMethod<S, M, RouteName<Path>>
+type RemoteMember<S, M extends string, Route> = M extends StandardMethod
+  ? RemoteMethod<S, M, SendableQuery<QueryOf<S, M>>, Route>
+  : RemoteCustomMethod<S, M, Route>
