@@ -18,7 +18,7 @@ import type {
   Paging,
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
-import type { AnyDriver, AnyPaginate, MongoDBParams, WithAny } from './mongodb-params.ts'
+import type { AnyDriver, AnyPaginate, MongoDBParams } from './mongodb-params.ts'
 import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
@@ -213,11 +213,11 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `find` without hooks and without a check of the query. */
-  _find(params: WithAny<P, AnyPaginate>): Promise<Found<T, Kind>>
+  _find(params: AnyPaginate): Promise<Found<T, Kind>>
   _find(params: P & { paginate: false }): Promise<T[]>
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
-  async _find(params?: P): Promise<Page<T> | T[]> {
+  async _find(params?: P | AnyPaginate): Promise<Page<T> | T[]> {
     const asked = readKeysetRequest(params?.query)
     if (asked === undefined) return callAdapter('read', this, params, findRecords)
     return callAdapter('read', this, withQuery(params, asked.query), (call) =>
@@ -258,7 +258,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `patch` without hooks and without a check of query and data. */
-  _patch(id: null, data: AnyPatch<T, D>, params: WithAny<P, AnyDriver>): Promise<T[]>
+  _patch(id: null, data: AnyPatch<T, D>, params: AnyDriver): Promise<T[]>
   _patch(id: null, data: AnyPatch<T, D>, params: P & UnreadParams): Promise<WriteCount>
   _patch(id: null, data: AnyPatch<T, D>, params?: P): Promise<T[]>
   _patch(id: AdapterId, data: AnyPatch<T, D>, params?: P): Promise<T>
@@ -266,7 +266,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   async _patch(
     id: NullableAdapterId,
     data: AnyPatch<T, D>,
-    params?: P,
+    params?: P | AnyDriver,
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
     if (id === null) {
@@ -278,12 +278,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   }
 
   /** `remove` without hooks and without a check of the query. */
-  _remove(id: null, params: WithAny<P, AnyDriver>): Promise<T[]>
+  _remove(id: null, params: AnyDriver): Promise<T[]>
   _remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   _remove(id: null, params?: P): Promise<T[]>
   _remove(id: AdapterId, params?: P): Promise<T>
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
-  async _remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
+  async _remove(id: NullableAdapterId, params?: P | AnyDriver): Promise<T | T[] | WriteCount> {
     if (id === null) {
       checkMulti('remove', resolveCallSettings(this.options, params))
       return callAdapter('remove of many', this, params, removeRecords)

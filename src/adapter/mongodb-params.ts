@@ -60,32 +60,26 @@ interface OnlyAny {
   readonly [ANY]: never
 }
 
-/**
- * Params with an option of which no type is known: they are `any`, or the option is. They would fit every
- * overload, also one for a certain value of the option. Of params that may be anything anyway there are none.
- */
-export type WithAny<P, Option> = (unknown extends P ? never : P) & Option
-
-/** The option `paginate`, of which nothing is known. */
-export interface AnyPaginate {
-  /** `any`. */
-  readonly paginate: OnlyAny
+/** Params that are `any`, or whose `paginate` is: they would fit the overload for `paginate: false`. */
+export interface AnyPaginate extends MongoDBParams {
+  /** A page size, of which nothing is known. */
+  paginate: Paginate & OnlyAny
 }
 
-interface AnyDriverOptions {
-  readonly returning: OnlyAny
+interface AnyDriverOptions extends DriverOptions {
+  readonly returning: boolean & OnlyAny
 }
 
-/** Options for the driver, of which nothing is known. */
+/** Params that are `any`, or whose options for the driver are: they would fit the overload for a count. */
 export type AnyDriver =
-  | {
-      /** `any`, or with `returning: any`. */
+  | (MongoDBParams & {
+      /** Options for the driver, of which nothing is known. */
       readonly docdb: AnyDriverOptions
-    }
-  | {
+    })
+  | (MongoDBParams & {
       /** Another name for `docdb`. */
       readonly mongodb: AnyDriverOptions
-    }
+    })
 
 /** Returns whether a call comes from outside, through a transport. */
 export function isExternal(params: MongoDBParams | undefined): boolean {

@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 
 import { MethodNotAllowed, NotAcceptable } from '../core/errors/index.ts'
 import { findServiceEntry } from '../core/index.ts'
+import type { WithMulti } from '../core/method-arguments.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
 import type { RecordStream, StreamableService } from '../core/services/record-stream.ts'
@@ -32,7 +33,7 @@ import type {
   PagesOption,
   Paging,
 } from './mongodb-options.ts'
-import type { AnyDriver, AnyPaginate, MongoDBParams, WithAny } from './mongodb-params.ts'
+import type { AnyDriver, AnyPaginate, MongoDBParams } from './mongodb-params.ts'
 import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { omitFields } from './queries/select.ts'
@@ -55,7 +56,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * Resolves to a page `{ total, limit, skip, data }`, or to an array when pages are off; records have
    * the fields that `$select` names. With `$after`, `$before` or `$total` the page has cursors: {@link Page}.
    */
-  find(params: WithAny<P, AnyPaginate>): Promise<Found<T, Kind>>
+  find(params: AnyPaginate): Promise<Found<T, Kind>>
   find<Name extends FieldName<T>>(
     params: P & Selecting<Name> & { paginate: false },
   ): Promise<Selected<T, Name>[]>
@@ -65,8 +66,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   find(params: P & { paginate: false }): Promise<T[]>
   find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   find(params?: P): Promise<Found<T, Kind>>
-  async find(params?: P): Promise<Page<T> | T[]> {
-    return this._find(sanitizeParams(params, this))
+  async find(params?: P | AnyPaginate): Promise<Page<T> | T[]> {
+    return this._find(sanitizeParams(params as P | undefined, this))
   }
 
   /** @throws {NotFound} no record has this id, or the query excludes it */
@@ -128,7 +129,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
-  patch(id: null, data: AnyPatch<T, D>, params: WithAny<P, AnyDriver>): Promise<T[]>
+  patch(id: null, data: AnyPatch<T, D>, params: AnyDriver): Promise<T[]>
   patch(id: null, data: AnyPatch<T, D>, params: P & UnreadParams): Promise<WriteCount>
   patch<Name extends FieldName<T>>(
     id: null,
@@ -146,8 +147,9 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   async patch(
     id: NullableAdapterId,
     data: AnyPatch<T, D>,
-    params?: P,
+    given?: P | AnyDriver,
   ): Promise<T | T[] | WriteCount> {
+    const params = given as P | undefined // what fits any params is some
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
@@ -162,7 +164,7 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
    * @throws {PreconditionFailed} the record has another version than `params.version` says
    * @throws {NotFound} no record has this id, or the query excludes it
    */
-  remove(id: null, params: WithAny<P, AnyDriver>): Promise<T[]>
+  remove(id: null, params: AnyDriver): Promise<T[]>
   remove(id: null, params: P & UnreadParams): Promise<WriteCount>
   remove<Name extends FieldName<T>>(
     id: null,
@@ -175,7 +177,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   remove(id: null, params?: P): Promise<T[]>
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
-  async remove(id: NullableAdapterId, params?: P): Promise<T | T[] | WriteCount> {
+  async remove(id: NullableAdapterId, given?: P | AnyDriver): Promise<T | T[] | WriteCount> {
+    const params = given as P | undefined // what fits any params is some
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)
@@ -265,14 +268,17 @@ export interface MongoDBListService<
 
 /**
  * What `new MongoDBService(options)` returns where no type is stated, for declarations to name it: a
- * {@link MongoDBService} whose `Kind`, `'pages'` or `'list'`, follows from the option `paginate`.
+ * {@link MongoDBService} whose `Kind`, `'pages'` or `'list'`, follows from the option `paginate`, and
+ * `Multi` from the option of that name.
  */
 export interface InferredMongoDBService<
   T extends Document,
   D,
   P extends MongoDBParams,
   Kind extends Paging,
-> extends CheckedService<T, D, P, Kind> {}
+  Multi = boolean,
+> extends CheckedService<T, D, P, Kind>,
+    WithMulti<Multi> {}
 
 /** The options of a service on a collection whose records have a type. */
 // `Model` is a member of one constituent alone. A collection of two types at once would have each method
@@ -281,9 +287,13 @@ type TypedOptions<T extends Document> = OptionalMongoDBOptions &
   ModelOption<T> &
   ByFields<T, never, object>
 
+interface MultiOption<Multi> {
+  readonly multi?: Multi
+}
+
 /**
  * Makes services whose types follow from the options: what can not be inferred is what its constraint
- * says. No parameter has a default, so that a subclass, which states three at most, finds another
+ * says. The first four have no default, so that a subclass, which states three at most, finds another
  * constructor.
  */
 interface InferringConstructor<Kind extends Paging, PagingOption> {
@@ -292,18 +302,20 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
     D extends NewRecord<T>,
     P extends MongoDBParams<RecordQuery<T>>,
     K extends Kind,
+    Multi extends MongoDBOptions['multi'] = false,
   >(
-    options: TypedOptions<T> & PagingOption,
-  ): InferredMongoDBService<T, D, P, K>
+    options: TypedOptions<T> & PagingOption & MultiOption<Multi>,
+  ): InferredMongoDBService<T, D, P, K, Multi>
   /** The same for a collection without a type, whose records have that of the place, or none. */
   new <
     T extends Document,
     D extends NewRecord<T>,
     P extends MongoDBParams<RecordQuery<T>>,
     K extends Kind,
+    Multi extends MongoDBOptions['multi'] = false,
   >(
-    options: MongoDBOptions & PagingOption,
-  ): InferredMongoDBService<T, D, P, K>
+    options: MongoDBOptions & PagingOption & MultiOption<Multi>,
+  ): InferredMongoDBService<T, D, P, K, Multi>
 }
 
 /** What `instanceof` tells: a service of records of any type. */

@@ -1,12 +1,5 @@
 import type { ExpectedVersion } from '../core/entity-tag.ts'
-import type {
-  DataOf,
-  IdOf,
-  MethodName,
-  PlainResultOf,
-  QueryOf,
-  ResultOf,
-} from '../core/method-arguments.ts'
+import type { DataOf, IdOf, MethodName, QueryOf, ResultOf } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
 import type { Headers, Page, Query, RecordId } from '../core/params.ts'
 import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
@@ -223,7 +216,7 @@ interface RemoteMethods<S, M extends string, R, D, Q, Route, P> {
 type RemoteMethod<S, M extends StandardMethod, Q, Route> = RemoteMethods<
   S,
   M,
-  ReceivedResult<PlainResultOf<S, M>>,
+  ReceivedResult<ResultOf<S, M>>,
   Sendable<DataOf<S, M>>,
   Q,
   Route,

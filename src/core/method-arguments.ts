@@ -14,7 +14,7 @@ type Overloads<F> = F extends {
       0: A1 | A2 | A3
       1: B1 | B2 | B3
       2: C1 | C2 | C3
-      last: { 0: A3; 1: B3; 2: C3 }
+      last: { 0: A3; 1: B3; 2: C3; result: Awaited<R3> }
       result: Awaited<R1 | R2 | R3>
     }
   : never
@@ -33,12 +33,36 @@ export type IdOf<S, M> = string extends M
     ? Exclude<ArgumentAt<S, M, 0>, IdentifiedRecord>
     : undefined
 
+declare const MULTI: unique symbol
+
+/** A service whose type knows its option `multi`. */
+export interface WithMulti<Multi> {
+  /** Never set: the compiler alone reads it. */
+  readonly [MULTI]?: Multi
+}
+
+/** What a method takes or returns, without lists where the option is known not to allow any to `create`. */
+type ByMulti<S, T> =
+  S extends WithMulti<infer Multi>
+    ? true extends Multi
+      ? T
+      : 'create' extends ListItem<Multi>
+        ? T
+        : Exclude<T, AnyList>
+    : T
+
+type ListItem<List> = List extends readonly (infer Item)[] ? Item : never
+
 /** The data that a method takes; `undefined` for `find`, `get` and `remove`. */
 export type DataOf<S, M> = string extends M
   ? unknown
   : M extends 'find' | 'get' | 'remove'
     ? undefined
-    : ArgumentAt<S, M, M extends 'update' | 'patch' ? 1 : 0>
+    : M extends 'create'
+      ? ByMulti<S, ArgumentAt<S, M, 0>>
+      : ArgumentAt<S, M, M extends 'update' | 'patch' ? 1 : 0>
+
+type AnyList = readonly unknown[]
 
 type Fields = Record<string, unknown>
 
@@ -72,18 +96,17 @@ export type ParamsOf<S, M> = string extends M
 /** The query that a method takes. */
 export type QueryOf<S, M> = ParamsOf<S, M> extends { query?: infer Q } ? NonNullable<Q> : Query
 
-/** What a method resolves to. */
-export type ResultOf<S, M> = M extends keyof S ? Method<S, M>['result'] : unknown
-
 /**
- * What a method resolves to for callers outside. One that reads, by its last overload: others are for
- * params that only calls within the process have, as `paginate: false`.
+ * What a method resolves to. One that reads, by its last overload: others are for some params of the same
+ * kind, as `paginate: false`.
  */
-export type PlainResultOf<S, M> = M extends keyof S & ('find' | 'get')
-  ? NonNullable<S[M]> extends (...values: never) => infer R
-    ? Awaited<R>
-    : unknown
-  : ResultOf<S, M>
+export type ResultOf<S, M> = M extends keyof S
+  ? M extends 'find' | 'get'
+    ? Method<S, M>['last']['result']
+    : M extends 'create'
+      ? ByMulti<S, Method<S, M>['result']>
+      : Method<S, M>['result']
+  : unknown
 
 type EventMethod = { created: 'create'; updated: 'update'; patched: 'patch'; removed: 'remove' }
 

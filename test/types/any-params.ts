@@ -44,8 +44,6 @@ expectType<Promise<Any[]>>()(anything.find({ paginate: false }))
 expectType<Promise<WriteCount>>()(anything.patch(null, {}, { docdb: { returning: false } }))
 // @ts-expect-error a page has no such member
 paged.find(any).then(({ length }) => length)
-// @ts-expect-error no such field
-paged.find({ query: { titel: any }, paginate: any })
 
 class Posts extends MongoDBService<Post, Post, MongoDBParams<{ title?: string }>> {
   async first(params: Any): Promise<Post | undefined> {

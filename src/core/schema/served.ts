@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { DataOf, IdOf, MethodName, PlainResultOf, QueryOf } from '../method-arguments.ts'
+import type { DataOf, IdOf, MethodName, QueryOf, ResultOf } from '../method-arguments.ts'
 import type { StandardMethod } from '../method-table.ts'
 import type { Page, Params } from '../params.ts'
 import type { Serving } from '../services/service-map.ts'
@@ -24,7 +24,7 @@ type Outside<S, O> = {
     IdOf<S, M>,
     OutsideData<S, M, O>,
     Params<OutsideQuery<S, M, O>>,
-    OutsideResult<PlainResultOf<S, M>, M, O>
+    OutsideResult<ResultOf<S, M>, M, O>
   >
 }
 
