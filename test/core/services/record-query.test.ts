@@ -37,7 +37,7 @@ const MISTAKES: readonly [string, string][] = [
     "Type 'string' is not assignable to type 'FieldOperators<FieldValue<number>>",
   ],
   ["posts.create({ titel: 'a', likes: 0 })", "'titel' does not exist in type"],
-  ["posts.patch('1', { like: 1 })", "'like' does not exist in type 'PatchData<"],
+  ["posts.patch('1', { like: 1 })", "'like' does not exist in type 'AnyPatch<"],
   [
     'new MongoDBService({ Model, pagination: { default: 3 } })',
     "'pagination' does not exist in type",
