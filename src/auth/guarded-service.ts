@@ -1,6 +1,6 @@
 import type { Application, HookContext, Page, Query } from '../core/index.ts'
 import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
-import type { PlainResultOf } from '../core/method-arguments.ts'
+import type { ResultOf } from '../core/method-arguments.ts'
 import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
@@ -38,7 +38,7 @@ export interface PagingQuery<T> {
 export type NoQuery = Record<string, never>
 
 /** What `find` of a service resolves to, a page or a list, with records as their owner sees them. */
-export type OwnFound<S, T> = PlainResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
+export type OwnFound<S, T> = ResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
 
 /** The query parameters that external callers may send. */
 const PAGING: Readonly<Record<keyof PagingQuery<object>, JSONSchema>> = {
