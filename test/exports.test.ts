@@ -40,7 +40,7 @@ const CORE = toNames({
     ConditionalOptions DeclaredTypes DeclaredUser EventListener ExpectedVersion ExternalForm Headers Hook HookOptions HookType HttpAnswer Id IdentifiedRecord IdObject LifecycleContext
     LifecycleHook Listener Logger MethodEntry MethodName MethodSpec NextFunction NullableId Page Paginated Params Query RecordId
     RecordConditions RecordQuery
-    RegisteredService ServiceAddons ServiceExtensions ServiceInput ServiceMixin ServiceObserver ServiceOptions
+    RegisteredService ServiceAddons ServiceAt ServiceExtensions ServiceInput ServiceMixin ServiceObserver ServiceOptions
     StandardMethod
   `,
 })
@@ -130,9 +130,9 @@ const CLIENT = toNames({
   types: `
     AuthenticationClientClass AuthenticationClientOptions AuthenticationOptions LocationWithHash
     LoginClaims LoginData LoginMembers LoginProof LoginResult LoginUser TokenStorage
-    Answer AxiosLibrary Client ClientOptions ClientParams ConnectionOptions ConnectionParams
+    Answer AxiosLibrary Client ClientOptions ClientParams ClientService ConnectionOptions ConnectionParams
     Connector CustomMethods
-    ErrorResponse FetchAnswer FetchFunction FetchOptions PreparedRequest Received ReceivedResult
+    ErrorResponse FetchAnswer FetchFunction FetchOptions ListedMethods PreparedRequest Received ReceivedResult
     RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
     ResponseType RestConnection RestConnectors Sendable SendableQuery SuperagentLibrary
   `,

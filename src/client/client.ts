@@ -50,7 +50,7 @@ export interface RemoteServiceMembers<S> {
 }
 
 /** A service with its hooks and events: what `client.service(path)` returns. */
-type ClientService<Services, Path extends keyof Services, A> = ServiceAt<Services, Path, A> &
+export type ClientService<Services, Path extends keyof Services, A> = ServiceAt<Services, Path, A> &
   RemoteServiceMembers<Services[Path]>
 
 interface ServiceLookup<Services> {

@@ -22,7 +22,7 @@ export type {
 } from './authentication/login-state.ts'
 export type { TokenStorage } from './authentication/token-storage.ts'
 export { MemoryStorage } from './authentication/token-storage.ts'
-export type { ClientOptions } from './client.ts'
+export type { ClientOptions, ClientService } from './client.ts'
 export { type Client, createClient } from './client.ts'
 export type {
   Answer,
@@ -43,6 +43,7 @@ export { RemoteService } from './remote-service.ts'
 export type {
   ClientParams,
   CustomMethods,
+  ListedMethods,
   RemoteServiceOf,
   RemoteServices,
 } from './remote-services.ts'

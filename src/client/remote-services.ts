@@ -45,7 +45,8 @@ export type NoCustomMethods<Services> = string extends keyof Services
   ? CustomMethods<Services>
   : ListedMethods<Services>
 
-type ListedMethods<Services> = {
+/** What stands in for the lists of custom methods of a client without any: those that the map makes. */
+export type ListedMethods<Services> = {
   readonly [Path in keyof Services]?: ServedList<Services[Path], SecondTypeArgumentIsMissing>
 }
 
@@ -64,11 +65,11 @@ type ItemName<List> = List extends readonly (infer Name extends string)[] ? Name
 export type RemoteServices<Services, Methods = NoCustomMethods<Services>> = {
   [Path in keyof Services & string]: AnyService extends Services[Path]
     ? Services[Path]
-    : RemoteService<Services, Path, Methods>
+    : RemoteServiceAt<Services, Path, Methods>
 }
 
 /** A service by its place in the map of services: editors show it so, whatever it consists of. */
-type RemoteService<Services, Path extends keyof Services & string, Methods> = {
+type RemoteServiceAt<Services, Path extends keyof Services & string, Methods> = {
   [M in keyof OutsideOf<Services[Path]> &
     (StandardMethod | ListedName<Methods, Path>)]: RemoteMember<
     OutsideOf<Services[Path]>,

@@ -58,6 +58,7 @@ export type {
   AnyService,
   AnyServices,
   RegisteredService,
+  ServiceAt,
   ServiceInput,
 } from './services/service-map.ts'
 export type { ServiceOptions } from './services/service-options.ts'

@@ -43,7 +43,7 @@ const CONTEXTS: readonly [string, string][] = [
   ["app.service('served')", `HookContext<ServedAt<Services, "served">, "create", ${APP}>`],
   [
     "client.service('served')",
-    `HookContext<RemoteService<Services, "served", ListedMethods<Services>>, "create", ${CLIENT}>`,
+    `HookContext<RemoteServiceAt<Services, "served", ListedMethods<Services>>, "create", ${CLIENT}>`,
   ],
 ]
 
