@@ -10,6 +10,7 @@ import { findDeveloperPage } from './observing/developer-page.ts'
 import { findDocs, hideRoutes } from './openapi/openapi.ts'
 import { checkSources } from './parse-authentication.ts'
 import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/request-body.ts'
+import { finishUnreadBodies, isReadToEnd } from './parsing/unread-body.ts'
 import { keepPrivate } from './replies/headers.ts'
 import { addDecorators } from './request-params.ts'
 import type { RestOptions } from './rest-options.ts'
@@ -74,6 +75,7 @@ export async function serveServices(
     Object.assign(app, { [IS_SERVED]: true })
     hideRoutes(scope)
     refuseOtherEncodings(scope)
+    if (!options.ownsServer) finishUnreadBodies(scope)
     scope.removeAllContentTypeParsers()
     addJsonParser(scope, options.json)
     addFormParser(scope, options.urlencoded, options.query)
@@ -102,6 +104,10 @@ export async function serveServices(
 function answerErrors(transport: RestTransport, server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     keepPrivate(transport.loginPaths, request, reply)
+    // Fastify closes the connection after each body that it does not take.
+    if (isReadToEnd(request.raw) && reply.raw.shouldKeepAlive && !transport.isClosing) {
+      reply.header('connection', 'keep-alive')
+    }
     transport.errors.send(fromFastifyError(error), error, request, reply)
   })
 }

@@ -1,7 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { MIMEType } from 'node:util'
 import formbody from '@fastify/formbody'
-import type { FastifyBodyParser, FastifyInstance, preParsingHookHandler } from 'fastify'
+import type {
+  FastifyBodyParser,
+  FastifyInstance,
+  HTTPMethods,
+  preParsingHookHandler,
+} from 'fastify'
 import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -182,10 +187,14 @@ const MAX_TYPE_LENGTH = 256
  */
 export function refuseOtherEncodings(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
-    // Only for verbs that may have a body, so that reads cost nothing.
-    if (![route.method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))) return
+    if (!mayHaveBody(route)) return
     route.preParsing = [...[route.preParsing ?? []].flat(), checkEncodings]
   })
+}
+
+/** Whether a route has a verb with a body: reads are to cost nothing. */
+export function mayHaveBody({ method }: { readonly method: HTTPMethods | HTTPMethods[] }): boolean {
+  return [method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))
 }
 
 const checkEncodings: preParsingHookHandler = (request, _reply, payload, done) => {

@@ -4,6 +4,7 @@ import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
 import { readKeptQuery } from '../parsing/server-queries.ts'
+import { finishUnread, hasBody } from '../parsing/unread-body.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
 import { runInTurn } from './pipelined-requests.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
@@ -15,7 +16,8 @@ const MAX_HEADERS = 100
  * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
  * `Host` header, several or a malformed one, more headers than are kept, no version at all;
  * expectations that nobody meets; and those that come after the port closed. Node would answer some
- * of them without a body. Limits how many pipelined requests of a connection run at the same time.
+ * of them without a body. Limits how many pipelined requests of a connection run at the same time, and
+ * how much of a body is read after its response.
  * @param keepsQueries whether queries were left to be read when the route is known
  * @see RFC 9112 §3.2
  */
@@ -29,6 +31,7 @@ export function addRequestGuard(
   const guardRequest: onRequestHookHandler = (request, reply, done) => {
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
+    if (hasBody(request.raw)) finishUnread(request.raw, reply.raw)
     const error = findFault(request.raw)
     if (error !== null) done(error)
     // Probes are answered until the end.

@@ -11,6 +11,7 @@ import { ErrorAnswers } from '../errors/error-handler.ts'
 import { fromFastifyError, toStatusError } from '../errors/fastify-error.ts'
 import { toLoggerOptions } from '../logging/logger.ts'
 import { keepQuery } from '../parsing/server-queries.ts'
+import { isUnread } from '../parsing/unread-body.ts'
 import { setPrivate } from '../replies/headers.ts'
 import { REST_RULES } from '../rest-options.ts'
 import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
@@ -163,6 +164,11 @@ const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, t
 
 /** Answers bytes that are no HTTP request, unless another answer has begun, and hangs up. */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
+  // Its response is sent: a second one would be taken for that to a later request.
+  if (isUnread(socket)) {
+    socket.destroy()
+    return
+  }
   if (socket.writable && error.code !== 'ECONNRESET' && getAnswer(socket)?.headersSent !== true) {
     const known = SOCKET_STATUS.get(error.code)
     const [status, text] = known ?? [400, 'The request is malformed']

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { mayHaveBody } from './request-body.ts'
+
+/** How many bytes of a body are read after its response, to be dropped. */
+const MAX_UNREAD_BYTES = 16_777_216
+
+/** How long a body may take after its response. On a server of `fastifyApp()`, `requestTimeout` holds as well. */
+const MAX_UNREAD_MS = 30_000
+
+/** Where a connection says that the response to its request is sent, and the body is not yet. */
+const IS_UNREAD: unique symbol = Symbol('remex.isUnread')
+
+type UnreadSocket = Socket & { [IS_UNREAD]?: true }
+
+/**
+ * Lets the client finish writing a body whose response is sent before the body was read. A client that writes
+ * to a closed connection gets an error in place of the response. The connection is cut off after
+ * {@link MAX_UNREAD_BYTES} or {@link MAX_UNREAD_MS}. It does nothing over HTTP/2, where a response ends no
+ * connection.
+ * @see RFC 9112 §9.6
+ */
+export function finishUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (request.httpVersionMajor > 1) return
+  // Before the listener of Node, which may close the connection.
+  response.prependOnceListener('finish', () => {
+    if (request.complete === false && !isRead(request)) readToEnd(request, request.socket)
+  })
+}
+
+/**
+ * Lets clients finish writing the bodies that the routes of a scope reject. A server of `fastifyApp()` does so
+ * for all of its routes.
+ */
+export function finishUnreadBodies(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    if (!mayHaveBody(route)) return
+    route.onRequest = [finishBody, ...[route.onRequest ?? []].flat()]
+  })
+}
+
+const finishBody: onRequestHookHandler = (request, reply, done) => {
+  finishUnread(request.raw, reply.raw)
+  done()
+}
+
+/** Whether something still reads the body: a stream that decompresses it, or writes it to a file. */
+function isRead(request: IncomingMessage): boolean {
+  return request.listenerCount('data') + request.listenerCount('readable') > 0
+}
+
+/** Whether a request has a body. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** Whether the rest of a body will be read after the response, so that the connection can stay open. */
+export function isReadToEnd(request: IncomingMessage): boolean {
+  const length = Number(request.headers['content-length'])
+  return request.complete === false && !isRead(request) && length <= MAX_UNREAD_BYTES
+}
+
+/** Whether a connection has sent the response to a request whose body is still to come. */
+export function isUnread(socket: UnreadSocket): boolean {
+  return socket[IS_UNREAD] === true
+}
+
+function readToEnd(request: IncomingMessage, socket: UnreadSocket): void {
+  let bytes = 0
+  let isLast = false
+  const timer = setTimeout(() => socket.destroy(), MAX_UNREAD_MS)
+  socket[IS_UNREAD] = true
+  // Node calls this after a last response. Closing with bytes unread would reset the connection, and the
+  // client would lose what it has not read of the response.
+  socket.destroySoon = () => {
+    isLast = true
+    socket.end()
+  }
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > MAX_UNREAD_BYTES) socket.destroy()
+  })
+  // Node drops the bodies that nothing has begun to read, whatever their size.
+  request.read(0)
+  const stop = (): void => {
+    clearTimeout(timer)
+    request.off('close', stop)
+    socket.off('close', stop)
+    delete socket[IS_UNREAD]
+    Reflect.deleteProperty(socket, 'destroySoon')
+    if (isLast) socket.destroySoon()
+  }
+  // Node closes a request with its connection only until its response is sent.
+  request.once('close', stop)
+  socket.once('close', stop)
+}
