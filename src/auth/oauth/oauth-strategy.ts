@@ -35,6 +35,8 @@ export interface OAuthParams extends AuthenticationParams {
  */
 export class OAuthStrategy extends AuthenticationBaseStrategy {
   #access: ProviderAccess | null = null
+  /** Whether the provider had a section at the start; `null` before it. */
+  #isOn: boolean | null = null
 
   /** @internal */
   get providerAccess(): ProviderAccess {
@@ -45,7 +47,17 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** The section of the provider, with what it takes from the settings of the service. */
   override get configuration(): Readonly<Record<string, unknown>> {
     const { entity = null, entityId, service } = this.authentication.configuration
-    return { entity, entityId, service, ...this.providerAccess.section }
+    const section = this.providerAccess.hasSection ? this.providerAccess.section : {}
+    return { entity, entityId, service, ...section }
+  }
+
+  /**
+   * Whether people can log in by it. A strategy without settings is off until the application starts
+   * again with some.
+   * @internal
+   */
+  get isOn(): boolean {
+    return this.#isOn !== false && this.providerAccess.hasSection
   }
 
   /** The name of the id of an entity. */
@@ -53,16 +65,33 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return getEntityIdName(this)
   }
 
-  /** @throws {TypeError} the section of the provider is missing, or something in it is not valid */
+  /**
+   * @throws {TypeError} something in the section of the provider is not valid; while the application runs, the
+   *   section comes or goes
+   */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const settings = findOAuthSettings(configuration)
     if (settings !== null) checkOAuthSettings(`${configKey}.oauth`, settings)
-    this.providerAccess.verify()
+    const { hasSection, place } = this.providerAccess
+    if (hasSection && this.#isOn === false) {
+      throw new TypeError(`'${place}' was not set at the start: start the application again`)
+    }
+    if (hasSection || this.#isOn === true) this.providerAccess.verify()
   }
 
-  /** @throws {TypeError} there is no entity service, or no way to give a page a refresh token */
+  /**
+   * Warns where the provider has no settings: the strategy stays off.
+   * @throws {TypeError} there is no entity service, or no way to give a page a refresh token
+   */
   setup(service: Authentication, name: string): void {
+    const { hasSection, place } = this.providerAccess
+    this.#isOn = hasSection
+    if (!hasSection) {
+      const message = `The strategy '${name}' has no settings: nobody can log in by it`
+      service.app.logger.warn({ setting: place }, message)
+      return
+    }
     const { entity, service: path } = this.configuration
     checkResponse(service, name, this.providerAccess)
     if (entity !== null && findEntityService(service.app, path) !== null) return
@@ -79,6 +108,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     request: AuthenticationRequest,
     params: OAuthParams,
   ): Promise<AuthenticationResult> {
+    if (!this.isOn) throw new NotAuthenticated(`Logins by '${this.name}' are not configured`)
     const { entity: name } = this.configuration
     const { code, profile } = request
     const internal = withoutProvider(params)

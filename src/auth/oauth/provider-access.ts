@@ -32,16 +32,22 @@ export class ProviderAccess {
     this.name = name
   }
 
+  /** The name of the setting that the section of the provider is in. */
+  get place(): string {
+    return `${this.authentication.configKey}.oauth.${this.name}`
+  }
+
+  /** Whether the provider has a section. */
+  get hasSection(): boolean {
+    const settings = findOAuthSettings(this.authentication.configuration)
+    return settings !== null && Object.hasOwn(settings, this.name)
+  }
+
   /** The section `oauth`. */
   get oauth(): Readonly<OAuthSettings> {
-    const { configKey, configuration } = this.authentication
-    const settings = findOAuthSettings(configuration)
-    if (settings === null || !Object.hasOwn(settings, this.name)) {
-      throw new TypeError(
-        `The strategy '${this.name}' needs the setting '${configKey}.oauth.${this.name}'`,
-      )
-    }
-    return settings
+    const settings = findOAuthSettings(this.authentication.configuration)
+    if (settings !== null && this.hasSection) return settings
+    throw new TypeError(`The strategy '${this.name}' needs the setting '${this.place}'`)
   }
 
   /** The section of the provider, over the defaults. */
@@ -109,7 +115,7 @@ export class ProviderAccess {
   }
 
   #createProviders(oauth: Readonly<OAuthSettings>): Map<string | null, OAuthProvider> {
-    const place = `${this.authentication.configKey}.oauth.${this.name}`
+    const { place } = this
     const base = resolveProvider(place, oauth, this.name)
     const others = Object.entries(base.overrides).map(([name, override]) => {
       const settings = resolveProvider(`${place}.overrides.${name}`, oauth, this.name, override)

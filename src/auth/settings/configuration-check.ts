@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import type { Application } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
+import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
@@ -37,7 +38,11 @@ const RULES: OptionRules = {
     keys: SESSION_RULES,
   },
   oauth: OPTION.object,
+  extensions: OPTION.stringList,
 }
+
+/** The setting of another package, which reads it by itself. */
+const EXTENSION: OptionRule = { expected: 'anything', isValid: () => true }
 
 /**
  * Checks everything about the configuration of a service that its strategies don't
@@ -56,7 +61,13 @@ export function checkConfiguration(service: Authentication, sections: readonly s
   // The names of strategies are options too: of those that are registered, and of those to come.
   const names = [strategyNames, authStrategies, parseStrategies].flat()
   const sectionRules = Object.fromEntries(names.map((name) => [name, OPTION.object]))
-  checkOptions(`the setting '${configKey}'`, configuration, { ...sectionRules, ...RULES })
+  const { extensions = [] } = configuration
+  const listed = Array.isArray(extensions) ? extensions : []
+  const others = Object.fromEntries(listed.map((name) => [name, EXTENSION]))
+  const rules = { ...others, ...sectionRules, ...RULES }
+  checkKeys(service, Object.keys(rules))
+  checkOptions(`the setting '${configKey}'`, configuration, rules)
+  checkExtensions(service, listed, { ...sectionRules, ...RULES })
   checkNames(service)
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
@@ -96,6 +107,29 @@ function warnOfMemory(service: Authentication): void {
   app.logger.warn(
     { settings },
     `Each worker of a cluster has a memory of its own: give '${settings.join("', '")}' what all of them share, CollectionThrottleStore and CollectionRevocationList for example`,
+  )
+}
+
+/** @throws {TypeError} a key that nothing reads: a mistyped limit would be missing */
+function checkKeys({ configKey, configuration }: Authentication, known: readonly string[]): void {
+  const unknown = Object.keys(configuration).find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}`
+  throw new TypeError(
+    `the setting '${configKey}': unknown option '${unknown}'${hint}; if another package reads it, name it in '${configKey}.extensions'`,
+  )
+}
+
+/** @throws {TypeError} a setting is named as that of another package, and is one of this service */
+function checkExtensions(
+  { configKey }: Authentication,
+  names: readonly string[],
+  own: OptionRules,
+): void {
+  const taken = names.find((name) => Object.hasOwn(own, name))
+  if (taken === undefined) return
+  throw new TypeError(
+    `'${configKey}.extensions' names '${taken}', which the authentication service reads itself`,
   )
 }
 

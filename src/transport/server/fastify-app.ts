@@ -148,7 +148,7 @@ function addMembers(
 ): FastifyApplication {
   addDecorators(instance)
   const services = { setup: app.setup.bind(app), teardown: app.teardown.bind(app) }
-  const lifecycle = new ServerLifecycle(instance, services, closing)
+  const lifecycle = new ServerLifecycle(app, instance, services, closing)
   // Also without `rest()`: services are set up before the port opens.
   instance.register(
     fastifyPlugin(async (server) => {

@@ -17,6 +17,7 @@ export class ServerLifecycle {
   readonly #instance: FastifyInstance
   readonly #services: ServiceLifecycle
   readonly #graceful: GracefulClose | null
+  readonly #app: Application
   /** Set while the services are torn down, to recognise calls that come from there. */
   readonly #isTearingDown = new AsyncLocalStorage<true>()
   #isStarted = false
@@ -25,10 +26,12 @@ export class ServerLifecycle {
 
   /** @param graceful `null` for an existing server, which its owner closes */
   constructor(
+    app: Application,
     instance: FastifyInstance,
     services: ServiceLifecycle,
     graceful: GracefulClose | null,
   ) {
+    this.#app = app
     this.#instance = instance
     this.#services = services
     this.#graceful = graceful
@@ -58,8 +61,10 @@ export class ServerLifecycle {
       await this.#instance.listen(options)
       this.#checkOpen()
     } catch (error) {
+      const wasClosed = this.#isClosed
       await this.#instance.close()
       if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve))
+      if (!wasClosed) warnIfRunning(this.#app)
       throw error
     }
     return this.#server
@@ -111,6 +116,30 @@ export class ServerLifecycle {
   #checkOpen(): void {
     if (this.#isClosed) throw new Unavailable('The application was closed while it started')
   }
+}
+
+/** How long after a failed start a process may take to end, in milliseconds, before it is warned of. */
+const END_MS = 1_000
+
+/** Standard input and output, which keep no process running. */
+const STANDARD_STREAMS: readonly string[] = ['PipeWrap', 'TTYWrap', 'FSReqCallback']
+
+/**
+ * Warns of a process that goes on after a failed start, and names what keeps it. The server of the application
+ * is closed by then, but a database connection of the user may still be open.
+ */
+function warnIfRunning(app: Application): void {
+  // It keeps no process running itself.
+  const timer = setTimeout(() => {
+    const open = new Set(process.getActiveResourcesInfo())
+    for (const name of STANDARD_STREAMS) open.delete(name)
+    if (open.size === 0) return
+    const message =
+      'The start failed, and the process still runs: close what is open, a database connection for ' +
+      'example, or call process.exit(1)'
+    app.logger.warn({ open: [...open] }, message)
+  }, END_MS)
+  timer.unref()
 }
 
 /** How a server ends. */

@@ -140,3 +140,68 @@ t.test('adds no services where there are no settings, and says so', async (t) =>
   t.throws(() => app.service('oauth/:provider'), { code: 404 })
   t.match(log, [{ level: 'warn', details: { setting: 'authentication.oauth' } }])
 })
+
+t.test('warns once of a provider without settings, and keeps it off', async (t) => {
+  const sections = [undefined, {}, { github: undefined }, { google: GITHUB }, { redirect: '/' }]
+  for (const oauthSection of sections) {
+    const app = createApp()
+    const log = collectLog(app)
+    const authentication = new AuthenticationService(app, 'authentication', {
+      ...{ secret: SECRET, entity: 'user', service: 'users', oauth: oauthSection },
+      authStrategies: ['jwt', 'github'],
+    })
+    authentication.register('jwt', new JwtStrategy()).register('google', new OAuthStrategy())
+    const github = new OAuthStrategy()
+    authentication.register('github', github)
+    app.use('users', new UserService()).use('authentication', authentication).configure(oauth())
+    await app.setup()
+    const setting = 'authentication.oauth.github'
+    const warnings = log.filter(
+      ({ details }) => (details as { setting?: string }).setting === setting,
+    )
+    t.match(warnings, [{ level: 'warn' }], JSON.stringify(oauthSection))
+    t.equal(warnings.length, 1)
+    t.strictSame([github.isOn, github.configuration['service']], [false, 'users'])
+    const { code, access_token } = { code: 'x', access_token: 'x' }
+    for (const proof of [
+      { code },
+      { access_token },
+      { id_token: 'x' },
+      { profile: { id: 1 } },
+      {},
+    ]) {
+      for (const params of [{}, { provider: 'rest' }]) {
+        const login = app.service('authentication').create({ strategy: 'github', ...proof }, params)
+        await t.rejects(login, { code: 401, message: /'github' are not configured/ })
+      }
+    }
+    if (oauthSection !== undefined) {
+      const flow = app.service('oauth/:provider').find({ route: { provider: 'github' } })
+      await t.rejects(flow, { code: 404, message: 'There is no such provider' })
+    }
+    // A section that comes later was not checked with the start.
+    app.set('authentication', {
+      ...authentication.configuration,
+      oauth: { ...oauthSection, github: GITHUB },
+    })
+    t.notHas(authentication.configuration['oauth'] ?? {}, { github: GITHUB })
+    t.notOk(github.isOn)
+    t.match(log.at(-1), {
+      level: 'error',
+      details: { err: { message: /start the application again/ } },
+    })
+  }
+})
+
+t.test('sets a strategy up whose settings come before the start', async (t) => {
+  const app = createApp()
+  const authentication = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'github'] },
+  })
+  const github = new OAuthStrategy()
+  authentication.register('jwt', new JwtStrategy()).register('github', github)
+  app.use('users', new UserService()).use('authentication', authentication)
+  app.set('authentication', { ...authentication.configuration, oauth: { github: GITHUB } })
+  await app.setup()
+  t.ok(github.isOn)
+})

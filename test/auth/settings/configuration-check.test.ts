@@ -46,6 +46,39 @@ t.test('AUTH-6: does not set up with what can not work, and says where it stands
   }
 })
 
+t.test('leaves settings to other packages that are named, and no others', async (t) => {
+  const start = async (settings: object) => {
+    const { app } = createLoginApp({ settings })
+    await app.setup()
+    return app.get('authentication') as Readonly<Record<string, unknown>>
+  }
+  const others = { 'refresh-token': { secret: 'x' }, path: '/login', onLogin: () => undefined }
+  const extensions = Object.keys(others)
+  t.match(await start({ ...others, extensions }), others)
+  await t.resolves(start({ extensions: ['not-there'] }))
+  const cases: [settings: object, message: RegExp][] = [
+    [
+      others,
+      /'refresh-token', allowed are .*; if another package reads it, name it in 'authentication\.ext/,
+    ],
+    [{ ...others, extensions: extensions.slice(1) }, /unknown option 'refresh-token'/],
+    [{ extensions: ['path'], Path: 1 }, /unknown option 'Path'; did you mean 'path'\?/],
+    [{ extensions: 'path', path: 'x' }, /unknown option 'path'/],
+    [{ extensions: 'path' }, /the option 'extensions' must be a list/],
+    [{ extensions: [''] }, /the option 'extensions' must be a list/],
+    [{ extensions: [5] }, /the option 'extensions' must be a list/],
+    [{ extensions: ['secret'] }, /extensions' names 'secret', which the authentication service/],
+    [{ extensions: ['local'] }, /extensions' names 'local'/],
+    [{ extensions: ['loginThrottle'] }, /extensions' names 'loginThrottle'/],
+    [{ extensions: ['guest'], authStrategies: ['guest'], guest: 1 }, /'guest' must be an object/],
+    [{ extensions: ['guest'], authStrategies: ['guest'], guest: {} }, /extensions' names 'guest'/],
+    [{ extensions: ['extensions'] }, /extensions' names 'extensions'/],
+  ]
+  for (const [settings, message] of cases) {
+    await t.rejects(start(settings), { name: 'TypeError', message }, String(message))
+  }
+})
+
 t.test('JWT-16: does not set up with logins of one service and tokens of another', async (t) => {
   const start = async (local: object, authStrategies = ['jwt', 'local']) => {
     const { app } = createLoginApp({ settings: { local: { ...LOCAL, ...local }, authStrategies } })

@@ -4,6 +4,7 @@ import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { holdTimers } from '../../support/clock.ts'
 import type { TestScope } from '../../support/http.ts'
 
 interface Opened {
@@ -216,4 +217,33 @@ t.test('services that no request reaches are told at the start', async (t) => {
     t.match(told, expected)
     t.equal(told.length, expected.length)
   }
+})
+
+t.test('a process that goes on after a failed start says what keeps it', async (t) => {
+  const timers = holdTimers(t, 1_000)
+  const warnings: unknown[][] = []
+  const fail = async (): Promise<FastifyApplication> => {
+    const app = fastifyApp(createApp()).configure(rest())
+    app.logger = { ...app.logger, warn: (...values: unknown[]) => void warnings.push(values) }
+    app.use('notes', { get: async () => 1, setup: async () => Promise.reject(new Error('no')) })
+    await t.rejects(app.listen(0), { message: 'no' })
+    return app
+  }
+  const server = createServer().listen(0)
+  t.teardown(() => server.close())
+  await fail()
+  t.equal(timers.size, 1)
+  t.strictSame(warnings, [])
+  timers.fire()
+  const [[details, message] = []] = warnings as [{ open: string[] }, string][]
+  t.ok(details?.open.includes('TCPServerWrap'))
+  t.match(message, /start failed, and the process still runs: close/)
+  // Ended on purpose: the process may well go on.
+  const { app, begun, goOn } = open(t, { waits: true })
+  const listening = app.listen(0)
+  await begun
+  const closed = app.close()
+  goOn()
+  await Promise.all([t.rejects(listening, { message: /closed while/ }), closed])
+  t.equal(timers.size, 0)
 })

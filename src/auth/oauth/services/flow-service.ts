@@ -29,7 +29,7 @@ export abstract class FlowService extends PageService {
   protected getStrategy({ route }: Params): OAuthStrategy {
     const name = route?.['provider'] ?? ''
     const strategy = this.authentication.getStrategy(name)
-    if (strategy instanceof OAuthStrategy) return strategy
+    if (strategy instanceof OAuthStrategy && strategy.isOn) return strategy
     throw new NotFound('There is no such provider')
   }
 
