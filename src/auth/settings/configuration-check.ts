@@ -114,9 +114,9 @@ function warnOfMemory(service: Authentication): void {
 function checkKeys({ configKey, configuration }: Authentication, known: readonly string[]): void {
   const unknown = Object.keys(configuration).find((name) => !known.includes(name))
   if (unknown === undefined) return
-  const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}`
+  const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}.`
   throw new TypeError(
-    `the setting '${configKey}': unknown option '${unknown}'${hint}; if another package reads it, name it in '${configKey}.extensions'`,
+    `the setting '${configKey}': unknown option '${unknown}'${hint} If another package reads it, name it in '${configKey}.extensions'`,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { sendBody } from '../replies/body.ts'
 import { isGone } from '../replies/reply-state.ts'
 
 /** How soon a client whose connection has ended comes back, in milliseconds. */
@@ -32,11 +33,7 @@ export class EventStream {
     const { raw } = reply
     this.#raw = raw
     this.#maxWaitingBytes = maxWaitingBytes
-    reply.header('content-type', 'text/event-stream; charset=utf-8')
-    reply.header('cache-control', 'no-store')
-    reply.header('x-content-type-options', 'nosniff')
-    // nginx would collect frames to send them together.
-    reply.header('x-accel-buffering', 'no')
+    setEventHeaders(reply)
     const headers = reply.getHeaders()
     reply.hijack()
     raw.once('close', onClose)
@@ -103,6 +100,20 @@ export class EventStream {
     const timer = setTimeout(() => this.#raw.destroy(), END_MS).unref()
     this.#raw.once('close', () => clearTimeout(timer))
   }
+}
+
+/** Answers a `HEAD`: with the headers of a stream, and none of its events. */
+export function sendHead(reply: FastifyReply): void {
+  setEventHeaders(reply)
+  sendBody(reply, null)
+}
+
+function setEventHeaders(reply: FastifyReply): void {
+  reply.header('content-type', 'text/event-stream; charset=utf-8')
+  reply.header('cache-control', 'no-store')
+  reply.header('x-content-type-options', 'nosniff')
+  // nginx would collect frames to send them together.
+  reply.header('x-accel-buffering', 'no')
 }
 
 /** Returns the frame of an event. It has no id: the place that a client comes back to stays what it was. */

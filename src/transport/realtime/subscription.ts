@@ -8,7 +8,7 @@ import { beginAnswer } from '../streams/request-streams.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
-import { EventStream, RESYNC, toFrame } from './event-stream.ts'
+import { EventStream, RESYNC, sendHead, toFrame } from './event-stream.ts'
 import { isPassing, persist } from './find-queue.ts'
 import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
@@ -106,6 +106,10 @@ export class Subscription implements Follower {
     }
     // Made before the answer begins: what fails here is an ordinary error.
     const snapshot = found === null ? '' : this.#toSnapshot(found)
+    if (request.method === 'HEAD') {
+      sendHead(reply)
+      return onClose()
+    }
     this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
     this.topic.add(this)
     if (this.#recheck.isAsked) {
@@ -272,10 +276,10 @@ export class Subscription implements Follower {
     return this.#toIdLine(this.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
-  /** Returns where a client comes back to; `null` for one that begins. */
-  #findMissed({ headers }: FastifyRequest): MissedEvents | null {
+  /** Returns where a client comes back to; `null` for one that begins, or takes no events. */
+  #findMissed({ headers, method }: FastifyRequest): MissedEvents | null {
     const last = headers['last-event-id']
-    if (last === undefined || last === '') return null
+    if (last === undefined || last === '' || method === 'HEAD') return null
     const parts = String(last).split('.')
     const [viewTag = '', token = ''] = parts.splice(-2)
     return { sequence: this.topic.log.fromPosition(parts.join('.')), viewTag, token }

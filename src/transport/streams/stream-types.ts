@@ -43,7 +43,7 @@ export function findStream(
   if (name !== 'find') return null
   if (entry.options.singleton || transport.options.formatter != null) return null
   if ((getMiddleware(entry)?.after.length ?? 0) > 0) return null
-  const live = verb === 'GET' ? findStreams(transport.app) : null
+  const live = verb === 'GET' || verb === 'HEAD' ? findStreams(transport.app) : null
   const hasRecords = isStreamable(entry.service)
   if (live === null && !hasRecords) return null
   if (hasRecords) addVary(reply, 'accept')

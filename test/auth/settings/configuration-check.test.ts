@@ -59,7 +59,7 @@ t.test('leaves settings to other packages that are named, and no others', async 
   const cases: [settings: object, message: RegExp][] = [
     [
       others,
-      /'refresh-token', allowed are .*; if another package reads it, name it in 'authentication\.ext/,
+      /'refresh-token', allowed are .*\. If another package reads it, name it in 'authentication\.ext/,
     ],
     [{ ...others, extensions: extensions.slice(1) }, /unknown option 'refresh-token'/],
     [{ extensions: ['path'], Path: 1 }, /unknown option 'Path'; did you mean 'path'\?/],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { createApp, Forbidden, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { askForFrames } from '../../support/event-frames.ts'
 import { startOwnServer } from '../../support/own-server.ts'
@@ -32,8 +32,10 @@ t.test('with it, what is no list of records is not either', async (t) => {
   for (const path of ['/things/1', '/one', '/followed']) {
     t.match(await server.refusal(path), NOT_ACCEPTABLE, path)
   }
-  const head = await server.request('/things', { method: 'HEAD', headers: ACCEPT })
-  t.equal(head.status, 406)
+  for (const path of ['/things/1', '/one', '/followed']) {
+    const head = await server.request(path, { method: 'HEAD', headers: ACCEPT })
+    t.equal(head.status, 406, `HEAD ${path}`)
+  }
   t.match(await server.request('/things', { headers: ACCEPT, data: {} }), { status: 406 })
   t.equal(server.hub.size, 1)
 })
@@ -119,4 +121,48 @@ t.test('an event with a name that streams have for themselves is refused', async
     const after = createApp().configure(realtime())
     t.throws(() => after.use('things', service), { name: 'TypeError', message }, name)
   }
+})
+
+t.test('a HEAD has the status and the headers of the stream, and opens none', async (t) => {
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      app.use('things', { id: 'id', find } as never)
+      app.use('guarded', { id: 'id', find } as never)
+      app.service('guarded').hooks({
+        before: {
+          find: [
+            () => {
+              throw new Forbidden('No')
+            },
+          ],
+        },
+      })
+    },
+    { realtime: { maxStreamsPerCaller: 1 } },
+  )
+  const ask = (path: string, headers = {}) =>
+    server.request(path, { method: 'HEAD', headers: { ...ACCEPT, ...headers } })
+  for (const accept of ['text/event-stream', 'text/event-stream, */*;q=0.1']) {
+    const { status, headers, text } = await ask('/things', { accept })
+    t.strictSame([status, text], [200, ''])
+    t.match(headers, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+    t.equal(server.hub.size, 0)
+  }
+  // What GET rejects, HEAD rejects as well.
+  for (const [path, status] of [
+    ['/guarded', 403],
+    ['/things?a=1', 400],
+    ['/nothing', 404],
+  ] as const) {
+    t.equal((await server.refusal(path)).status, status)
+    t.equal((await ask(path)).status, status, path)
+  }
+  const stream = await server.open('/things')
+  await stream.next()
+  t.equal((await ask('/things')).status, 429, 'it counts as a stream')
 })

@@ -78,3 +78,16 @@ t.test('a client of HTTP/2 that goes while its stream is opened leaves none behi
   other.close()
   await until(() => hub.size === 0)
 })
+
+t.test('a HEAD opens no stream by HTTP/2 either', async (t) => {
+  const { session, hub } = await start(t)
+  const head = session.request({
+    ':method': 'HEAD',
+    ':path': '/tasks',
+    accept: 'text/event-stream',
+  })
+  const [headers] = await once(head, 'response')
+  t.match(headers, { ':status': 200, 'content-type': 'text/event-stream; charset=utf-8' })
+  await once(head.resume(), 'close')
+  t.strictSame([head.rstCode, hub.size], [0, 0])
+})

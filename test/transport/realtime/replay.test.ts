@@ -331,3 +331,15 @@ t.test('hooks that shape what is told shape what is told again', async (t) => {
   const again = await comeBack(stream.lastId, '/shaped?team=red')
   t.match(await again.next(), { event: 'created', data: { name: 'a' } })
 })
+
+t.test('a HEAD takes nothing from who comes back', async (t) => {
+  const kept = await create({ ...red, name: 'kept' })
+  const stream = await open()
+  await server.leave(stream)
+  const headers = { accept: 'text/event-stream', 'last-event-id': stream.lastId }
+  const head = await server.request('/tasks?team=red', { method: 'HEAD', headers })
+  t.equal(head.status, 200)
+  await tasks.patch(kept, { team: 'blue' })
+  const again = await comeBack(stream.lastId)
+  t.match(await again.next(), { event: 'left' })
+})
