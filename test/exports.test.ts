@@ -65,11 +65,11 @@ const SCHEMA = toNames({
 const REMEX = toNames({
   again: CORE,
   values: `
-    authenticateRequest compress configuration cors default developerPage errorHandler fastifyApp json notFound
+    authenticateRequest bodyParsers compress configuration cors default developerPage errorHandler fastifyApp json notFound
     openapi openapiDocument parseAuthentication remex rest serveStatic urlencoded
   `,
   types: `
-    ConfigurationOptions Configurator DeveloperPageOptions ErrorHandlerOptions ErrorResponder ErrorResponders
+    BodyParserPlugin ConfigurationOptions Configurator DeveloperPageOptions ErrorHandlerOptions ErrorResponder ErrorResponders
     FastifyAppOptions FastifyApplication FeathersParams FormOptions Formatter JsonOptions
     Middleware NotFoundOptions OpenApiDocument OpenApiDocumentOptions OpenApiInfo OpenApiOptions
     OpenApiServer OpenApiTag ParseAuthenticationOptions QueryOptions QueryParser RemexOptions

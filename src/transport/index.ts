@@ -5,6 +5,8 @@
  */
 
 export * from '../core/index.ts'
+export type { BodyParserPlugin } from './body-parsers.ts'
+export { bodyParsers } from './body-parsers.ts'
 export type {
   ErrorHandlerOptions,
   ErrorResponder,

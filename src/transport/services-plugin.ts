@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
 import { checkOptions } from '../core/options/option-check.ts'
+import { openParserScopes } from './body-parsers.ts'
 import { addCatchAll, handleAnyRequest } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { toHostSerializers } from './logging/logger.ts'
@@ -82,7 +83,7 @@ export async function serveServices(
     answerErrors(transport, scope)
     if (options.ownsServer) answerErrors(transport, server)
     await findDocs(app)?.serve(scope, transport)
-    addServiceRoutes(transport, scope)
+    addServiceRoutes(transport, scope, await openParserScopes(transport, scope))
     findDeveloperPage(app)?.serve(scope, transport)
     addCatchAll(transport, scope)
     // For verbs without any route.

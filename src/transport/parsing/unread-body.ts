@@ -25,7 +25,10 @@ export function finishUnread(request: IncomingMessage, response: ServerResponse)
   if (request.httpVersionMajor > 1) return
   // Before the listener of Node, which may close the connection.
   response.prependOnceListener('finish', () => {
-    if (request.complete === false && !isRead(request)) readToEnd(request, request.socket)
+    if (request.complete !== false) return
+    // A form whose file is not wanted would stop the body: nothing reads on after an error.
+    if (response.statusCode >= 400) request.unpipe()
+    if (!isRead(request)) readToEnd(request, request.socket)
   })
 }
 
@@ -81,6 +84,7 @@ function readToEnd(request: IncomingMessage, socket: UnreadSocket): void {
     bytes += chunk.length
     if (bytes > MAX_UNREAD_BYTES) socket.destroy()
   })
+  request.resume()
   // Node drops the bodies that nothing has begun to read, whatever their size.
   request.read(0)
   const stop = (): void => {

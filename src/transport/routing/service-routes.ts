@@ -34,8 +34,13 @@ type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: str
  * Adds Fastify routes for all services, in the order of their registration. A request that calls a
  * service that was there at the start comes by a route that names it in its `config`, where hooks
  * of Fastify can see it.
+ * @param scopeOf returns the scope for the routes of a service
  */
-export function addServiceRoutes(transport: RestTransport, scope: FastifyInstance): void {
+export function addServiceRoutes(
+  transport: RestTransport,
+  scope: FastifyInstance,
+  scopeOf: (entry: ServiceEntry) => FastifyInstance,
+): void {
   const { ignoreTrailingSlash } = getRouting(scope)
   const handleAny = handleAnyRequest.bind(null, transport)
   const urls = [...transport.app.entries].flatMap(([path, entry]) =>
@@ -50,15 +55,15 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
   }
   const addRoute = (
     method: HTTPMethods[],
-    url: string,
+    { url, entry }: Pick<ServiceUrl, 'url' | 'entry'>,
     config: RouteConfig,
     handler: RequestHandler,
-  ): void => void scope.route({ method, url, exposeHeadRoute: false, config, handler })
+  ): void => void scopeOf(entry).route({ method, url, exposeHeadRoute: false, config, handler })
 
   for (const verb of VERBS) {
     const offering = urls.filter(({ entry, hasId }) => isOffered(entry, verb, hasId))
     for (const target of urls) {
-      const { url, shape, path, entry, hasId } = target
+      const { shape, path, entry, hasId } = target
       const method = findByVerb(entry, verb, hasId)
       const isCalled = method !== null && (method.spec.withId || !hasId)
       // Fastify has a tree for each verb, so that a service with a less specific path would answer.
@@ -68,29 +73,33 @@ export function addServiceRoutes(transport: RestTransport, scope: FastifyInstanc
       // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
       const isAmbiguous = ignoreTrailingSlash && !hasId && method?.spec.withId === true
       const handler = isCalled && !isAmbiguous ? createHandler(transport, method, path) : handleAny
-      addRoute(withHead(verb), url, { service: path, serviceMethod: method?.name }, handler)
+      addRoute(withHead(verb), target, { service: path, serviceMethod: method?.name }, handler)
     }
   }
 
-  const addOther = (url: string, shape: string, path: string, verbs: readonly string[]): void => {
+  const addOther = (
+    { url, shape, path, entry }: Pick<ServiceUrl, 'url' | 'shape' | 'path' | 'entry'>,
+    verbs: readonly string[],
+  ): void => {
     const methods = verbs
       .filter((verb) => claim(verb, shape))
       .flatMap(withHead)
       // What the host has there already stays.
       .filter((verb) => !hasRoute(scope, verb, url))
-    if (methods.length > 0) addRoute(methods, url, { service: path }, handleAny)
+    if (methods.length > 0) addRoute(methods, { url, entry }, { service: path }, handleAny)
   }
   // The less common routes: custom methods, a `POST` with an id, a slash at the end.
-  for (const { url, shape, path, entry, hasId } of urls) {
+  for (const target of urls) {
+    const { url, shape, path, entry, hasId } = target
     const verbs = [...VERBS].filter((verb) => isOffered(entry, verb, hasId))
-    if (verbs.includes('POST')) addOther(url, shape, path, ['POST'])
+    if (verbs.includes('POST')) addOther(target, ['POST'])
     if (!hasId && findByVerb(entry, 'GET', false) !== null) {
-      addOther(url, shape, path, transport.queryVerbs)
+      addOther(target, transport.queryVerbs)
     }
     if (url === '/' || ignoreTrailingSlash) continue
     // With an empty id '/notes/' has the route of '/notes/:id', where there is one.
     const others = hasId ? verbs : verbs.filter((verb) => !isOffered(entry, verb, true))
-    addOther(`${url}/`, `${shape}/`, path, others)
+    addOther({ url: `${url}/`, shape: `${shape}/`, path, entry }, others)
   }
 }
 

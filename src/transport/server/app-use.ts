@@ -5,9 +5,11 @@ import type { ServiceOptions } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import { isClass } from '../../core/options/configurator.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { bodyParsers, setParsers, splitParsers } from '../body-parsers.ts'
 import type { Middleware } from '../middleware.ts'
 import { addMiddleware, setMiddleware } from '../middleware.ts'
 import { toPatterns } from '../routing/service-router.ts'
+import { isServed } from '../services-plugin.ts'
 import { configuration } from './configuration.ts'
 import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } from './rest.ts'
 import { compress, cors, serveStatic } from './server-plugins.ts'
@@ -23,8 +25,11 @@ export function createUse(
     const [first, ...others] = values
     const path = typeof first === 'string' ? first : '/'
     const parts = typeof first === 'string' ? others : values
-    const { before, service, after, options } = toParts(path, parts)
-    if (service === undefined && before.length === 0) return useService(path, others[0])
+    const { before, service, after, options, plugins } = toParts(path, parts)
+    if (service === undefined && before.length === 0 && plugins.length === 0) {
+      return useService(path, others[0])
+    }
+    checkParsers(app, path, plugins.length > 0, service)
     const servicePath = toServicePath(path)
     if (service instanceof Application) {
       if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
@@ -34,7 +39,10 @@ export function createUse(
       toPatterns(servicePath)
       useService(path, service, ...(options === undefined ? [] : [options]))
       const entry = app.entries.get(servicePath)
-      if (entry !== undefined) setMiddleware(entry, { before, after })
+      if (entry !== undefined) {
+        setMiddleware(entry, { before, after })
+        setParsers(entry, plugins)
+      }
       return app
     }
     if (before.length > 0) {
@@ -48,6 +56,24 @@ export function createUse(
   }
 }
 
+/** @throws {TypeError} parsers without a service that they are for, or too late for its routes */
+function checkParsers(
+  app: Application,
+  path: string,
+  hasParsers: boolean,
+  service: object | undefined,
+): void {
+  if (!hasParsers) return
+  if (service === undefined || service instanceof Application) {
+    throw new TypeError(`app.use('${path}'): bodyParsers() is for one service, which follows it`)
+  }
+  if (isServed(app)) {
+    throw new TypeError(
+      `app.use('${path}'): bodyParsers() needs routes, which Fastify takes only before the start`,
+    )
+  }
+}
+
 /** Tells the arguments of `app.use(path, ...before, service, ...after, options?)` apart. */
 function toParts(path: string, values: readonly unknown[]) {
   const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
@@ -55,10 +81,16 @@ function toParts(path: string, values: readonly unknown[]) {
   const end = index === -1 ? flat.length : index
   const others = flat.slice(end + 1)
   const options = isObject(others.at(-1)) ? (others.pop() as ServiceOptions) : undefined
+  const { plugins, others: before } = splitParsers(toMiddleware(path, flat.slice(0, end)))
+  const after = toMiddleware(path, others)
+  if (splitParsers(after).plugins.length > 0) {
+    throw new TypeError(`app.use('${path}'): bodyParsers() must be before the service`)
+  }
   return {
-    before: toMiddleware(path, flat.slice(0, end)),
+    before,
+    plugins,
     service: flat[end] as object | undefined,
-    after: toMiddleware(path, others),
+    after,
     options,
   }
 }
@@ -96,9 +128,10 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
 function findMistake(path: string, value: { readonly name: string }): string | undefined {
   const factory = FACTORIES.get(value)
   if (factory !== undefined) return `${factory} belongs to app.configure(${factory}())`
+  if (value === bodyParsers) return 'call it, bodyParsers((routes) => routes.register(parser))'
   const isOther = metadataOf(value).configuratorFactory !== undefined || isClass(value)
   if (isOther) return describeFunction(path, value)
   if (!Object.hasOwn(value, PLUGIN_NAME)) return undefined
   const name = (value as { [PLUGIN_NAME]?: string })[PLUGIN_NAME]
-  return `${name} is a plugin of Fastify: app.fastify.register(${name}, options)`
+  return `${name} is a plugin of Fastify: app.fastify.register(${name}, options), or bodyParsers((routes) => routes.register(${name}, options)) for the bodies of one service`
 }

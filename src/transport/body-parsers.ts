@@ -1,0 +1,75 @@
+import type { FastifyInstance, preParsingHookHandler } from 'fastify'
+import type { ServiceEntry } from '../core/index.ts'
+import { UnsupportedMediaType } from '../core/index.ts'
+import type { Middleware } from './middleware.ts'
+import type { RestTransport } from './rest-transport.ts'
+
+/** Adds parsers for bodies to the scope that the routes of one service are in. */
+export type BodyParserPlugin = (routes: FastifyInstance) => unknown
+
+/** Where a part of `app.use()`, and the entry of its service, keep what adds the parsers. */
+const PLUGINS: unique symbol = Symbol('remex.bodyParsers')
+
+type Part = Middleware & { readonly [PLUGINS]?: BodyParserPlugin }
+
+/**
+ * Returns a part of `app.use()` that has one service take further types of bodies, by content type parsers of
+ * Fastify: `app.use('uploads', bodyParsers((routes) => routes.register(multipart)), uploads)`. Other services
+ * still answer them with 415.
+ * @throws {TypeError} no function
+ */
+export function bodyParsers(plugin: BodyParserPlugin): Middleware {
+  if (typeof plugin !== 'function') {
+    throw new TypeError('bodyParsers() takes a function (routes) that registers parsers')
+  }
+  const part: Middleware = () => undefined
+  return Object.assign(part, { [PLUGINS]: plugin })
+}
+
+/** Tells the parsers among functions around a service from the others. */
+export function splitParsers(functions: readonly Part[]): {
+  readonly plugins: readonly BodyParserPlugin[]
+  readonly others: readonly Middleware[]
+} {
+  const others = functions.filter((one) => one[PLUGINS] === undefined)
+  return { plugins: functions.flatMap((one) => one[PLUGINS] ?? []), others }
+}
+
+/** Sets what adds the parsers of a service. */
+export function setParsers(
+  { attachments }: Pick<ServiceEntry, 'attachments'>,
+  plugins: readonly BodyParserPlugin[],
+): void {
+  if (plugins.length > 0) attachments.set(PLUGINS, plugins)
+}
+
+/** Opens a scope for each service with parsers of its own. Resolves to a function that returns the scope of a service. */
+export async function openParserScopes(
+  transport: RestTransport,
+  scope: FastifyInstance,
+): Promise<(entry: ServiceEntry) => FastifyInstance> {
+  const scopes = new Map<ServiceEntry, FastifyInstance>()
+  for (const entry of transport.app.entries.values()) {
+    const plugins = entry.attachments.get(PLUGINS) as readonly BodyParserPlugin[] | undefined
+    if (plugins === undefined || scopes.has(entry)) continue
+    await scope.register(async (routes) => {
+      routes.addHook('preParsing', checkService(transport, entry))
+      for (const plugin of plugins) await plugin(routes)
+      scopes.set(entry, routes)
+    })
+  }
+  return (entry) => scopes.get(entry) ?? scope
+}
+
+/** The types that every service takes. */
+const COMMON_TYPES: readonly unknown[] = ['application/json', 'application/x-www-form-urlencoded']
+
+/** Rejects other bodies for a service that has taken the place of the one with the parsers. */
+function checkService({ router }: RestTransport, entry: ServiceEntry): preParsingHookHandler {
+  return (request, _reply, payload, done) => {
+    const { mediaType = COMMON_TYPES[0] } = request
+    if (COMMON_TYPES.includes(mediaType) || router.find(request.raw.url ?? '')?.entry === entry) {
+      done(null, payload)
+    } else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
+  }
+}
