@@ -1,9 +1,8 @@
 // Functions before and after services: `npx tsx node_modules/remex/examples/middleware.ts`, after
-// `npm install @fastify/middie @fastify/multipart`.
+// `npm install @fastify/middie`.
 import middie from '@fastify/middie'
-import multipart from '@fastify/multipart'
 import type { Middleware, Params } from 'remex'
-import { BadRequest, bodyParsers, createApp, Forbidden, fastifyApp, rest } from 'remex'
+import { createApp, Forbidden, fastifyApp, rest } from 'remex'
 
 interface NoteParams extends Params {
   /** Set by middleware; the service sees it as one of its params. */
@@ -42,36 +41,6 @@ const addPath: Middleware = (_request, reply) => {
 app.use('notes', measure, notes, addPath)
 app.use('admin/notes', { find: notes.find })
 
-// Only this service takes forms with files. Others still return 415.
-const forms = bodyParsers((routes) =>
-  routes.register(multipart, { limits: { fileSize: 2 * 1024 * 1024, files: 1, fields: 10 } }),
-)
-
-// Reads the form before the service is called: its fields and its file become `data`.
-const readForm: Middleware = async (request) => {
-  if (!request.isMultipart()) return
-  const body: Record<string, unknown> = {}
-  try {
-    for await (const part of request.parts()) {
-      body[part.fieldname] = part.type === 'file' ? await part.toBuffer() : part.value
-    }
-  } catch (error) {
-    // Errors with a status are about limits. Any other one means that the form is broken.
-    if (error instanceof Error && 'statusCode' in error) throw error
-    throw new BadRequest('The form cannot be read', null, { cause: error })
-  }
-  request.body = body
-}
-
-const uploads = {
-  create: async ({ title, file }: { title?: string; file?: Buffer }) => ({
-    title,
-    bytes: file?.length ?? 0,
-  }),
-}
-
-app.use('uploads', forms, readForm, uploads)
-
 // Middleware in the style of Connect and Express gets the request and response of Node.
 app.fastify.register(middie).after(() => {
   app.fastify.use((_request, response, next) => {
@@ -85,7 +54,6 @@ await app.listen({ port: Number(PORT), host: HOST })
 console.log(`Try
 
   curl -i -H 'x-tenant: acme' http://${HOST}:${PORT}/notes/1
-  curl -i http://${HOST}:${PORT}/admin/notes
-  curl -i -F title=Readme -F file=@README.md http://${HOST}:${PORT}/uploads`)
+  curl -i http://${HOST}:${PORT}/admin/notes`)
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void app.close())

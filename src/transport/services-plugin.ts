@@ -12,7 +12,7 @@ import { findDocs, hideRoutes } from './openapi/openapi.ts'
 import { checkSources } from './parse-authentication.ts'
 import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/request-body.ts'
 import { finishUnreadBodies, isReadToEnd } from './parsing/unread-body.ts'
-import { keepPrivate } from './replies/headers.ts'
+import { keepPrivate, setEncodable } from './replies/headers.ts'
 import { addDecorators } from './request-params.ts'
 import type { RestOptions } from './rest-options.ts'
 import { REST_RULES } from './rest-options.ts'
@@ -77,6 +77,7 @@ export async function serveServices(
     hideRoutes(scope)
     refuseOtherEncodings(scope)
     if (!options.ownsServer) finishUnreadBodies(scope)
+    if (scope.hasReplyDecorator('compress')) markEncodable(scope)
     scope.removeAllContentTypeParsers()
     addJsonParser(scope, options.json)
     addFormParser(scope, options.urlencoded, options.query)
@@ -99,6 +100,15 @@ export async function serveServices(
     addMore(scope, transport)
   }
   await server.register(remexServices, place)
+}
+
+/** For a server with `@fastify/compress`, which leaves entity tags and uncompressed answers as they are. */
+function markEncodable(scope: FastifyInstance): void {
+  scope.addHook('onSend', (request, reply, payload, done) => {
+    // With `compress()` private answers are never compressed.
+    if (request.headers['x-no-compression'] === undefined) setEncodable(reply)
+    done(null, payload)
+  })
 }
 
 /** Has the errors of a server or a scope answered as those of services are. */

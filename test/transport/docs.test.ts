@@ -9,7 +9,7 @@ function read(path: string): string {
 t.test(
   'every code block of the pages about REST and its server stands in an example',
   async (t) => {
-    const names = ['rest', 'middleware', 'servers', 'outage', 'plugin']
+    const names = ['rest', 'middleware', 'forms', 'servers', 'outage', 'plugin']
     const examples = names.map((name) => read(`examples/${name}.ts`)).join('\n')
     for (const page of ['docs/reference/rest.md', 'docs/reference/server.md']) {
       const blocks = [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)]

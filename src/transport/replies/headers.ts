@@ -133,3 +133,14 @@ export function keepPrivate(
   const hasCredentials = request.headers.authorization !== undefined || redactText(url) !== url
   if (hasCredentials || loginPaths.includes(url)) setPrivate(reply)
 }
+
+/**
+ * Marks an answer that may be compressed for other clients: caches keep the encodings apart, and its entity tag is
+ * weak, since a strong one stands for the same bytes.
+ * @see RFC 9110 §8.8.1
+ */
+export function setEncodable(reply: FastifyReply): void {
+  addVary(reply, 'accept-encoding')
+  const tag = reply.getHeader('etag')
+  if (typeof tag === 'string' && tag.startsWith('"')) reply.header('etag', `W/${tag}`)
+}

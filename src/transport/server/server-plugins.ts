@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fas
 import { stripSlashes } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
 import { QUERY } from '../parsing/query-body.ts'
+import { setEncodable } from '../replies/headers.ts'
 import type { RestOptions } from '../rest-options.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
 import type { Configurator, ServerSetup } from './server-setup.ts'
@@ -114,6 +115,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
     server.addHook('onSend', (request, reply, payload, done) => {
       const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
       if (isPrivate) request.headers['x-no-compression'] = 'true'
+      else setEncodable(reply)
       done(null, payload)
     })
     const { default: fastifyCompress } = await import('@fastify/compress')
