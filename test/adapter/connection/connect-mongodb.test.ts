@@ -41,13 +41,13 @@ const GIVEN: readonly [string, string, ConnectOptions, object][] = [
   ['an option', '', { heartbeatFrequencyMS: 9_000 }, { ...BUDGETS, heartbeatFrequencyMS: 9_000 }],
   ['time to connect', '', { connectTimeoutMS: 9_000 }, SLOW],
   ['time to connect in the URL', 'connecttimeoutms=9000', {}, SLOW],
-  ['less time to connect', '', { connectTimeoutMS: 10 }, { ...BUDGETS, connectTimeoutMS: 10 }],
+  ['less time to connect', '', { connectTimeoutMS: 999 }, { ...BUDGETS, connectTimeoutMS: 999 }],
   ['no limit to connect', '', { connectTimeoutMS: 0 }, { ...BUDGETS, connectTimeoutMS: 0 }],
   [
     'time to connect and to wait',
     'connectTimeoutMS=9000',
-    { waitQueueTimeoutMS: 30 },
-    { ...SLOW, waitQueueTimeoutMS: 30 },
+    { waitQueueTimeoutMS: 7_000 },
+    { ...SLOW, waitQueueTimeoutMS: 7_000 },
   ],
   ['both', 'maxPoolSize=3', { maxPoolSize: 4 }, { ...BUDGETS, maxPoolSize: 4 }],
 ]
