@@ -44,8 +44,18 @@ export function finishUnreadBodies(scope: FastifyInstance): void {
 }
 
 const finishBody: onRequestHookHandler = (request, reply, done) => {
+  if (isLate(request.raw)) return
   finishUnread(request.raw, reply.raw)
   done()
+}
+
+/**
+ * Whether a request has come behind the last response of its connection: Node parses it together with the end of
+ * the body before it. Such a request must not be run.
+ * @see RFC 9112 §9.6
+ */
+export function isLate({ socket }: IncomingMessage): boolean {
+  return socket.writableEnded
 }
 
 /** Whether something still reads the body: a stream that decompresses it, or writes it to a file. */

@@ -24,8 +24,15 @@ const MEBIBYTE = 2 ** 20
 const MAX_BYTES = 16 * MEBIBYTE
 const MAX_MS = 30_000
 
+/** The data of the calls of `create`. */
+const calls: object[] = []
+
 const services = (app: Application): void => {
-  app.use('files', { get: async (id: string) => ({ id }), create: async (data: object) => data })
+  const create = async (data: object) => {
+    calls.push(data)
+    return data
+  }
+  app.use('files', { get: async (id: string) => ({ id }), create })
 }
 
 /** Rejects some requests before their bodies are read, as guards of users do. */
@@ -173,6 +180,28 @@ for (const mode of MODES) {
       socket.end()
       await until(() => got.isClosed)
       t.strictSame(got.errors, [])
+    }
+  })
+
+  t.test(`${mode}: a request behind the last response does not run`, async (t) => {
+    const server = await start(t)
+    const form = { type: 'text/plain' }
+    const post = `${toHead(server.prefix, {}, 'Content-Length: 2')}{}`
+    for (const [more, rest] of [
+      ['Transfer-Encoding: chunked', '0\r\n\r\n'],
+      ['Connection: close\r\nContent-Length: 3', 'abc'],
+    ] as const) {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+      const { got, response } = open(t, socket)
+      const { length } = calls
+      socket.write(toHead(server.prefix, form, more))
+      t.equal(await response(1), 415)
+      await until(() => got.isEnded)
+      socket.write(rest + post)
+      socket.end()
+      await until(() => got.isClosed)
+      await laterTurns(2)
+      t.equal(calls.length, length, more)
     }
   })
 
