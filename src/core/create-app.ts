@@ -1,7 +1,7 @@
 import {
   checkHooks,
   describeHook,
-  explainMissingNext,
+  explainError,
   refuseMap,
   warnMissingResult,
   warnOfReturned,
@@ -31,7 +31,7 @@ export const SERVER_SUPPORT: ServerSupport = {
   createMissingError,
   describeHook,
   describeInput,
-  explainError: explainMissingNext,
+  explainError,
   readOptions: readServerOptions,
   readPackageHooks,
   refuseConfigurator,

@@ -68,7 +68,7 @@ const MAX_NAMED = 10
 export function createMissingError(path: string, paths: Iterable<string>): NotFound {
   const message = `Can not find service '${path}'`
   const advice = toAdvice(path, [...paths])
-  const cause = new Hint(`app.service('${path}')${advice}`, message)
+  const cause = new Hint(`app.service('${path}')${advice}`, advice)
   return new NotFound(isProduction() ? message : message + advice, undefined, { cause })
 }
 

@@ -1,5 +1,5 @@
 import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
-import { Hint } from './hint.ts'
+import { toExternalMessage } from './hint.ts'
 import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
@@ -93,11 +93,9 @@ function readError(thrown: unknown): ServiceError {
 
 /** Returns an error without the hint in its message, if it has one. */
 function withoutHint(error: ServiceError): ServiceError {
-  const { cause, message } = error
-  const text = cause instanceof Hint ? cause.message : undefined
-  // Another message is the one that the application has set.
-  if (text === undefined || text === message || !message.startsWith(text)) return error
-  return errorFromJSON({ ...error.toJSON(), message: text }, { cause })
+  const message = toExternalMessage(error)
+  if (message === error.message) return error
+  return errorFromJSON({ ...error.toJSON(), message }, { cause: error.cause })
 }
 
 /** An error of `@feathersjs/errors`: services that were moved here may still throw them. */

@@ -1,3 +1,5 @@
+import { toExternalMessage } from './hint.ts'
+
 /** The body of every failed request. */
 export interface ErrorJSON {
   /** The name of the error's class: `NotFound`. */
@@ -85,8 +87,8 @@ export class ServiceError extends Error {
 
   /** Returns the body that goes over the wire, keys in this order, absent ones left out. */
   toJSON(): ErrorJSON {
-    const { name, message, code, className, data, errors } = this
-    const json: ErrorJSON = { name, message, code, className }
+    const { name, code, className, data, errors } = this
+    const json: ErrorJSON = { name, message: toExternalMessage(this), code, className }
     if (data !== undefined) json.data = data
     if (errors !== undefined) json.errors = errors
     return json
@@ -131,7 +133,7 @@ function toParts(message: unknown, data: unknown): ErrorParts {
   const given = isText ? data : message
   if (given instanceof Error) {
     const isTold = !isText && isObject(data) && !(data instanceof Error)
-    const text = isText && message != null ? String(message) : given.message || 'Error'
+    const text = isText && message != null ? String(message) : toExternalMessage(given) || 'Error'
     return joinParts(text, isTold ? data : toErrorData(given), given)
   }
   if (isText) return joinParts(String(message ?? 'Error'), data)

@@ -1,7 +1,20 @@
 import t from 'tap'
-import type { HookContext } from '../../../src/core/index.ts'
+import type { HookContext, NotFound } from '../../../src/core/index.ts'
+import { BadRequest, Forbidden } from '../../../src/core/index.ts'
 import { resolve, resolveExternal } from '../../../src/core/schema/index.ts'
 import { injectServer, MODES } from '../../support/http.ts'
+
+/** Ways in which code of applications sends an error on. */
+const PASSED_ON: Readonly<Record<string, (error: Error) => unknown>> = {
+  'as the message of another error': (error) => Promise.reject(new BadRequest(error)),
+  'as the data of another error': (error) => Promise.reject(new BadRequest('No', error)),
+  'in a list of errors': (error) => Promise.reject(new BadRequest('No', { errors: [error] })),
+  'in the data of an error': (error) => Promise.reject(new BadRequest('No', { reason: error })),
+  'with another message': (error) =>
+    Promise.reject(Object.assign(error, { message: `No: ${error.message}` })),
+  'in a result': async (error) => ({ error }),
+  'as JSON in a result': async (error) => ({ error: (error as NotFound).toJSON() }),
+}
 
 const BARE = "Can not find service 'tsks'"
 
@@ -40,5 +53,66 @@ for (const mode of MODES) {
       server.logged.filter(({ message }) => message?.includes('did you mean')),
       [{ message: `${BARE}: app.service('tsks'); did you mean 'tasks'?` }],
     )
+  })
+  t.test(`${mode}: external callers learn no path from an error that is sent on`, async (t) => {
+    const server = await injectServer(
+      t,
+      {
+        services: (app) => {
+          app.use('tasks', { find: async () => [] })
+          const fail = () => app.service('tsks') as never
+          for (const [index, passOn] of Object.values(PASSED_ON).entries()) {
+            const find = () => {
+              try {
+                return fail()
+              } catch (error) {
+                return passOn(error as Error)
+              }
+            }
+            app.use(`passed-${index}`, { find } as never)
+          }
+          for (const path of ['thrown', 'returned', 'bare']) {
+            app.use(path, { find: async () => fail() } as never)
+          }
+          app.service('thrown').hooks({
+            error: {
+              all: [
+                (context: HookContext) => {
+                  throw new Forbidden((context.error as Error).message)
+                },
+              ],
+            },
+          } as never)
+          app.service('returned').hooks({
+            error: {
+              all: [
+                (context: HookContext) => {
+                  context.result = { why: (context.error as Error).message }
+                },
+              ],
+            },
+          } as never)
+          app.service('bare').hooks({
+            around: {
+              all: [
+                async (_context: HookContext, next: () => Promise<void>) => {
+                  await next().catch((error: Error) => {
+                    throw new Forbidden(error.message)
+                  })
+                },
+              ],
+            },
+          } as never)
+        },
+      },
+      mode,
+    )
+    const ways = Object.keys(PASSED_ON).map((way, index) => [way, `/passed-${index}`] as const)
+    const hooks = ['thrown', 'returned', 'bare'].map((path) => [path, `/${path}`] as const)
+    for (const [way, path] of [...ways, ...hooks]) {
+      const { text } = await server.request(path)
+      t.notMatch(text, /tasks|did you mean/, way)
+      if (!way.startsWith('as the data')) t.match(text, /tsks/, way)
+    }
   })
 }
