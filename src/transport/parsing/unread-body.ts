@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { mayHaveBody } from './request-body.ts'
 
 /** How many bytes of a body are read after its response, to be dropped. */
@@ -21,14 +21,17 @@ type UnreadSocket = Socket & { [IS_UNREAD]?: true }
  * connection.
  * @see RFC 9112 §9.6
  */
-export function finishUnread(request: IncomingMessage, response: ServerResponse): void {
+export function finishUnread(
+  { raw: request, server: { server } }: FastifyRequest,
+  response: ServerResponse,
+): void {
   if (request.httpVersionMajor > 1) return
   // Before the listener of Node, which may close the connection.
   response.prependOnceListener('finish', () => {
     if (request.complete !== false) return
     // A form whose file is not wanted would stop the body: nothing reads on after an error.
     if (response.statusCode >= 400) request.unpipe()
-    if (!isRead(request)) readToEnd(request, request.socket)
+    if (!isRead(request)) readToEnd(request, request.socket, server)
   })
 }
 
@@ -45,7 +48,7 @@ export function finishUnreadBodies(scope: FastifyInstance): void {
 
 const finishBody: onRequestHookHandler = (request, reply, done) => {
   if (isLate(request.raw)) return
-  finishUnread(request.raw, reply.raw)
+  finishUnread(request, reply.raw)
   done()
 }
 
@@ -79,7 +82,11 @@ export function isUnread(socket: UnreadSocket): boolean {
   return socket[IS_UNREAD] === true
 }
 
-function readToEnd(request: IncomingMessage, socket: UnreadSocket): void {
+function readToEnd(
+  request: IncomingMessage,
+  socket: UnreadSocket,
+  server: { readonly listening: boolean },
+): void {
   let bytes = 0
   let isLast = false
   const timer = setTimeout(() => socket.destroy(), MAX_UNREAD_MS)
@@ -103,7 +110,8 @@ function readToEnd(request: IncomingMessage, socket: UnreadSocket): void {
     socket.off('close', stop)
     delete socket[IS_UNREAD]
     Reflect.deleteProperty(socket, 'destroySoon')
-    if (isLast) socket.destroySoon()
+    // A server that has begun to close meanwhile waits for this connection, and does not end it.
+    if (isLast || !server.listening) socket.destroySoon()
   }
   // Node closes a request with its connection only until its response is sent.
   request.once('close', stop)

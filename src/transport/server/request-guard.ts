@@ -32,7 +32,7 @@ export function addRequestGuard(
     if (isLate(request.raw)) return
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
-    if (hasBody(request.raw)) finishUnread(request.raw, reply.raw)
+    if (hasBody(request.raw)) finishUnread(request, reply.raw)
     const error = findFault(request.raw)
     if (error !== null) done(error)
     // Probes are answered until the end.

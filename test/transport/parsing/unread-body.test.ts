@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { connect as connectTLS } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
+import fastify from 'fastify'
 import t from 'tap'
 import type { Application } from '../../../src/transport/index.ts'
 import {
@@ -9,6 +10,7 @@ import {
   Forbidden,
   fastifyApp,
   NotAuthenticated,
+  remex,
   rest,
 } from '../../../src/transport/index.ts'
 import { createCertificate } from '../../support/certificate.ts'
@@ -283,3 +285,26 @@ t.test('a body over TLS can be written to its end', async (t) => {
     t.strictSame(got.errors, [])
   }
 })
+
+t.test(
+  'a host that closes does not wait for the next request behind a rejected body',
+  async (t) => {
+    const app = createApp()
+    services(app as never)
+    const host = fastify()
+    host.register(remex, { app })
+    await host.listen()
+    t.teardown(() => host.close())
+    const { port } = host.server.address() as { port: number }
+    const { socket, got, response } = open(t, connect(port, '127.0.0.1'))
+    socket.write(toHead('', { type: 'text/plain' }, 'Content-Length: 1000'))
+    t.equal(await response(1), 415)
+    t.match(got.text, /connection: keep-alive/i)
+    const closed = host.close()
+    await until(() => !host.server.listening)
+    socket.write('x'.repeat(1_000))
+    await until(() => got.isClosed)
+    await closed
+    t.strictSame(got.errors, [])
+  },
+)
