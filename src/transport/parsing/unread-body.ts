@@ -9,10 +9,10 @@ const MAX_UNREAD_BYTES = 16_777_216
 /** How long a body may take after its response. On a server of `fastifyApp()`, `requestTimeout` holds as well. */
 const MAX_UNREAD_MS = 30_000
 
-/** Where a connection says that the response to its request is sent, and the body is not yet. */
-const IS_UNREAD: unique symbol = Symbol('remex.isUnread')
+/** The key under which a connection keeps the request whose response was sent before its body had arrived. */
+const UNREAD: unique symbol = Symbol('remex.unread')
 
-type UnreadSocket = Socket & { [IS_UNREAD]?: true }
+type UnreadSocket = Socket & { [UNREAD]?: IncomingMessage }
 
 /**
  * Lets the client finish writing a body whose response is sent before the body was read. A client that writes
@@ -29,9 +29,11 @@ export function finishUnread(
   // Before the listener of Node, which may close the connection.
   response.prependOnceListener('finish', () => {
     if (request.complete !== false) return
+    const socket: UnreadSocket = request.socket
+    socket[UNREAD] = request
     // A form whose file is not wanted would stop the body: nothing reads on after an error.
     if (response.statusCode >= 400) request.unpipe()
-    if (!isRead(request)) readToEnd(request, request.socket, server)
+    if (!isRead(request)) readToEnd(request, socket, server)
   })
 }
 
@@ -79,7 +81,7 @@ export function isReadToEnd(request: IncomingMessage): boolean {
 
 /** Whether a connection has sent the response to a request whose body is still to come. */
 export function isUnread(socket: UnreadSocket): boolean {
-  return socket[IS_UNREAD] === true
+  return socket[UNREAD]?.complete === false
 }
 
 function readToEnd(
@@ -90,7 +92,6 @@ function readToEnd(
   let bytes = 0
   let isLast = false
   const timer = setTimeout(() => socket.destroy(), MAX_UNREAD_MS)
-  socket[IS_UNREAD] = true
   // Node calls this after a last response. Closing with bytes unread would reset the connection, and the
   // client would lose what it has not read of the response.
   socket.destroySoon = () => {
@@ -108,8 +109,11 @@ function readToEnd(
     clearTimeout(timer)
     request.off('close', stop)
     socket.off('close', stop)
-    delete socket[IS_UNREAD]
-    Reflect.deleteProperty(socket, 'destroySoon')
+    // Node may parse the next request before this event, and that one may be rejected as well.
+    if (socket[UNREAD] === request) {
+      delete socket[UNREAD]
+      Reflect.deleteProperty(socket, 'destroySoon')
+    }
     // A server that has begun to close meanwhile waits for this connection, and does not end it.
     if (isLast || !server.listening) socket.destroySoon()
   }

@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import { Writable } from 'node:stream'
 import { connect as connectTLS } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import t from 'tap'
-import type { Application } from '../../../src/transport/index.ts'
+import type { Application, Middleware } from '../../../src/transport/index.ts'
 import {
+  bodyParsers,
   createApp,
   Forbidden,
   fastifyApp,
@@ -248,18 +250,43 @@ for (const mode of MODES) {
   })
 }
 
+/** Limits that end no request by themselves, and are checked often. */
+const LIMITS = { requestTimeout: 600_000, headersTimeout: 300_000 }
+const OFTEN = { ...LIMITS, connectionsCheckingInterval: 50 }
+
 t.test('a body that takes longer than a request may is not answered a second time', async (t) => {
-  const fastify = {
-    requestTimeout: 600_000,
-    headersTimeout: 300_000,
-    connectionsCheckingInterval: 50,
-  }
-  const server = await startOwnServer(t, services, { fastify })
+  const server = await startOwnServer(t, services, { fastify: OFTEN })
   const { socket, got, response } = open(t, connect(server.port, '127.0.0.1'))
   socket.write(toHead('', { type: 'text/plain' }, 'Content-Length: 1000'))
   t.equal(await response(1), 415)
   Object.assign(server.fastify.server, { headersTimeout: 1, requestTimeout: 2 })
   await until(() => got.isClosed)
+  Object.assign(server.fastify.server, LIMITS)
+  t.notMatch(got.text, /408/)
+})
+
+t.test('a form that nothing reads to its end is not answered a second time', async (t) => {
+  const server = await startOwnServer(
+    t,
+    (app) => {
+      // Reads the body until nothing takes it any more.
+      const read: Middleware = (request) => {
+        request.raw.pipe(new Writable({ highWaterMark: 1, write: () => undefined }))
+      }
+      const parsers = bodyParsers((routes) => {
+        routes.addContentTypeParser('text/plain', (_request, _payload, done) => done(null))
+      })
+      app.use('forms', parsers, read, { create: async () => ({}) })
+    },
+    { fastify: OFTEN },
+  )
+  const { socket, got, response } = open(t, connect(server.port, '127.0.0.1'))
+  const form = { type: 'text/plain', path: '/forms' }
+  socket.write(toHead('', form, 'Content-Length: 1000000') + 'x'.repeat(500_000))
+  t.equal(await response(1), 201)
+  Object.assign(server.fastify.server, { headersTimeout: 1, requestTimeout: 2 })
+  await until(() => got.isClosed)
+  Object.assign(server.fastify.server, LIMITS)
   t.notMatch(got.text, /408/)
 })
 
