@@ -7,16 +7,16 @@ import type { RestTransport } from './rest-transport.ts'
 /** Adds parsers for bodies to the scope that the routes of one service are in. */
 export type BodyParserPlugin = (routes: FastifyInstance) => unknown
 
-/** Where a part of `app.use()`, and the entry of its service, keep what adds the parsers. */
+/** The key under which a part of `app.use()`, and the entry of its service, keep the plugin. */
 const PLUGINS: unique symbol = Symbol('remex.bodyParsers')
 
 type Part = Middleware & { readonly [PLUGINS]?: BodyParserPlugin }
 
 /**
- * Returns a part of `app.use()` that has one service take further types of bodies, by content type parsers of
+ * Returns a part of `app.use()` that lets one service take other types of bodies, by content type parsers of
  * Fastify: `app.use('uploads', bodyParsers((routes) => routes.register(multipart)), uploads)`. Other services
- * still answer them with 415.
- * @throws {TypeError} no function
+ * still return 415.
+ * @throws {TypeError} `plugin` is not a function
  */
 export function bodyParsers(plugin: BodyParserPlugin): Middleware {
   if (typeof plugin !== 'function') {
@@ -26,7 +26,7 @@ export function bodyParsers(plugin: BodyParserPlugin): Middleware {
   return Object.assign(part, { [PLUGINS]: plugin })
 }
 
-/** Tells the parsers among functions around a service from the others. */
+/** Splits functions around a service into the plugins of {@link bodyParsers} and the others. */
 export function splitParsers(functions: readonly Part[]): {
   readonly plugins: readonly BodyParserPlugin[]
   readonly others: readonly Middleware[]
@@ -35,7 +35,7 @@ export function splitParsers(functions: readonly Part[]): {
   return { plugins: functions.flatMap((one) => one[PLUGINS] ?? []), others }
 }
 
-/** Sets what adds the parsers of a service. */
+/** Stores the plugins that add the parsers of a service. */
 export function setParsers(
   { attachments }: Pick<ServiceEntry, 'attachments'>,
   plugins: readonly BodyParserPlugin[],
@@ -64,7 +64,7 @@ export async function openParserScopes(
 /** The types that every service takes. */
 const COMMON_TYPES: readonly unknown[] = ['application/json', 'application/x-www-form-urlencoded']
 
-/** Rejects other bodies for a service that has taken the place of the one with the parsers. */
+/** Rejects all other bodies if another service now has the path of the one with the parsers. */
 function checkService({ router }: RestTransport, entry: ServiceEntry): preParsingHookHandler {
   return (request, _reply, payload, done) => {
     const { mediaType = COMMON_TYPES[0] } = request

@@ -52,8 +52,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Whether people can log in by it. A strategy without settings is off until the application starts
-   * again with some.
+   * Whether logins by it are accepted. A strategy without settings is off until the application starts
+   * again with settings.
    * @internal
    */
   get isOn(): boolean {
@@ -66,8 +66,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * @throws {TypeError} something in the section of the provider is not valid; while the application runs, the
-   *   section comes or goes
+   * @throws {TypeError} something in the section of the provider is not valid, or the section was added or
+   *   removed while the application runs
    */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
@@ -81,7 +81,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Warns where the provider has no settings: the strategy stays off.
+   * Logs a warning if the provider has no settings: the strategy stays off.
    * @throws {TypeError} there is no entity service, or no way to give a page a refresh token
    */
   setup(service: Authentication, name: string): void {

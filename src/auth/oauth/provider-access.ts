@@ -32,7 +32,7 @@ export class ProviderAccess {
     this.name = name
   }
 
-  /** The name of the setting that the section of the provider is in. */
+  /** The name of the setting that is the section of the provider. */
   get place(): string {
     return `${this.authentication.configKey}.oauth.${this.name}`
   }

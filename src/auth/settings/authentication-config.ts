@@ -33,7 +33,7 @@ export interface AuthenticationConfiguration {
   readonly revocation?: RevocationList | boolean
   /** Logins have refresh tokens, and can be ended on the server. Default: logins have an access token alone. */
   readonly sessions?: SessionOptions
-  /** The names of settings beside these that other packages read: `['refresh-token']`. Default: none. */
+  /** The names of other settings here that other packages read: `['refresh-token']`. Default: none. */
   readonly extensions?: readonly string[]
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown

@@ -102,7 +102,7 @@ export class EventStream {
   }
 }
 
-/** Answers a `HEAD`: with the headers of a stream, and none of its events. */
+/** Responds to a `HEAD` with the headers of a stream, and without events. */
 export function sendHead(reply: FastifyReply): void {
   setEventHeaders(reply)
   sendBody(reply, null)

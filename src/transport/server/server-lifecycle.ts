@@ -118,18 +118,18 @@ export class ServerLifecycle {
   }
 }
 
-/** How long after a failed start a process may take to end, in milliseconds, before it is warned of. */
+/** How long a process may take to end after a failed start before a warning is logged, in milliseconds. */
 const END_MS = 1_000
 
 /** Standard input and output, which keep no process running. */
 const STANDARD_STREAMS: readonly string[] = ['PipeWrap', 'TTYWrap', 'FSReqCallback']
 
 /**
- * Warns of a process that goes on after a failed start, and names what keeps it. The server of the application
- * is closed by then, but a database connection of the user may still be open.
+ * Logs a warning if the process still runs after a failed start, and names what keeps it running. The server of
+ * the application is closed by then, but a database connection of the user may still be open.
  */
 function warnIfRunning(app: Application): void {
-  // It keeps no process running itself.
+  // Does not keep the process running.
   const timer = setTimeout(() => {
     const open = new Set(process.getActiveResourcesInfo())
     for (const name of STANDARD_STREAMS) open.delete(name)
