@@ -49,18 +49,11 @@ export function finishUnreadBodies(scope: FastifyInstance): void {
 }
 
 const finishBody: onRequestHookHandler = (request, reply, done) => {
-  if (isLate(request.raw)) return
+  // Node parses a request behind the last response together with the end of the body. It must not be run.
+  // See RFC 9112 §9.6
+  if (request.raw.socket.writableEnded) return
   finishUnread(request, reply.raw)
   done()
-}
-
-/**
- * Whether a request has come behind the last response of its connection: Node parses it together with the end of
- * the body before it. Such a request must not be run.
- * @see RFC 9112 §9.6
- */
-export function isLate({ socket }: IncomingMessage): boolean {
-  return socket.writableEnded
 }
 
 /** Whether something still reads the body: a stream that decompresses it, or writes it to a file. */

@@ -4,7 +4,7 @@ import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
 import { readKeptQuery } from '../parsing/server-queries.ts'
-import { finishUnread, hasBody, isLate } from '../parsing/unread-body.ts'
+import { finishUnread, hasBody } from '../parsing/unread-body.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
 import { runInTurn } from './pipelined-requests.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
@@ -29,7 +29,8 @@ export function addRequestGuard(
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
   const guardRequest: onRequestHookHandler = (request, reply, done) => {
-    if (isLate(request.raw)) return
+    // As in `finishBody`: a request behind the last response must not be run.
+    if (request.raw.socket.writableEnded) return
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
     if (hasBody(request.raw)) finishUnread(request, reply.raw)
