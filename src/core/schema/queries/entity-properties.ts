@@ -111,18 +111,22 @@ function checkPart(owner: string, part: Keywords, whole: Keywords): void {
 /** How many names a path has at most. A schema that contains itself would have no longest one. */
 const MAX_NAMES = 4
 
-/** Paths of more than two names are left out if there would be more: Ajv takes milliseconds to compile each. */
+/** More paths than these are only listed of two names, through no alternatives: Ajv takes milliseconds to compile each. */
 const MAX_PROPERTIES = 100
 
 /** Returns properties with those of objects by their paths: in lists and in alternatives as well. */
 function withInner(
   outer: ReadonlyMap<string, EntityProperty>,
 ): ReadonlyMap<string, EntityProperty> {
-  const model = new SchemaModel({}, [...CERTAIN, ...ALTERNATIVES])
   const all = new Map(outer)
-  let level = new Map([...outer].map(([name, { schema }]) => [name, model.place([schema])]))
+  let model = new SchemaModel({}, [...CERTAIN, ...ALTERNATIVES])
+  let level = listInner(model, toPlaces(model, outer))
+  if (all.size + level.size > MAX_PROPERTIES) {
+    model = new SchemaModel({}, CERTAIN)
+    level = listInner(model, toPlaces(model, outer))
+  }
   for (let names = 2; names <= MAX_NAMES; names += 1) {
-    level = listInner(model, level)
+    if (names > 2) level = listInner(model, level)
     if (names > 2 && all.size + level.size > MAX_PROPERTIES) break
     for (const [path, { given }] of level) {
       const schemas = withoutRepeated(given) as readonly TSchema[]
@@ -132,6 +136,13 @@ function withInner(
     }
   }
   return all
+}
+
+function toPlaces(
+  model: SchemaModel,
+  properties: ReadonlyMap<string, EntityProperty>,
+): ReadonlyMap<string, Place> {
+  return new Map([...properties].map(([name, { schema }]) => [name, model.place([schema])]))
 }
 
 /** Returns the places one level below others, by their paths. */

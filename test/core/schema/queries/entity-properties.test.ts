@@ -126,3 +126,15 @@ t.test(
     t.match(readEntity('test', named).properties.get('x.o0.f1'), { schema: { type: 'integer' } })
   },
 )
+
+t.test('leaves out the fields of alternatives where a list of them has too many', async (t) => {
+  const kinds = Array.from({ length: 30 }, (_, kind) => {
+    const fields = Array.from({ length: 9 }, (_, n) => [`f${kind}_${n}`, Type.String()])
+    return Type.Object({ kind: Type.Literal(kind), ...Object.fromEntries(fields) })
+  })
+  const owner = Type.Object({ name: Type.Object({ last: Type.String() }) })
+  const schema = Type.Object({ blocks: Type.Array(Type.Union(kinds)), owner })
+  t.strictSame(pathsOf(schema), ['blocks', 'owner', 'owner.name', 'owner.name.last'])
+  const few = Type.Object({ blocks: Type.Array(Type.Union(kinds.slice(0, 9))), owner })
+  t.equal(pathsOf(few).length, 86)
+})
