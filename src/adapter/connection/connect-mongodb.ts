@@ -16,8 +16,8 @@ export type ConnectOptions = Omit<MongoClientOptions, 'timeoutMS'>
 const BUDGETS = {
   connectTimeoutMS: 1_000,
   heartbeatFrequencyMS: 1_000,
-  // As many as the pool holds: with the driver's 2, the other calls of a burst wait for several
-  // handshakes in a row, and no limit tells them from calls that wait for a full pool.
+  // As many as the pool holds. With the driver's 2, the other calls of a burst wait for several handshakes
+  // in a row, and their wait counts as that for an exhausted pool.
   maxConnecting: 50,
   maxPoolSize: 50,
   serverSelectionTimeoutMS: 1_500,
@@ -67,15 +67,19 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   }
 }
 
+/** The longest time of a timer, in ms. Node fires a longer one at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /**
- * Returns how long a call waits for a server and for a connection, where the caller gives more time to
- * connect. Both waits include connecting: the driver gives `connectTimeoutMS` to the socket, and again to
+ * Returns how long a call waits for a server and for a connection, if the caller gives more time to
+ * connect. Both waits include connecting: the driver applies `connectTimeoutMS` to the socket, and again to
  * the handshake.
  */
 function createWaits(given: ReadonlyMap<string, unknown>): Partial<MongoClientOptions> {
   const connectMs = Number(given.get('connecttimeoutms'))
   if (!(connectMs > BUDGETS.connectTimeoutMS)) return {}
-  return { serverSelectionTimeoutMS: 2 * connectMs, waitQueueTimeoutMS: 2 * connectMs }
+  const waitMs = Math.min(2 * connectMs, MAX_TIMER_MS)
+  return { serverSelectionTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs }
 }
 
 /** Returns the options that are set, by their names in lower case: the driver reads them in any. */

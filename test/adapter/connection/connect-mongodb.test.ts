@@ -41,6 +41,17 @@ const GIVEN: readonly [string, string, ConnectOptions, object][] = [
   ['an option', '', { heartbeatFrequencyMS: 9_000 }, { ...BUDGETS, heartbeatFrequencyMS: 9_000 }],
   ['time to connect', '', { connectTimeoutMS: 9_000 }, SLOW],
   ['time to connect in the URL', 'connecttimeoutms=9000', {}, SLOW],
+  [
+    'more time to connect than half of the longest timer',
+    'connectTimeoutMS=2000000000',
+    {},
+    {
+      ...BUDGETS,
+      connectTimeoutMS: 2_000_000_000,
+      serverSelectionTimeoutMS: 2 ** 31 - 1,
+      waitQueueTimeoutMS: 2 ** 31 - 1,
+    },
+  ],
   ['less time to connect', '', { connectTimeoutMS: 999 }, { ...BUDGETS, connectTimeoutMS: 999 }],
   ['no limit to connect', '', { connectTimeoutMS: 0 }, { ...BUDGETS, connectTimeoutMS: 0 }],
   [
