@@ -4,12 +4,16 @@ import type { AdapterCall } from '../adapter-call.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { checkLong } from './write-data.ts'
 
-/** Deeper values are left to BSON, which finds a value that holds itself. */
+/** Deeper values go through BSON, which detects circular ones. */
 const MAX_DEPTH = 200
 
+/** The largest record that MongoDB stores, in bytes. */
+const MAX_BYTES = 16_777_216
+
 /**
- * Returns a new document as the driver reads it after the write: without what is not stored, and with what
- * other values become. Returns the document itself if nothing of it changes, as in all data from JSON.
+ * Returns a new document as the driver will read it: without values that are not stored, and with others in the
+ * form that they are stored in. Returns the document itself if it would be read unchanged, as nearly all data from
+ * JSON is.
  * @throws {BadRequest} a bigint has more than 64 bits
  * @throws {Error} the document has no BSON
  */
@@ -17,25 +21,28 @@ export function toStoredForm({ collection, driver }: AdapterCall, document: Docu
   const { promoteValues = collection.bsonOptions.promoteValues } = driver
   if (promoteValues !== false && isStoredForm(document, 0)) return document
   const options: BSONSerializeOptions = { ...collection.bsonOptions, ...createWriteOptions(driver) }
-  const stored = BSON.deserialize(BSON.serialize(document, options), options)
+  const bytes = BSON.serialize(document, options)
+  // Circular values have no BSON: the check would not end.
   checkLongs(document)
-  return stored
+  // The driver rejects a larger record. BSON may have cut it off, by the size of its buffer.
+  return bytes.length > MAX_BYTES ? document : BSON.deserialize(bytes, options)
 }
 
-/** Whether the driver reads a value as it was written. */
+/** Whether the driver reads a value as it is. */
 function isStoredForm(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object') return typeof value === 'number' || typeof value === 'boolean'
   if (value === null) return true
   if (depth > MAX_DEPTH) return false
   if (Array.isArray(value)) {
-    // Not `every()`, which passes over what a list does not have.
+    // `every()` would skip the holes of a list.
     for (const item of value) if (!isStoredForm(item, depth + 1)) return false
     return true
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === Object.prototype) {
     for (const name of Object.keys(value)) {
+      if (!name.isWellFormed()) return false
       if (!isStoredForm((value as Document)[name], depth + 1)) return false
     }
     return true

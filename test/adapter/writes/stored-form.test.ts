@@ -6,7 +6,7 @@ import type { AdapterCall } from '../../../src/adapter/adapter-call.ts'
 import type { MongoDBParams } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { toStoredForm } from '../../../src/adapter/writes/stored-form.ts'
-import { BadRequest } from '../../../src/core/errors/index.ts'
+import { BadRequest, PayloadTooLarge } from '../../../src/core/errors/index.ts'
 import type { AroundHook, HookContext } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { resolve, resolveExternal } from '../../../src/core/schema/index.ts'
@@ -56,6 +56,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'a list with holes': Object.assign([1, undefined, () => 1], { length: 5 }),
   'an object without a prototype': Object.assign(Object.create(null), { a: 1 }),
   'a string with half of a character': 'a\ud800',
+  'names with half of a character': { 'a\ud800': 1, 'b\ud800': [{ '\udc00': 2 }] },
   'minus zero': -0,
   'what is stored as it is': { a: [{ b: 'ü', c: null, d: true, e: 1.5 }] },
 }
@@ -190,6 +191,16 @@ t.test('a record of JSON is neither copied nor written twice', (t) => {
   t.equal(toStoredForm(call, converted), converted)
   t.not(toStoredForm(call, { ...record, n: 7n }), record)
   t.end()
+})
+
+t.test('a record that is too large is refused as such, also with values of classes', async (t) => {
+  const things = new MongoDBService({ Model: await empty('things'), multi: true })
+  const text = 'x'.repeat(41_943_040)
+  for (const record of [{ text }, { n: 1n, text }]) {
+    await t.rejects(things.create(record), PayloadTooLarge)
+    await t.rejects(things.create([{}, record]), PayloadTooLarge)
+  }
+  t.equal(await things.countDocuments(), 0)
 })
 
 t.test('a record that holds itself is refused by an error, and not by a full stack', async (t) => {
