@@ -1,9 +1,15 @@
-import type { BulkWriteResult, DeleteResult, Document, UpdateResult } from 'mongodb'
+import type {
+  BulkWriteResult,
+  DeleteResult,
+  Document,
+  InsertManyResult,
+  UpdateResult,
+} from 'mongodb'
 import { BadRequest, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
-import { callDatabase, isAnswer, toDatabaseError, withOutcome } from '../driver-error.ts'
+import { callDatabase, callWrite, isAnswer, toDatabaseError, withOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
@@ -65,17 +71,14 @@ interface NewDocument {
 }
 
 async function insertDocuments(call: AdapterCall, documents: NewDocument[]): Promise<Document[]> {
-  try {
-    const { insertedIds } = await call.collection.insertMany(
+  const insert = (): Promise<InsertManyResult> =>
+    call.collection.insertMany(
       documents.map(({ document }) => document),
       createWriteOptions(call.driver),
     )
-    return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
-  } catch (error) {
-    const count = documents.length === 1 || isIsolated(call) ? 0 : readInsertedCount(error)
-    if (count === 0) throw error
-    throw count === undefined ? toUnclear(error) : toPartial(error)
-  }
+  const isOne = documents.length === 1
+  const { insertedIds } = await (isOne ? insert() : runOnMany(call, insert, readInsertOutcome))
+  return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
 }
 
 /** Names the fields of a duplicate: after the transaction, which the second command would keep open. */
@@ -88,11 +91,12 @@ async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): P
   return outcome === undefined ? error : withOutcome(error, outcome)
 }
 
-/** Returns how many records the server has inserted before one failed, `undefined` where it does not tell. */
-function readInsertedCount(thrown: unknown): number | undefined {
+/** Returns what an error of the server says about the records before the one that failed. */
+function readInsertOutcome(thrown: unknown): Outcome | undefined {
   const { result } = thrown as { readonly result?: BulkWriteResult }
-  const isTold = isAnswer(thrown) && result?.ok === 1 && result.getWriteErrorCount() > 0
-  return isTold ? result.insertedCount : undefined
+  const isTold = result?.ok === 1 && result.getWriteErrorCount() > 0
+  if (!isTold) return 'unknown'
+  return result.insertedCount > 0 ? 'partial' : undefined
 }
 
 /** Resolves to all records that matched, after the change, each as it was written. */
@@ -270,13 +274,22 @@ function getSliceSize(call: AdapterCall): number {
 
 /**
  * Resolves to what a command on many records resolves to. Outside of a transaction, the server may have written
- * some of them before the one that it refuses.
+ * some of them before it rejected one, or before the connection broke.
+ * @param readOutcome returns the outcome of a command that the server has rejected
  */
-async function runOnMany<R>(call: AdapterCall, command: () => Promise<R>): Promise<R> {
+async function runOnMany<R>(
+  call: AdapterCall,
+  command: () => Promise<R>,
+  readOutcome: (thrown: unknown) => Outcome | undefined = () => 'unknown',
+): Promise<R> {
+  if (isIsolated(call)) return command()
   try {
-    return await command()
-  } catch (error) {
-    throw isIsolated(call) ? error : toUnclear(error)
+    return await callWrite(call.collection.db.client, command)
+  } catch (thrown) {
+    const error = toDatabaseError(thrown)
+    const isOpen = error.errors === undefined && isAnswer(error.cause)
+    const outcome = isOpen ? readOutcome(error.cause) : undefined
+    throw outcome === undefined ? error : withOutcome(error, outcome)
   }
 }
 
@@ -290,11 +303,6 @@ export async function runAfterWrite<R>(call: AdapterCall, run: () => Promise<R>)
   } catch (error) {
     throw isIsolated(call) ? error : withOutcome(toDatabaseError(error), 'unknown')
   }
-}
-
-/** Where no server has answered, `callWrite` knows whether the command was sent. */
-function toUnclear(thrown: unknown): unknown {
-  return isAnswer(thrown) ? withOutcome(toDatabaseError(thrown), 'unknown') : thrown
 }
 
 /** Returns the error of a call that has written some of its records. */

@@ -184,6 +184,32 @@ t.test('says that a command outside of a transaction may have written some recor
   t.equal(changes.length, 5)
 })
 
+t.test('says that a command of many whose reply is lost may have written records', async (t) => {
+  const opened = await openPeople(t, true)
+  const { people, changes } = opened
+  await people.create(listOf(3))
+  const unread = { docdb: { returning: false } } as const
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    insert: () => people.create([{ n: 8 }, { n: 9 }]),
+    'insert ': () => people.create([{ n: 6 }, { n: 7 }], { docdb: { ordered: false } }),
+    update: () => people.patch(null, { m: 1 }),
+    'update ': () => people.patch(null, { m: 1 }, unread),
+    delete: () => people.remove(null, { query: { n: { $gt: 7 } } }),
+    'delete ': () => people.remove(null, { ...unread, query: { n: { $lt: 8 } } }),
+  }
+  for (const [command, call] of Object.entries(calls)) {
+    changes.length = 0
+    opened.script = async (name, _command, run) => {
+      const reply = await run()
+      if (name === command.trim()) throw new Error('lost')
+      return reply
+    }
+    t.match(await failureOf(call()), { code: 503, errors: { outcome: 'unknown' } }, command)
+    t.strictSame(changes, UNCLEAR, command)
+  }
+  t.strictSame(await opened.stored(), [])
+})
+
 t.test('says that a write has happened whose answer can not be read', async (t) => {
   const opened = await openPeople(t, true)
   const { people, changes, stored } = opened
