@@ -137,7 +137,7 @@ export async function callAdapter<R>(
   return transaction === undefined ? runCall() : transaction.runNext(runCall)
 }
 
-/** Emits `changed` for a write that fails after it has written something: nobody knows all of the records. */
+/** Emits `changed` if a write fails after it has written something. Which records it has written is unknown. */
 function emitUnclear(service: object, error: unknown): void {
   if (!(error instanceof ServiceError)) return
   const { outcome } = (error.errors ?? {}) as { readonly outcome?: Outcome }

@@ -37,7 +37,7 @@ const TOO_LARGE = 10334
 /** The server takes no transactions; its code 20 stands for much else. */
 const STANDALONE = 'standalone'
 
-/** An update has a positional `$`, and the query no condition on its list: also a code that stands for much. */
+/** An update has a positional `$` without a condition on its list in the query. The server's code has many meanings. */
 const POSITIONAL = 'positional'
 
 /**
@@ -281,15 +281,15 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
   }
 }
 
-/** Whether a write may have happened after an error. The time limit of the driver ends no command. */
+/** Whether a write may have happened despite an error. A time limit of the driver does not end the command. */
 function isUnanswered(error: unknown, thrown: unknown): error is ServiceError {
   return error instanceof Unavailable || (error instanceof Timeout && !isAnswer(thrown))
 }
 
-/** What a call that fails has written: some of its records, or perhaps all or none. */
+/** What a failed call has written: `partial` means some of its records, `unknown` any number of them. */
 export type Outcome = 'partial' | 'unknown'
 
-/** Returns an error for a call that has written something, or may have: it must not be repeated. */
+/** Returns the error of a call that has written something, or may have: without `retryAfter`. */
 export function withOutcome(error: ServiceError, outcome: Outcome): ServiceError {
   const { retryAfter, ...data } = { ...(error.data as Readonly<Record<string, unknown>>) }
   const ErrorClass = error.constructor as typeof ServiceError

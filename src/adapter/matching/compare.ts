@@ -47,7 +47,7 @@ const comparing = <T>(compare: (a: T, b: T, collation?: Collation) => number): C
   compare as Compare
 const keyed = <T>(key: (value: T, collation?: Collation) => string): Key => key as Key
 
-/** Returns below, at or above zero: the order of strings by code points, as that of their UTF-8 bytes. */
+/** Compares strings by code points, which is the order of their UTF-8 bytes. Returns a number below, at or above 0. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at += 1) {
@@ -57,7 +57,7 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for code points that come after all others. */
+/** Returns the place of a UTF-16 unit. Surrogates encode code points that come after all others. */
 function toPlace(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 }
@@ -130,7 +130,7 @@ function compareArrays(a: unknown[], b: unknown[], collation?: Collation): numbe
 }
 
 function regexKey(value: unknown): string {
-  // No pattern has a zero byte, so that of two patterns the shorter one comes first.
+  // No pattern contains a zero byte, so a pattern comes before the ones that it begins.
   if (value instanceof RegExp) return `${value.source}\0${value.flags}`
   const { pattern, options } = value as BSONRegExp
   return `${pattern}\0${options}`

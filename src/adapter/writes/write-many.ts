@@ -33,9 +33,9 @@ import { createDocument, createUpdate } from './write-data.ts'
 const SLICE = 1_000
 
 /**
- * Resolves to the new records in the order of the data: all of up to 1,000 are stored, or none.
+ * Resolves to the new records in the order of the data. Of up to 1,000, all are stored or none.
  * @param toAnswer resolves to the answer for records that were inserted. Default: the records
- * @throws {Conflict} a duplicate; a second command has told the fields
+ * @throws {Conflict} a duplicate, with the fields, which a second command reads
  */
 export async function insertRecords(
   call: AdapterCall,
@@ -52,7 +52,7 @@ export async function insertRecords(
     if (toAnswer === undefined) return created
     return runAfterWrite(isolated, () => toAnswer(isolated, created))
   }
-  // A command stores one record or none. Without an order, the caller wants all that can be stored.
+  // One command stores one record, or none. With `ordered: false`, all that can be stored are to be stored.
   const isAlone = documents.length === 1 && toAnswer === undefined
   const isOne = isAlone || call.driver.ordered === false
   // Stages may make one answer of all records.
@@ -64,7 +64,7 @@ export async function insertRecords(
   }
 }
 
-/** A document to insert, and what the driver will read in its place. */
+/** A document to insert, and the form in which the driver will read it. */
 interface NewDocument {
   readonly document: Document
   readonly stored: Document
@@ -81,7 +81,7 @@ async function insertDocuments(call: AdapterCall, documents: NewDocument[]): Pro
   return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
 }
 
-/** Names the fields of a duplicate: after the transaction, which the second command would keep open. */
+/** Names the fields of a duplicate. Runs after the transaction, which its command would keep open. */
 async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): Promise<unknown> {
   const { cause, errors } = thrown instanceof ServiceError ? thrown : { cause: thrown }
   const key = await findDuplicateKey(collection, cause)
@@ -210,8 +210,8 @@ const COMPARE_NOTHING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether what an update changes depends on the query or on the collation: by a positional `$`, by `arrayFilters`,
- * or by an operator that compares, such as `$pull`.
+ * Whether what an update changes depends on the query or on the collation: with a positional `$`, `arrayFilters`, or
+ * an operator that compares, such as `$pull`.
  */
 function compares(update: Document, { arrayFilters }: DriverOptions): boolean {
   if (arrayFilters !== undefined) return true
@@ -223,8 +223,8 @@ function compares(update: Document, { arrayFilters }: DriverOptions): boolean {
 }
 
 /**
- * Checks that a filter that is to change records by a collation finds no others by their ids.
- * @throws {BadRequest} it does
+ * Checks that a filter finds only the records to change: with a collation, ids of other records may be equal.
+ * @throws {BadRequest} it finds more
  */
 async function checkReached(
   { collection, driver }: AdapterCall,
@@ -233,14 +233,14 @@ async function checkReached(
 ): Promise<void> {
   if ((await collection.countDocuments(filter, driver)) === ids.length) return
   throw new BadRequest(
-    "The collation takes ids of other records for those to change: patch with the collation { locale: 'simple' }",
+    "With this collation, ids of other records are the same: use the collation { locale: 'simple' } for this patch",
   )
 }
 
 /**
- * Returns what a command writes to. Outside of a transaction the conditions hold again: another call may
- * have moved a record out of the caller's reach. In a sharded cluster they may tell the shard. By a
- * collation other ids may be equal, so that in a transaction, where the ids are enough, it is left out.
+ * Returns what a command writes to. Outside of a transaction it repeats the conditions: another call may
+ * have moved a record out of the caller's reach. In a sharded cluster they may name the shard. With a
+ * collation other ids may be equal, so a transaction, where the ids are enough, leaves it out.
  * @param comparing whether the update depends on the conditions and the collation
  */
 function createTarget(
@@ -255,7 +255,7 @@ function createTarget(
   return { filter: createRecordFilter(call.query.filter, '_id', { $in: ids }), driver: call.driver }
 }
 
-/** Returns those records of a read by ids that have one of them: by a collation others are found too. */
+/** Returns the records of a read that have one of its ids: with a collation, the read finds others too. */
 export function keepById(
   records: Document[],
   ids: readonly unknown[],
@@ -266,7 +266,7 @@ export function keepById(
   return records.filter(({ _id }) => _id === undefined || keys.has(getIdKey(_id)))
 }
 
-/** By a collation, a command outside of a transaction reaches records of other slices as well. */
+/** With a collation, a command outside of a transaction also reaches records of other slices. */
 function getSliceSize(call: AdapterCall): number {
   const isOneSlice = call.driver.collation !== undefined && !isIsolated(call)
   return isOneSlice ? Number.POSITIVE_INFINITY : SLICE
@@ -294,8 +294,8 @@ async function runOnMany<R>(
 }
 
 /**
- * Resolves to what follows a write in the same call.
- * @throws {ServiceError} outside of a transaction with `errors.outcome: 'unknown'`, as the write has happened
+ * Resolves to what a function that runs after the write of a call resolves to.
+ * @throws {ServiceError} outside of a transaction with `errors.outcome: 'unknown'`: the write has happened
  */
 export async function runAfterWrite<R>(call: AdapterCall, run: () => Promise<R>): Promise<R> {
   try {
@@ -328,8 +328,8 @@ function withQuery(call: AdapterCall, changes: Partial<AdapterCall['query']>): A
 }
 
 /**
- * Returns a call that reads records by their ids after a write. A hint is for the query: its index may have lost
- * what was written, if it is sparse or partial.
+ * Returns a call that reads records by their ids after a write. A hint is only for the query: if its index is sparse
+ * or partial, it may no longer contain the records.
  */
 export function withoutHint(call: AdapterCall): AdapterCall {
   const { hint: _hint, ...driver } = call.driver

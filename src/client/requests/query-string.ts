@@ -12,7 +12,7 @@ const SHAPING: readonly string[] = [
 /** Names whose value is always a list, so that the server reads one of any length. */
 const LIST_NAMES: readonly string[] = ['$in', '$nin', '$all', '$or', '$and', '$nor', '$select']
 
-/** Names by which a server takes an object below the top for a list. */
+/** Names by which a server reads an object below the top as a list. */
 const LIST_KEY = /^(?:0|[1-9]\d*|\$empty)$/
 
 /** No server reads as deep; an object that contains itself would never end. */
@@ -51,7 +51,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
-      if (!isList) throw new BadRequest(`${path} is an empty object, which can not be sent`)
+      if (!isList) throw new BadRequest(`${path} is an empty object, which cannot be sent`)
       parameters.push(`${encoded}%5B%24empty%5D=`)
       return
     }

@@ -41,7 +41,7 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 /**
  * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
  * nest, repeated names become arrays, every leaf is a string. It rejects what qs would drop or guess.
- * In a query, `a[$empty]=` is an empty list, for which qs has no form.
+ * In a query, `a[$empty]=` is an empty list, which qs cannot read.
  * A long list in a body is an error, and not an object with indexes as in a query: nothing would turn
  * that back into a list.
  * @param noun what is parsed, for the errors
@@ -219,13 +219,13 @@ function countLeaves(query: object): number {
   return count
 }
 
-/** Puts empty lists in the places of the objects that stand for them. */
+/** Replaces the objects that stand for empty lists. */
 function readEmptyLists(query: Query): void {
   const left: Query[] = [query]
   for (let parent = left.pop(); parent !== undefined; parent = left.pop()) {
     for (const [name, value] of Object.entries(parent)) {
       if (!isObject(value)) continue
-      // With anything beside it, the name stays one, which no service knows.
+      // Next to other names it stays a name, which adapters and schemas reject.
       const isEmptyList = value[EMPTY_LIST] === '' && Object.keys(value).length === 1
       if (isEmptyList) parent[name] = []
       else left.push(value)

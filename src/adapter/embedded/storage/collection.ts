@@ -102,7 +102,7 @@ export class Collection extends Layer implements View {
   readonly pending: Map<Owner, Layer> = new Map()
   /** Whether the store has it: to read a missing collection means to read an empty one. */
   isStored = false
-  /** Adds it to the store, which is called before its first record is written. */
+  /** Adds it to the store. Called before its first record is written. */
   enter: () => void = () => undefined
   /** The BSON bytes of its records. */
   bytes = 0

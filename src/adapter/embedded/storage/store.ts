@@ -27,7 +27,7 @@ export class Store {
     return transaction?.view(collection) ?? collection
   }
 
-  /** The same for a command that writes: one that does not exist is created with its first record. */
+  /** Returns a collection for a command that writes. One that does not exist is created with its first record. */
   write(database: string, name: string, transaction: Transaction | undefined): View {
     const { collection } = this.read(database, name, transaction)
     if (!collection.isStored) {
@@ -37,7 +37,7 @@ export class Store {
     return transaction?.view(collection) ?? collection
   }
 
-  /** Returns a collection that only exists for transactions that are open, and one of these. */
+  /** Returns a collection that exists only in open transactions, and one of these transactions. */
   #findPending(namespace: string): { owner: Owner; collection: Collection } | undefined {
     for (const owner of this.clock.open) {
       for (const collection of owner.written) {
@@ -61,7 +61,7 @@ export class Store {
 
   /**
    * Adds a collection, in the place of the one with its name.
-   * @throws {LockedError} an open transaction is creating another one
+   * @throws {LockedError} an open transaction is creating another one with this name
    */
   put(database: string, name: string, collection: Collection): void {
     const pending = this.#findPending(collection.namespace)
@@ -96,7 +96,7 @@ export function checkNamespace(database: string, name: string): void {
   if (!isValid || !/^[^/\\. "$\0]{1,63}$/.test(database)) throw invalidNamespace(database, name)
 }
 
-/** @throws {CommandError} 73 no command can create a collection with this name */
+/** @throws {CommandError} 73: a collection cannot have this name */
 function checkCreation(database: string, name: string): void {
   checkNamespace(database, name)
   if (name.startsWith('system.')) throw invalidNamespace(database, name)

@@ -108,10 +108,10 @@ function checkPart(owner: string, part: Keywords, whole: Keywords): void {
   }
 }
 
-/** How many names a path has at most. A schema that contains itself would have no longest one. */
+/** The most names in a path. Without a limit, a schema that contains itself would have endless paths. */
 const MAX_NAMES = 4
 
-/** More paths than these are only listed of two names, through no alternatives: Ajv takes milliseconds to compile each. */
+/** Beyond this number, paths have two names and do not lead into alternatives: Ajv compiles each for milliseconds. */
 const MAX_PROPERTIES = 100
 
 /** Returns properties with those of objects by their paths: in lists and in alternatives as well. */

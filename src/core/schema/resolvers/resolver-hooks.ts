@@ -105,7 +105,7 @@ interface PreparedResolver {
 
 /**
  * Returns the function that gives what resolvers make of a record of one call, one after the other, or a
- * promise of it. A resolver selects no properties while a later one is to make a virtual property of the others.
+ * promise of it. If a later resolver makes a selected virtual property, those before it keep all properties for it.
  */
 function prepareResolvers(
   resolvers: readonly unknown[],
@@ -146,7 +146,7 @@ async function mapRecords(
 /**
  * Returns a before or around hook that resolves the data of a call, item by item where it is a list.
  * @throws {BadRequest} in calls: property functions have failed
- * @throws {MethodNotAllowed} in calls: they have failed for a list of new records that the option `multi` of
+ * @throws {MethodNotAllowed} in calls: they have failed for a list of new records, which the option `multi` of
  *   the service does not allow
  */
 export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
@@ -161,7 +161,7 @@ export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): Resolve
   })
 }
 
-/** @throws {MethodNotAllowed} a record has failed, and the service takes no list: the list is what is wrong */
+/** @throws {MethodNotAllowed} a record has failed, and the service takes no lists */
 async function resolveList(
   call: ResolverCall,
   run: (record: unknown) => unknown,
@@ -224,12 +224,12 @@ function prepareQuery(
   return withholdVirtual(call, virtualNames) && properties
 }
 
-/** Params that were handed on from another call have the properties of its records, not of these. */
+/** Returns the status of a call. Params passed on from another call name the properties of its records. */
 function toStatus(call: ResolverCall, properties: readonly string[] | undefined): Status {
   return { originalContext: call, ...call.params.resolve, properties }
 }
 
-/** Notes what is selected, also for the hooks outside, which no longer find it in the query. */
+/** Notes what is selected for outer hooks, which no longer find it in the query. */
 function noteStatus(call: ResolverCall, properties: readonly string[]): void {
   call.params = { ...call.params, resolve: toStatus(call, properties) }
 }
@@ -292,8 +292,8 @@ export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): Aro
       if (isSingleValue(result)) return
       if (withheld !== undefined) noteStatus(call, withheld)
       const { resolve, query } = call.params
-      // A hook has noted what is selected. Without one the query says it; the params may have been handed on,
-      // with the properties of other records.
+      // If no hook has noted what is selected, the query says it. The status of params that were passed on
+      // names the properties of other records.
       const properties = readSelection(query?.['$select'], call)
       const isNoted = resolve !== undefined && resolve !== given
       const status = isNoted ? resolve : toStatus(call, properties)
