@@ -193,7 +193,7 @@ t.test('a record of JSON is neither copied nor written twice', (t) => {
   t.end()
 })
 
-t.test('a record that is too large is refused as such, also with values of classes', async (t) => {
+t.test('rejects a record that is too large with 413, also with values of classes', async (t) => {
   const things = new MongoDBService({ Model: await empty('things'), multi: true })
   const text = 'x'.repeat(41_943_040)
   for (const record of [{ text }, { n: 1n, text }]) {
