@@ -133,8 +133,8 @@ const CLIENT = toNames({
     Answer AxiosLibrary Client ClientOptions ClientParams ClientService ConnectionOptions ConnectionParams
     Connector CustomMethods
     ErrorResponse FetchAnswer FetchFunction FetchOptions ListedMethods PreparedRequest Received ReceivedResult
-    RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
-    ResponseType RestConnection RestConnectors Sendable SendableQuery SuperagentLibrary
+    RemoteChange RemoteCreate RemoteFind RemoteGet RemoteRemove RemoteServiceClass RemoteServiceOf RemoteServiceSettings RemoteServices RequestHeaders
+    ResponseType RestConnection RestConnectors Sendable SendableQuery SentQuery SuperagentLibrary
   `,
 })
 

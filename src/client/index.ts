@@ -37,13 +37,18 @@ export type { FetchAnswer, FetchFunction, FetchOptions } from './libraries/fetch
 export { FetchClient, OfetchClient } from './libraries/fetch-connection.ts'
 export type { SuperagentLibrary } from './libraries/superagent-connection.ts'
 export { SuperagentClient } from './libraries/superagent-connection.ts'
-export type { Received, ReceivedResult, Sendable, SendableQuery } from './received.ts'
+export type { Received, ReceivedResult, Sendable, SendableQuery, SentQuery } from './received.ts'
 export type { RemoteServiceSettings } from './remote-service.ts'
 export { RemoteService } from './remote-service.ts'
 export type {
   ClientParams,
   CustomMethods,
   ListedMethods,
+  RemoteChange,
+  RemoteCreate,
+  RemoteFind,
+  RemoteGet,
+  RemoteRemove,
   RemoteServiceOf,
   RemoteServices,
 } from './remote-services.ts'

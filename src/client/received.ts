@@ -111,7 +111,8 @@ export type SendableQuery<T> =
               ? never
               : SentQuery<T>
 
-type SentQuery<T> = {
+/** A query of a known type as a client sends it: see {@link SendableQuery}. */
+export type SentQuery<T> = {
   [Name in keyof T]: Name extends ChoosingName
     ? SendableQuery<T[Name]> | undefined
     : SendableQuery<T[Name]>

@@ -157,15 +157,16 @@ type SelectingParams<Q, Route, Name extends string> = ClientParams<Unselected<Q>
   Route &
   Selecting<Name>
 
-/** `find` and `get`, whose results have the fields that a query selects. */
-interface SelectingFind<R, Q, Route> {
+/** A `find` whose result has the fields that the query selects. */
+export interface RemoteFind<R, Q, Route> {
   <Name extends FieldName<Item<R>>>(
     params: SelectingParams<Q, Route, Name>,
   ): Promise<SelectedOf<R, Name>>
   (...params: ParamsArgument<ClientParams<Q> & Route>): Promise<R>
 }
 
-interface SelectingGet<R, Q, Route> {
+/** A `get` whose result has the fields that the query selects. */
+export interface RemoteGet<R, Q, Route> {
   <Name extends FieldName<R>>(
     id: RecordId,
     params: SelectingParams<Q, Route, Name>,
@@ -173,19 +174,22 @@ interface SelectingGet<R, Q, Route> {
   (id: RecordId, ...params: ParamsArgument<ClientParams<Q> & Route>): Promise<R>
 }
 
-interface CreateMany<D, R, P> {
+/** A `create` of one record or of a list. */
+export interface RemoteCreate<D, R, P> {
   (data: One<D>, ...params: ParamsArgument<P>): Promise<One<R>>
   (data: One<D>[], ...params: ParamsArgument<P>): Promise<One<R>[]>
   (data: D, ...params: ParamsArgument<P>): Promise<R>
 }
 
-interface ChangeMany<D, R, P> {
+/** An `update` or `patch` of one record, or of many by the id `null`. */
+export interface RemoteChange<D, R, P> {
   (id: null, data: D, ...params: ParamsArgument<P>): Promise<Many<R>>
   (id: RecordId, data: D, ...params: ParamsArgument<P>): Promise<One<R>>
   (id: RecordId | null, data: D, ...params: ParamsArgument<P>): Promise<R>
 }
 
-interface RemoveMany<R, P> {
+/** A `remove` of one record, or of many by the id `null`. */
+export interface RemoteRemove<R, P> {
   (id: null, ...params: ParamsArgument<P>): Promise<Many<R>>
   (id: RecordId, ...params: ParamsArgument<P>): Promise<One<R>>
   (id: RecordId | null, ...params: ParamsArgument<P>): Promise<R>
@@ -193,24 +197,24 @@ interface RemoveMany<R, P> {
 
 type Change<S, M, D, R, P> =
   null extends IdOf<S, M>
-    ? ChangeMany<D, R, P>
+    ? RemoteChange<D, R, P>
     : (id: RecordId, data: D, ...params: ParamsArgument<P>) => Promise<R>
 
 /** The standard methods by name, for a result `R`, data `D`, a query `Q` and params `P`. */
 interface RemoteMethods<S, M extends string, R, D, Q, Route, P> {
   find: Selects<Q> extends true
-    ? SelectingFind<R, Q, Route>
+    ? RemoteFind<R, Q, Route>
     : (...params: ParamsArgument<P>) => Promise<R>
   get: Selects<Q> extends true
-    ? SelectingGet<R, Q, Route>
+    ? RemoteGet<R, Q, Route>
     : (id: RecordId, ...params: ParamsArgument<P>) => Promise<R>
   create: [Extract<D, AnyList>] extends [never]
     ? (data: D, ...params: ParamsArgument<P>) => Promise<R>
-    : CreateMany<D, R, P>
+    : RemoteCreate<D, R, P>
   update: Change<S, M, D, R, P>
   patch: Change<S, M, D, R, P>
   remove: null extends IdOf<S, M>
-    ? RemoveMany<R, P>
+    ? RemoteRemove<R, P>
     : (id: RecordId, ...params: ParamsArgument<P>) => Promise<R>
 }
 

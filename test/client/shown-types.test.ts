@@ -73,3 +73,18 @@ t.test(
     )
   },
 )
+
+t.test(
+  'a program can export a client, its services and their methods with declarations',
+  async (t) => {
+    const methods = ['find', 'get', 'create', 'update', 'patch', 'remove']
+    const all = methods.map((name) => `export const ${name}Tasks = client.service('tasks').${name}`)
+    const errors = await compile(t, {
+      'app.ts': `${SOURCE.replace(/const (?=app|client)/g, 'export const ').replace(/interface (?=Task|Services)/g, 'export interface ')}${all.join('\n')}
+export const service = client.service('served')
+export const { get, create } = service
+export const read = () => client.service('tasks').get('1', { query: { $select: ['title'] } })`,
+    })
+    t.strictSame(errors, [])
+  },
+)
