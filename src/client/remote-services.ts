@@ -103,7 +103,7 @@ export interface ClientParams<Q = Query> {
 
 /**
  * The values of the placeholders of a path: required where there are some. Those of other paths are named,
- * because objects in variables may have any further members.
+ * because objects in variables may have any other members.
  */
 type WithRoute<Name extends string, Other extends string> = [Name] extends [never]
   ? { readonly route?: undefined }

@@ -37,7 +37,7 @@ declare const MULTI: unique symbol
 
 /** A service whose type knows its option `multi`. */
 export interface WithMulti<Multi> {
-  /** Never set: the compiler alone reads it. */
+  /** Never set: only the compiler reads it. */
   readonly [MULTI]?: Multi
 }
 

@@ -43,7 +43,7 @@ export function setParsers(
   if (plugins.length > 0) attachments.set(PLUGINS, plugins)
 }
 
-/** Opens a scope for each service with parsers of its own. Resolves to a function that returns the scope of a service. */
+/** Opens a scope for each service with its own parsers. Resolves to a function that returns the scope of a service. */
 export async function openParserScopes(
   transport: RestTransport,
   scope: FastifyInstance,

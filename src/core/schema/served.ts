@@ -109,7 +109,7 @@ type PatchOf<Schema, Otherwise> = unknown extends Schema
   ? Otherwise
   : Partial<Fitting<Schema, Otherwise>>
 
-/** What options have to be beside what their own type says: their schemas let data through that fits the service. */
+/** What options must also be: their schemas must only let data through that fits the service. */
 interface AgreeingOptions<S, O> {
   readonly schemas?: {
     readonly create?: AgreeingSchema<S, O, 'create'>

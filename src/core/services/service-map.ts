@@ -35,8 +35,8 @@ declare const SERVED: unique symbol
 
 /**
  * What `Served` of `remex/schema` adds to the type of a service: the options that it is registered with,
- * the service as callers outside know it, and what is registered, if that differs from what calls within the
- * process see. Never set: the compiler alone reads it.
+ * the service as external callers know it, and what is registered, if that differs from what calls within the
+ * process see. Never set: only the compiler reads it.
  */
 export interface Serving<Options, Outside, Input = unknown> {
   /** The three types. */

@@ -193,7 +193,7 @@ export function resolveQuery<C>(...resolvers: readonly AnyResolver<C>[]): Resolv
 /**
  * Returns an around hook that resolves the result of a call, record by record. With `$select` only the
  * selected properties are resolved, and the id; where one of them is virtual, whole records are read.
- * @throws {BadRequest} in calls: property functions have failed, or a caller outside sent `$resolve`
+ * @throws {BadRequest} in calls: property functions have failed, or an external caller sent `$resolve`
  */
 export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
   const virtualNames = new Set(resolvers.flatMap((one) => one?.virtualNames ?? []))
@@ -256,7 +256,7 @@ function withholdVirtual(
 }
 
 /**
- * Gives a resolved record what callers outside see of the one that it was made of: without the fields
+ * Gives a resolved record what external callers see of the one that it was made of: without the fields
  * that the other one does not show, and with those that are new.
  */
 function keepForms(record: unknown, resolved: unknown): unknown {
@@ -369,13 +369,13 @@ for (const [name, factory] of Object.entries(FACTORIES)) {
   describeFunction(factory, { hookFactory: `${name}(resolver)` })
 }
 
-/** Returns what callers outside see of a record by `resolveExternal`, `null` if that was not said. */
+/** Returns what external callers see of a record by `resolveExternal`, `null` if that was not said. */
 export function getDispatch(value: unknown): unknown {
   return (isObject(value) ? readDispatch(value) : undefined) ?? null
 }
 
 /**
- * Returns what callers outside see of a value: of a record by {@link getDispatch}, of a list item by
+ * Returns what external callers see of a value: of a record by {@link getDispatch}, of a list item by
  * item, else the value itself.
  */
 export function getDispatchValue(value: unknown): unknown {
