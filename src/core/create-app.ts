@@ -1,7 +1,7 @@
 import {
   checkHooks,
   describeHook,
-  explainError,
+  explainMissingNext,
   refuseMap,
   warnMissingResult,
   warnOfReturned,
@@ -31,7 +31,7 @@ export const SERVER_SUPPORT: ServerSupport = {
   createMissingError,
   describeHook,
   describeInput,
-  explainError,
+  explainError: explainMissingNext,
   readOptions: readServerOptions,
   readPackageHooks,
   refuseConfigurator,

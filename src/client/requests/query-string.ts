@@ -51,7 +51,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
-      if (!isList) throw new BadRequest(`${path} is an empty object, which cannot be sent`)
+      if (!isList) throw new BadRequest(`${path} is an empty object, which can not be sent`)
       parameters.push(`${encoded}%5B%24empty%5D=`)
       return
     }

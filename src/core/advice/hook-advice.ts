@@ -1,4 +1,3 @@
-import { ServiceError, toServiceError } from '../errors/index.ts'
 import { describeFunction, metadataOf } from '../function-metadata.ts'
 import type { HookContext, HookGroup, HookType } from '../hooks/hook-context.ts'
 import type { HookRegistry, StoredHook } from '../hooks/hook-registry.ts'
@@ -34,14 +33,8 @@ export function refuseMap(value: unknown, group: HookGroup, name: string, label:
   throw new TypeError(`The hooks '${place}' of ${label} are a map, not a list of functions${hint}`)
 }
 
-/**
- * Returns the error to go on with: one that says what is wrong with an around hook among others; for an external
- * call, one without what its message says to the author, since hooks may send that on.
- */
-export function explainError(error: unknown, type: HookType, context: HookContext): unknown {
-  if (error instanceof ServiceError) {
-    return context.params?.provider === undefined ? error : toServiceError(error)
-  }
+/** Returns the error to go on with in place of one that an around hook among others has thrown. */
+export function explainMissingNext(error: unknown, type: HookType, context: HookContext): unknown {
   const isNext = error instanceof TypeError && error.message === 'next is not a function'
   if (!isNext || type === 'around') return error
   const { path, method } = context

@@ -1,8 +1,7 @@
-import { Hint } from '../errors/hint.ts'
+import { withHint } from '../errors/hint.ts'
 import { NotFound } from '../errors/index.ts'
 import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
-import { isProduction } from '../node-env.ts'
 import { isClass } from '../options/configurator.ts'
 import { findNearest, suggestName } from '../options/name-suggestion.ts'
 import { checkOptions, withDefaults } from '../options/option-check.ts'
@@ -62,14 +61,16 @@ export function describeFunction(path: string, value: { readonly name: string })
 const MAX_NAMED = 10
 
 /**
- * Returns the error for a path without a service. Its message names the service that may be meant, for the author of
- * the application: external callers, and those with `NODE_ENV=production`, get the message without that.
+ * Returns the error for a path without a service. Its stack, which consoles, test runners and logs show, names the
+ * service that may be meant. Its message does not: applications send messages to external callers.
  */
 export function createMissingError(path: string, paths: Iterable<string>): NotFound {
   const message = `Can not find service '${path}'`
   const advice = toAdvice(path, [...paths])
-  const cause = new Hint(`app.service('${path}')${advice}`, advice)
-  return new NotFound(isProduction() ? message : message + advice, undefined, { cause })
+  const options = withHint(`app.service('${path}')${advice}`)
+  const error = new NotFound(message, undefined, options)
+  const value = error.stack?.replace(message, () => message + advice)
+  return Object.defineProperty(error, 'stack', { value, configurable: true, writable: true })
 }
 
 function toAdvice(path: string, paths: readonly string[]): string {

@@ -1,5 +1,4 @@
 import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
-import { toExternalMessage } from './hint.ts'
 import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
@@ -80,7 +79,7 @@ export function toServiceError(thrown: unknown): ServiceError {
 }
 
 function readError(thrown: unknown): ServiceError {
-  if (thrown instanceof ServiceError) return withoutHint(thrown)
+  if (thrown instanceof ServiceError) return thrown
   const options = { cause: thrown }
   if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)
   if (!isOrdinaryError(thrown)) {
@@ -89,13 +88,6 @@ function readError(thrown: unknown): ServiceError {
   const { message, errors } = thrown
   const data = errors === undefined ? undefined : { errors }
   return new GeneralError(message, data, options)
-}
-
-/** Returns an error without the hint in its message, if it has one. */
-function withoutHint(error: ServiceError): ServiceError {
-  const message = toExternalMessage(error)
-  if (message === error.message) return error
-  return errorFromJSON({ ...error.toJSON(), message }, { cause: error.cause })
 }
 
 /** An error of `@feathersjs/errors`: services that were moved here may still throw them. */

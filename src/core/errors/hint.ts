@@ -5,19 +5,10 @@
  */
 export class Hint {
   readonly hint: string
-  /** The part of the message that is for the author, `''` for none. */
-  readonly advice: string
 
-  constructor(hint: string, advice = '') {
+  constructor(hint: string) {
     this.hint = hint
-    this.advice = advice
   }
-}
-
-/** Returns the message of an error for external callers: without what it says to the author. */
-export function toExternalMessage({ message, cause }: Error): string {
-  if (!(cause instanceof Hint) || cause.advice === '') return message
-  return message.replaceAll(cause.advice, '')
 }
 
 /** Returns options for an error that carries a hint to the author of the application. */

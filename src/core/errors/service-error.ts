@@ -1,5 +1,3 @@
-import { toExternalMessage } from './hint.ts'
-
 /** The body of every failed request. */
 export interface ErrorJSON {
   /** The name of the error's class: `NotFound`. */
@@ -87,8 +85,8 @@ export class ServiceError extends Error {
 
   /** Returns the body that goes over the wire, keys in this order, absent ones left out. */
   toJSON(): ErrorJSON {
-    const { name, code, className, data, errors } = this
-    const json: ErrorJSON = { name, message: toExternalMessage(this), code, className }
+    const { name, message, code, className, data, errors } = this
+    const json: ErrorJSON = { name, message, code, className }
     if (data !== undefined) json.data = data
     if (errors !== undefined) json.errors = errors
     return json
@@ -133,7 +131,7 @@ function toParts(message: unknown, data: unknown): ErrorParts {
   const given = isText ? data : message
   if (given instanceof Error) {
     const isTold = !isText && isObject(data) && !(data instanceof Error)
-    const text = isText && message != null ? String(message) : toExternalMessage(given) || 'Error'
+    const text = isText && message != null ? String(message) : given.message || 'Error'
     return joinParts(text, isTold ? data : toErrorData(given), given)
   }
   if (isText) return joinParts(String(message ?? 'Error'), data)

@@ -195,7 +195,7 @@ function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
     (returned) => setReturned(context, returned),
     (error: unknown) => {
       watchRests(context)
-      throw explainError(error, 'around', context)
+      throw error
     },
   )
 }

@@ -18,7 +18,7 @@ export interface ServerSupport extends HookAdvice {
   describeInput(path: string, value: unknown): string
   /** Says what a value is that `app.configure()` does not take. */
   refuseConfigurator(value: unknown): never
-  /** Returns the error for a path without a service, which names the one that may be meant. */
+  /** Returns the error for a path without a service, whose stack names the one that may be meant. */
   createMissingError(path: string, paths: Iterable<string>): NotFound
   /** Returns `; did you mean 'name'?` for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
