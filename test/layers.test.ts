@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import type { Sources } from './support/source-imports.ts'
+import { readImports, readSources, resolvePath } from './support/source-imports.ts'
 
 interface Layer {
   /** The other layers it may import. */
@@ -51,33 +51,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/
 const MAX_LINES = 400
 
-/** Source code by path below `src`, with slashes: `core/app.ts`. */
-type Sources = Readonly<Record<string, string>>
-
 interface Edge {
   readonly from: string
   readonly to: string
-}
-
-/** Comments, strings, templates and regular expressions, so that no import is seen inside them. */
-const OPAQUE =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:^|[(,=:[!&|?{};+\-*%<>~^]|\breturn|\btypeof|\bcase)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\//gm
-/** A string is `"n"` by now, n its place in the list of strings. */
-const STATEMENT =
-  /\b(?:import|export)\s+(?:type\s+)?(?:(?:(?!\b(?:import|export)\b)[\w$\s{},*])*?\bfrom\s*)?"(\d+)"/g
-const CALL = /\bimport\s*\(\s*(?:"(\d+)"|[^)]*)/g
-
-/** Returns what a source imports, types included; `import()` of no plain string is `?`. */
-function readImports(source: string): string[] {
-  const strings: string[] = []
-  const code = source.replace(OPAQUE, (text) => {
-    if (!/^['"`]/.test(text)) return ' '
-    if (text.includes('${')) return '`'
-    return `"${strings.push(text.slice(1, -1)) - 1}"`
-  })
-  return [...code.matchAll(STATEMENT), ...code.matchAll(CALL)].map(
-    ([, index]) => strings[Number(index)] ?? '?',
-  )
 }
 
 /** Returns a sentence for every breach of the rule, none when all is well. */
@@ -147,14 +123,6 @@ function checkImport(
   return `imports ${specifier}: ${name} may not name this package`
 }
 
-/** Returns the imported path below `src`, `undefined` for packages. */
-function resolvePath(from: string, specifier: string): string | undefined {
-  if (!/^\.{0,2}\//.test(specifier)) return undefined
-  const root = 'file:///src/'
-  const { href } = new URL(specifier, root + from)
-  return href.startsWith(root) ? href.slice(root.length) : href
-}
-
 function toFolder(file: string): string {
   return file.slice(0, Math.max(0, file.lastIndexOf('/')))
 }
@@ -183,17 +151,6 @@ function findCycles(edges: readonly Edge[]): string[] {
   }
   for (const node of targets.keys()) walk(node, [])
   return cycles
-}
-
-/** Reads every source below a folder of the repository, by its path there. */
-function readSources(folder: string): Sources {
-  const root = fileURLToPath(new URL(`../../${folder}/`, import.meta.url))
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .sort()
-  return Object.fromEntries(
-    files.map((file) => [file.replaceAll('\\', '/'), readFileSync(root + file, 'utf8')]),
-  )
 }
 
 t.test('src keeps to the layers', (t) => {

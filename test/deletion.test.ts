@@ -1,0 +1,159 @@
+import t from 'tap'
+import type { Sources } from './support/source-imports.ts'
+import { readSources, readStatements, resolvePath } from './support/source-imports.ts'
+
+/** A feature: what is deleted with it, and the files that would not compile without it. */
+interface Feature {
+  /** Its folders, which end in a slash, and its files. */
+  readonly rooms: readonly string[]
+  /** The files elsewhere that name it, `index.ts` aside. Take one out of this list when it no longer does. */
+  readonly namedIn: readonly string[]
+}
+
+const FEATURES: Readonly<Record<string, Feature>> = {
+  realtime: {
+    rooms: ['adapter/events/', 'adapter/record-view.ts', 'client/realtime/', 'transport/realtime/'],
+    namedIn: [
+      'adapter/mongodb-service.ts',
+      'adapter/record-hooks/limit-conditions.ts',
+      'adapter/record-hooks/limit-to.ts',
+    ],
+  },
+  streams: {
+    rooms: ['adapter/record-stream.ts', 'core/services/record-stream.ts', 'transport/streams/'],
+    namedIn: [
+      'adapter/mongodb-service.ts',
+      'transport/observing/developer-page.ts',
+      'transport/observing/prometheus.ts',
+      'transport/openapi/operations.ts',
+      'transport/realtime/event-hub.ts',
+      'transport/realtime/followed-call.ts',
+      'transport/realtime/realtime.ts',
+      'transport/realtime/shown-records.ts',
+      'transport/realtime/subscription.ts',
+      'transport/realtime/topic.ts',
+      'transport/rest-options.ts',
+      'transport/rest-transport.ts',
+      'transport/service-handler.ts',
+    ],
+  },
+  versions: {
+    rooms: [
+      'adapter/writes/record-version.ts',
+      'core/conditional.ts',
+      'core/entity-tag.ts',
+      'core/services/record-version.ts',
+      'transport/replies/validators.ts',
+    ],
+    namedIn: [
+      'adapter/adapter-call.ts',
+      'adapter/call-checks.ts',
+      'adapter/hookless-service.ts',
+      'adapter/record-commands.ts',
+      'adapter/record-hooks/stored-answer.ts',
+      'adapter/writes/write-data.ts',
+      'adapter/writes/write.ts',
+      'client/remote-services.ts',
+      'client/requests/record-target.ts',
+      'core/params.ts',
+      'core/schema/service/compiled-schemas.ts',
+      'transport/openapi/conditions.ts',
+      'transport/openapi/openapi.ts',
+      'transport/request-params.ts',
+      'transport/service-handler.ts',
+      'transport/service-reply.ts',
+    ],
+  },
+  pages: {
+    rooms: ['adapter/queries/keyset-page.ts', 'adapter/queries/page-cursor.ts'],
+    namedIn: ['adapter/hookless-service.ts'],
+  },
+  'record-hooks': { rooms: ['adapter/record-hooks/'], namedIn: [] },
+  sessions: {
+    rooms: ['auth/sessions/'],
+    namedIn: [
+      'auth/authentication-service.ts',
+      'auth/settings/authentication-config.ts',
+      'auth/settings/configuration-check.ts',
+      'transport/realtime/event-hub.ts',
+      'transport/streams/caller.ts',
+      'transport/streams/open-exports.ts',
+      'transport/openapi/security.ts',
+    ],
+  },
+  'api-keys': { rooms: ['auth/api-keys/'], namedIn: [] },
+  accounts: { rooms: ['auth/accounts/'], namedIn: [] },
+  oauth: {
+    rooms: ['auth/oauth/'],
+    namedIn: ['transport/openapi/document.ts', 'transport/service-handler.ts'],
+  },
+  openapi: { rooms: ['transport/openapi/'], namedIn: ['transport/services-plugin.ts'] },
+  observing: {
+    rooms: ['transport/observing/'],
+    namedIn: [
+      'transport/server/create-app.ts',
+      'transport/service-handler.ts',
+      'transport/services-plugin.ts',
+    ],
+  },
+  embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
+  cli: { rooms: ['cli/'], namedIn: [] },
+}
+
+/** Files that may name every feature: what a package exports, and the list of what requests pass through. */
+const LISTS = /(?:^|\/)index\.ts$/
+
+/** Returns the files that would no longer compile without a feature. */
+function findBroken(sources: Sources, rooms: readonly string[]): string[] {
+  const isGone = (file: string): boolean =>
+    rooms.some((room) => file === room || (room.endsWith('/') && file.startsWith(room)))
+  const statements = Object.entries(sources)
+    .filter(([file]) => !isGone(file))
+    .flatMap(([file, source]) =>
+      readStatements(source).map((one) => ({ ...one, file, to: resolvePath(file, one.specifier) })),
+    )
+  /** Names that an index can no longer hand on, by its path: `core/index.ts conditional`. */
+  const lost = new Set<string>()
+  for (let size = -1; size < lost.size; ) {
+    size = lost.size
+    for (const { file, to, isExport, names } of statements) {
+      if (!isExport || to === undefined) continue
+      for (const name of names) {
+        if (isGone(to) || lost.has(`${to} ${name}`)) lost.add(`${file} ${name}`)
+      }
+    }
+  }
+  const broken = statements.filter(({ to, names }) => {
+    if (to === undefined) return false
+    return isGone(to) || names.some((name) => lost.has(`${to} ${name}`))
+  })
+  return [...new Set(broken.map(({ file }) => file))].filter((file) => !LISTS.test(file)).sort()
+}
+
+const sources = readSources('src')
+
+for (const [name, { rooms, namedIn }] of Object.entries(FEATURES)) {
+  t.test(`${name} can be deleted`, (t) => {
+    for (const room of rooms) {
+      const files = Object.keys(sources).filter((file) => file.startsWith(room))
+      t.ok(files.length > 0, `${room} is there`)
+    }
+    t.strictSame(findBroken(sources, rooms), [...namedIn].sort())
+    t.end()
+  })
+}
+
+t.test('finds what names a feature, by an index too', (t) => {
+  const files = {
+    'core/feature/a.ts': 'export const a = 1; export type B = 2',
+    'core/index.ts': "export { a, type B } from './feature/a.ts'\nexport { c } from './c.ts'",
+    'core/c.ts': 'export const c = 1',
+    'auth/index.ts': "export { a as other } from '../core/index.ts'",
+    'auth/direct.ts': "import { a } from '../core/feature/a.ts'",
+    'auth/typed.ts': "import type { B } from '../core/index.ts'",
+    'auth/free.ts': "import { c } from '../core/index.ts'",
+  }
+  t.strictSame(findBroken(files, ['core/feature/']), ['auth/direct.ts', 'auth/typed.ts'])
+  t.strictSame(findBroken(files, ['core/c.ts']), ['auth/free.ts'])
+  t.end()
+})
