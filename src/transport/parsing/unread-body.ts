@@ -61,11 +61,6 @@ function isRead(request: IncomingMessage): boolean {
   return request.listenerCount('data') + request.listenerCount('readable') > 0
 }
 
-/** Whether a request has a body. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-}
-
 /** Whether the rest of a body will be read after the response, so that the connection can stay open. */
 export function isReadToEnd(request: IncomingMessage): boolean {
   const length = Number(request.headers['content-length'])

@@ -4,7 +4,7 @@ import { BadRequest, Unavailable } from '../../core/index.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
 import { readKeptQuery } from '../parsing/server-queries.ts'
-import { finishUnread, hasBody } from '../parsing/unread-body.ts'
+import { finishUnread } from '../parsing/unread-body.ts'
 import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routing/request-path.ts'
 import { runInTurn } from './pipelined-requests.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
@@ -33,7 +33,8 @@ export function addRequestGuard(
     if (request.raw.socket.writableEnded) return
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
-    if (hasBody(request.raw)) finishUnread(request, reply.raw)
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
+    if (length !== undefined || encoding !== undefined) finishUnread(request, reply.raw)
     const error = findFault(request.raw)
     if (error !== null) done(error)
     // Probes are answered until the end.
