@@ -2,8 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationHttpRequest } from '../auth/authentication.ts'
 import { findAuthentication, isAuthentication } from '../auth/default-authentication.ts'
 import type { AuthenticateOptions } from '../auth/hooks/authenticate.ts'
-import { authenticate, authenticateParams, checkAuthenticate } from '../auth/hooks/authenticate.ts'
-import { describeFunction, metadataOf } from '../core/function-metadata.ts'
+import {
+  authenticate,
+  authenticateParams,
+  checkAuthenticate,
+  describeProof,
+} from '../auth/hooks/authenticate.ts'
+import { describeFunction } from '../core/function-metadata.ts'
 import type {
   AnyApplication,
   Application,
@@ -139,8 +144,8 @@ export function authenticateRequest(
   ...others: string[]
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const untyped = app as unknown as Application
-  // Created for its check of the strategies, so that a mistake shows at the start, and for its metadata.
-  const { strategies, authentication } = metadataOf(authenticate(first, ...others))
+  // Called for its check of the strategies, so that a mistake shows at the start.
+  authenticate(first, ...others)
   const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
   const place = { app: untyped, service: undefined, group: 'around', label: 'a route' } as const
   untyped.hooks({
@@ -158,8 +163,5 @@ export function authenticateRequest(
     const params = { ...feathers, headers, address, authentication: caller, provider: 'rest' }
     request.feathers = { ...(await authenticateParams(untyped, params, options)) }
   }
-  return describeFunction(guard, {
-    ...(strategies && { strategies }),
-    ...(authentication !== undefined && { authentication }),
-  })
+  return describeFunction(guard, describeProof(options))
 }

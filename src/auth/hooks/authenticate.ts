@@ -94,7 +94,7 @@ export async function authenticateParams(
 }
 
 /** Returns the metadata of a function that has callers prove who they are. */
-function describeProof({ strategies, service }: AuthenticateOptions): FunctionMetadata {
+export function describeProof({ strategies, service }: AuthenticateOptions): FunctionMetadata {
   return { strategies, ...(service !== undefined && { authentication: service }) }
 }
 
