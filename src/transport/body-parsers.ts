@@ -1,7 +1,7 @@
 import type { FastifyInstance, preParsingHookHandler } from 'fastify'
 import type { ServiceEntry } from '../core/index.ts'
-import { UnsupportedMediaType } from '../core/index.ts'
 import type { Middleware } from './middleware.ts'
+import { createUnsupportedType } from './parsing/request-body.ts'
 import type { RestTransport } from './rest-transport.ts'
 
 /** Adds parsers for bodies to the scope that the routes of one service are in. */
@@ -70,6 +70,6 @@ function checkService({ router }: RestTransport, entry: ServiceEntry): preParsin
     const { mediaType = COMMON_TYPES[0] } = request
     if (COMMON_TYPES.includes(mediaType) || router.find(request.raw.url ?? '')?.entry === entry) {
       done(null, payload)
-    } else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
+    } else done(createUnsupportedType())
   }
 }

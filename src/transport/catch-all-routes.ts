@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { BadRequest, UnsupportedMediaType } from '../core/index.ts'
+import { BadRequest } from '../core/index.ts'
 import { asksByBody } from './parsing/query-body.ts'
+import { createUnsupportedType } from './parsing/request-body.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
@@ -15,7 +16,7 @@ export function addCatchAll(transport: RestTransport, scope: FastifyInstance): v
   // the path. Others are read everywhere: functions of `app.use()` may answer at any path.
   scope.addContentTypeParser('*', (request, _payload, done) => {
     if (findMatch(transport, request) === null) done(null)
-    else done(new UnsupportedMediaType('The body must be JSON or URL-encoded'))
+    else done(createUnsupportedType())
   })
   // A path of the host gets the 404 of the host, even if its body would be refused here.
   const leave: onRequestHookHandler = (request, reply, done) => {

@@ -192,6 +192,11 @@ export function refuseOtherEncodings(scope: FastifyInstance): void {
   })
 }
 
+/** Returns the error for a body that no parser of a service takes. */
+export function createUnsupportedType(): UnsupportedMediaType {
+  return new UnsupportedMediaType('The body must be JSON or URL-encoded')
+}
+
 /** Whether a route has a verb with a body: reads are to cost nothing. */
 export function mayHaveBody({ method }: { readonly method: HTTPMethods | HTTPMethods[] }): boolean {
   return [method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))
