@@ -25,6 +25,9 @@ import {
   readAccountToken,
 } from './account-token.ts'
 
+/** The methods that ask for a link, by its purpose. */
+const REQUESTS = { verify: 'requestVerification', reset: 'requestReset' } as const
+
 /** The methods that change the account of the caller. */
 const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
@@ -178,8 +181,8 @@ export class AccountService {
   }
 
   /** Answers before anything is looked up: it takes as long where there is no account. */
-  async #request(purpose: 'verify' | 'reset', data: object, params: Params): Promise<object> {
-    const { email } = readAccountData(data, params, 'requestReset')
+  async #request(purpose: keyof typeof REQUESTS, data: object, params: Params): Promise<object> {
+    const { email } = readAccountData(data, params, REQUESTS[purpose])
     const attempt = await this.#countRequest(purpose, email, params)
     this.#mails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
