@@ -47,13 +47,12 @@ export function sanitizeParams<P extends MongoDBParams>(
 export function withQuery<P extends MongoDBParams>(params: P | undefined, query: P['query']): P {
   if (params === undefined) return { query } as P
   const { provider, [CALL_RULES]: rules } = params as TransportParams
-  const changes = {
-    query,
-    ...(provider !== undefined && { provider }),
-    ...(rules !== undefined && { [CALL_RULES]: rules }),
-  }
-  if (!hasLazySignal(params)) return { ...params, ...changes }
-  return Object.assign(new FollowedParams(params), params, changes) as unknown as P
+  const copy: TransportParams = hasLazySignal(params)
+    ? Object.assign(new FollowedParams(params), params, { query })
+    : { ...params, query }
+  if (provider !== undefined) copy.provider = provider
+  if (rules !== undefined) copy[CALL_RULES] = rules
+  return copy as P
 }
 
 /** Params that know the signal of the original, which a spread of it would lose. */
