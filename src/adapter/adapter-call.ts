@@ -9,8 +9,7 @@ import type { CallRule } from './call-rules.ts'
 import { addConditions, findRules } from './call-rules.ts'
 import { openModel } from './connection/model.ts'
 import { ReadSignal, toAbortError } from './connection/read-signal.ts'
-import type { Outcome } from './driver-error.ts'
-import { callDatabase, callWrite } from './driver-error.ts'
+import { callDatabase, callWrite, readOutcome } from './driver-error.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
 import {
@@ -139,9 +138,7 @@ export async function callAdapter<R>(
 
 /** Emits `changed` if a write fails after it has written something. Which records it has written is unknown. */
 function emitUnclear(service: object, error: unknown): void {
-  if (!(error instanceof ServiceError)) return
-  const { outcome } = (error.errors ?? {}) as { readonly outcome?: Outcome }
-  if (outcome === undefined) return
+  if (!(error instanceof ServiceError) || readOutcome(error) === undefined) return
   findServiceEntry(service)?.emit('changed', { acknowledged: false, matched: 0, modified: 0 })
 }
 

@@ -289,6 +289,11 @@ function isUnanswered(error: unknown, thrown: unknown): error is ServiceError {
 /** What a failed call has written: `partial` means some of its records, `unknown` any number of them. */
 export type Outcome = 'partial' | 'unknown'
 
+/** Returns what an error says its call has written; `undefined` for nothing. */
+export function readOutcome({ errors }: ServiceError): Outcome | undefined {
+  return (errors as { readonly outcome?: Outcome } | undefined)?.outcome
+}
+
 /** Returns the error of a call that has written something, or may have: without `retryAfter`. */
 export function withOutcome(error: ServiceError, outcome: Outcome): ServiceError {
   const { retryAfter, ...data } = { ...(error.data as Readonly<Record<string, unknown>>) }

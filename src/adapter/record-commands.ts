@@ -33,6 +33,7 @@ import {
   withShardValues,
 } from './shard-key.ts'
 import { runIsolated } from './transactions/run-transaction.ts'
+import { insertRecords } from './writes/insert-many.ts'
 import { checkNoVersion, takeVersion } from './writes/record-version.ts'
 import { changeById, deleteById, insertRecord, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
@@ -45,7 +46,6 @@ import {
   deleteAll,
   deleteMatching,
   deleteUnread,
-  insertRecords,
   keepById,
   runAfterWrite,
   search,

@@ -1,11 +1,5 @@
-import type {
-  BulkWriteResult,
-  DeleteResult,
-  Document,
-  InsertManyResult,
-  UpdateResult,
-} from 'mongodb'
-import { BadRequest, ServiceError, Unavailable } from '../../core/errors/index.ts'
+import type { DeleteResult, Document, UpdateResult } from 'mongodb'
+import { BadRequest, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
@@ -24,80 +18,11 @@ import {
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
-import { toStoredForm } from './stored-form.ts'
-import { findDuplicateKey, pickCreated } from './write.ts'
 import type { WriteData } from './write-data.ts'
-import { createDocument, createUpdate } from './write-data.ts'
+import { createUpdate } from './write-data.ts'
 
 /** How many records a transaction of our own writes, without a pipeline. */
-const SLICE = 1_000
-
-/**
- * Resolves to the new records in the order of the data. Of up to 1,000, all are stored or none.
- * @param toAnswer resolves to the answer for records that were inserted. Default: the records
- * @throws {Conflict} a duplicate, with the fields, which a second command reads
- */
-export async function insertRecords(
-  call: AdapterCall,
-  list: readonly WriteData[],
-  toAnswer?: (call: AdapterCall, created: Document[]) => Promise<Document[]>,
-): Promise<Document[]> {
-  if (list.length === 0) return []
-  const documents = list.map((data): NewDocument => {
-    const document = createDocument(data, call.settings)
-    return { document, stored: toStoredForm(call, document) }
-  })
-  const insert = async (isolated: AdapterCall, slice: NewDocument[]): Promise<Document[]> => {
-    const created = await insertDocuments(isolated, slice)
-    if (toAnswer === undefined) return created
-    return runAfterWrite(isolated, () => toAnswer(isolated, created))
-  }
-  // One command stores one record, or none. With `ordered: false`, all that can be stored are to be stored.
-  const isAlone = documents.length === 1 && toAnswer === undefined
-  const isOne = isAlone || call.driver.ordered === false
-  // Stages may make one answer of all records.
-  const size = toAnswer === undefined ? SLICE : documents.length
-  try {
-    return await (isOne ? insert(call, documents) : runSlices(call, documents, size, insert))
-  } catch (error) {
-    throw await withBrokenFields(call, error)
-  }
-}
-
-/** A document to insert, and the form in which the driver will read it. */
-interface NewDocument {
-  readonly document: Document
-  readonly stored: Document
-}
-
-async function insertDocuments(call: AdapterCall, documents: NewDocument[]): Promise<Document[]> {
-  const insert = (): Promise<InsertManyResult> =>
-    call.collection.insertMany(
-      documents.map(({ document }) => document),
-      createWriteOptions(call.driver),
-    )
-  const isOne = documents.length === 1
-  const { insertedIds } = await (isOne ? insert() : runOnMany(call, insert, readInsertOutcome))
-  return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
-}
-
-/** Names the fields of a duplicate. Runs after the transaction, which its command would keep open. */
-async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): Promise<unknown> {
-  const { cause, errors } = thrown instanceof ServiceError ? thrown : { cause: thrown }
-  const key = await findDuplicateKey(collection, cause)
-  if (key === undefined) return thrown
-  const error = toDatabaseError(cause, key)
-  const { outcome } = (errors ?? {}) as { readonly outcome?: Outcome }
-  return outcome === undefined ? error : withOutcome(error, outcome)
-}
-
-/** Returns what an error of the server says about the records before the one that failed. */
-function readInsertOutcome(thrown: unknown): Outcome | undefined {
-  const { result } = thrown as { readonly result?: BulkWriteResult }
-  const isTold = result?.ok === 1 && result.getWriteErrorCount() > 0
-  if (!isTold) return 'unknown'
-  return result.insertedCount > 0 ? 'partial' : undefined
-}
+export const SLICE = 1_000
 
 /** Resolves to all records that matched, after the change, each as it was written. */
 export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
@@ -185,8 +110,8 @@ async function writeInSlices(
   return few ?? runSlices(call, await search(call, findIds), size, writeSlice)
 }
 
-/** Writes a list in slices, each in a transaction of its own. One that fails leaves those before it. */
-async function runSlices<Item>(
+/** Writes a list in slices, each in its own transaction. One that fails leaves those before it. */
+export async function runSlices<Item>(
   call: AdapterCall,
   items: readonly Item[],
   size: number,
@@ -275,12 +200,12 @@ function getSliceSize(call: AdapterCall): number {
 /**
  * Resolves to what a command on many records resolves to. Outside of a transaction, the server may have written
  * some of them before it rejected one, or before the connection broke.
- * @param readOutcome returns the outcome of a command that the server has rejected
+ * @param toOutcome returns the outcome of a command that the server has rejected
  */
-async function runOnMany<R>(
+export async function runOnMany<R>(
   call: AdapterCall,
   command: () => Promise<R>,
-  readOutcome: (thrown: unknown) => Outcome | undefined = () => 'unknown',
+  toOutcome: (thrown: unknown) => Outcome | undefined = () => 'unknown',
 ): Promise<R> {
   if (isIsolated(call)) return command()
   try {
@@ -288,7 +213,7 @@ async function runOnMany<R>(
   } catch (thrown) {
     const error = toDatabaseError(thrown)
     const isOpen = error.errors === undefined && isAnswer(error.cause)
-    const outcome = isOpen ? readOutcome(error.cause) : undefined
+    const outcome = isOpen ? toOutcome(error.cause) : undefined
     throw outcome === undefined ? error : withOutcome(error, outcome)
   }
 }
