@@ -62,7 +62,7 @@ interface OnlyAny {
 
 /** Params that are `any`, or whose `paginate` is: they would fit the overload for `paginate: false`. */
 export interface AnyPaginate extends MongoDBParams {
-  /** A page size, of which nothing is known. */
+  /** A page size of unknown type. */
   paginate: Paginate & OnlyAny
 }
 
@@ -73,7 +73,7 @@ interface AnyDriverOptions extends DriverOptions {
 /** Params that are `any`, or whose options for the driver are: they would fit the overload for a count. */
 export type AnyDriver =
   | (MongoDBParams & {
-      /** Options for the driver, of which nothing is known. */
+      /** Options of unknown type for the driver. */
       readonly docdb: AnyDriverOptions
     })
   | (MongoDBParams & {

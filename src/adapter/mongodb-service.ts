@@ -149,7 +149,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
     data: AnyPatch<T, D>,
     given?: P | AnyDriver,
   ): Promise<T | T[] | WriteCount> {
-    const params = given as P | undefined // what fits any params is some
+    // `AnyDriver` only types the overload for params of type `any`.
+    const params = given as P | undefined
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('patch', settings, checked)
@@ -178,7 +179,8 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   remove(id: AdapterId, params?: P): Promise<T>
   remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async remove(id: NullableAdapterId, given?: P | AnyDriver): Promise<T | T[] | WriteCount> {
-    const params = given as P | undefined // what fits any params is some
+    // `AnyDriver` only types the overload for params of type `any`.
+    const params = given as P | undefined
     const settings = resolveCallSettings(this.options, params)
     const checked = sanitizeParams(params, this, settings)
     if (id === null) checkWriteToMany('remove', settings, checked)

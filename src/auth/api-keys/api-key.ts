@@ -29,7 +29,7 @@ export interface ApiKeyRecord {
 
 /** An API key as it is stored. */
 export interface StoredApiKey extends ApiKeyRecord {
-  /** The SHA-256 of its secret: 256 random bits can not be guessed, so a slow hash would add nothing. */
+  /** The SHA-256 of its secret: 256 random bits cannot be guessed, so a slow hash would add nothing. */
   readonly secretHash: string
 }
 

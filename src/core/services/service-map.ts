@@ -47,7 +47,7 @@ export interface Serving<Options, Outside, Input = unknown> {
   }
 }
 
-/** One of the types of {@link Serving}. A service of which nothing is known has any member. */
+/** One of the types of {@link Serving}. A service of unknown type has any member. */
 type ServedPart<S, Part extends 'options' | 'outside' | 'input', Otherwise> = string extends keyof S
   ? Otherwise
   : typeof SERVED extends keyof S
