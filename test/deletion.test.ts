@@ -34,7 +34,6 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'transport/realtime/topic.ts',
       'transport/rest-options.ts',
       'transport/rest-transport.ts',
-      'transport/service-handler.ts',
     ],
   },
   versions: {
@@ -43,7 +42,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'core/conditional.ts',
       'core/entity-tag.ts',
       'core/services/record-version.ts',
-      'transport/replies/validators.ts',
+      'transport/versions/',
     ],
     namedIn: [
       'adapter/adapter-call.ts',
@@ -60,8 +59,6 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'transport/openapi/conditions.ts',
       'transport/openapi/openapi.ts',
       'transport/request-params.ts',
-      'transport/service-handler.ts',
-      'transport/service-reply.ts',
     ],
   },
   pages: {
@@ -85,23 +82,19 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   accounts: { rooms: ['auth/accounts/'], namedIn: [] },
   oauth: {
     rooms: ['auth/oauth/'],
-    namedIn: ['transport/openapi/document.ts', 'transport/service-handler.ts'],
+    namedIn: ['transport/openapi/document.ts', 'transport/replies/accept-check.ts'],
   },
   openapi: { rooms: ['transport/openapi/'], namedIn: ['transport/services-plugin.ts'] },
   observing: {
     rooms: ['transport/observing/'],
-    namedIn: [
-      'transport/server/create-app.ts',
-      'transport/service-handler.ts',
-      'transport/services-plugin.ts',
-    ],
+    namedIn: ['transport/server/create-app.ts', 'transport/services-plugin.ts'],
   },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   cli: { rooms: ['cli/'], namedIn: [] },
 }
 
 /** Files that may name every feature: what a package exports, and the list of what requests pass through. */
-const LISTS = /(?:^|\/)index\.ts$/
+const LISTS = /(?:^|\/)index\.ts$|^transport\/rest-features\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
 function findBroken(sources: Sources, rooms: readonly string[]): string[] {

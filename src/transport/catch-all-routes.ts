@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { BadRequest } from '../core/index.ts'
-import { asksByBody } from './parsing/query-body.ts'
+import { asksByBody } from './parsing/query-verbs.ts'
 import { createUnsupportedType } from './parsing/request-body.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
+import type { RestPlans } from './rest-plan.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
 import { findMethod, toAllow } from './routing/service-method.ts'
@@ -11,7 +12,8 @@ import { handleServiceRequest } from './service-handler.ts'
 import { answerError, answerNotFound } from './service-reply.ts'
 
 /** Adds the routes for requests that match no route of a service, after those were added. */
-export function addCatchAll(transport: RestTransport, scope: FastifyInstance): void {
+export function addCatchAll(plans: RestPlans, scope: FastifyInstance): void {
+  const { transport } = plans
   // Refuses bodies of other media types, except where nothing is served: there the answer is about
   // the path. Others are read everywhere: functions of `app.use()` may answer at any path.
   scope.addContentTypeParser('*', (request, _payload, done) => {
@@ -23,7 +25,7 @@ export function addCatchAll(transport: RestTransport, scope: FastifyInstance): v
     if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
     else done()
   }
-  const handler = handleAnyRequest.bind(null, transport)
+  const handler = handleAnyRequest.bind(null, plans)
   for (const method of scope.supportedMethods) {
     const isTaken = (path: string): boolean => hasRoute(scope, method, path)
     // Taken by the root service, or by the host, whose '/*' matches '/' too.
@@ -44,10 +46,11 @@ const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
  * start, a slash at the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
  */
 export function handleAnyRequest(
-  transport: RestTransport,
+  plans: RestPlans,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  const { transport } = plans
   const { method, url } = request.raw
   if (!isPathTarget(url) && !isServerTarget(method, url)) {
     answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
@@ -56,7 +59,7 @@ export function handleAnyRequest(
   const match = findMatch(transport, request)
   if (match !== null) {
     if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
-    else callMatch(transport, match, request, reply)
+    else callMatch(plans, match, request, reply)
   } else if (transport.options.leavesNotFound) leaveNotFound(transport, request, reply)
   else answerNotFound(transport, request, reply)
 }
@@ -92,11 +95,12 @@ function sendAllow(
 }
 
 function callMatch(
-  transport: RestTransport,
+  plans: RestPlans,
   match: ServiceMatch,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  const { transport } = plans
   const { entry, id } = match
   try {
     // By opt-in the name of a custom method stands behind the path of its service.
@@ -110,7 +114,7 @@ function callMatch(
       // A client built '/users/' + id with an empty id: it means one record, not all of them.
       throw new BadRequest('An id is missing at the end of the path')
     }
-    handleServiceRequest(transport, method, match, request, reply)
+    handleServiceRequest(plans.get(method), match, request, reply)
   } catch (error) {
     answerError(transport, error, request, reply, { match })
   }

@@ -26,6 +26,11 @@ export function getMiddleware({ attachments }: Attachable): ServiceMiddleware | 
   return (attachments.get(MIDDLEWARE) as ServiceMiddleware | undefined) ?? null
 }
 
+/** Whether functions run after a service: they see its answer before it is sent. */
+export function hasFunctionsAfter(entry: Attachable): boolean {
+  return (getMiddleware(entry)?.after.length ?? 0) > 0
+}
+
 /** Sets the functions around a service. */
 export function setMiddleware({ attachments }: Attachable, middleware: ServiceMiddleware): void {
   const { before, after } = middleware

@@ -9,13 +9,7 @@ import {
   describeProof,
 } from '../auth/hooks/authenticate.ts'
 import { describeFunction } from '../core/function-metadata.ts'
-import type {
-  AnyApplication,
-  Application,
-  AuthenticationRequest,
-  Params,
-  Query,
-} from '../core/index.ts'
+import type { AnyApplication, Application, AuthenticationRequest, Params } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
 import type { OptionRule } from '../core/options/option-check.ts'
 import { OPTION } from '../core/options/option-check.ts'
@@ -69,9 +63,6 @@ export function checkSources(
   }
 }
 
-/** The query parameter of links with a token. */
-const TOKEN_PARAMETER = 'access_token'
-
 /** A request as strategies see it. Most of them never ask for its URL. */
 class ParsedRequest implements AuthenticationHttpRequest {
   readonly headers: FastifyRequest['headers']
@@ -113,21 +104,6 @@ export function parseCaller(
     if (parsed !== null) return parsed
   }
   return null
-}
-
-/**
- * Removes the token of a link from a query, where links may carry one. Returns it as an
- * authentication request, `null` for none. The answer to a link with a token is not cached in
- * either case.
- */
-export function takeQueryToken(query: Query, isAccepted: boolean, reply: FastifyReply): Caller {
-  const { [TOKEN_PARAMETER]: accessToken } = query
-  if (accessToken === undefined) return null
-  setPrivate(reply)
-  if (!isAccepted) return null
-  delete query[TOKEN_PARAMETER]
-  reply.header('referrer-policy', 'no-referrer')
-  return typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
 }
 
 /**

@@ -127,10 +127,6 @@ export class RequestFacts implements TransportFacts {
     this.#controller.abort(reason)
   }
 
-  get headers(): Headers {
-    return this.#request.headers
-  }
-
   /** The id of the request, as it stands in the log. */
   get requestId(): string {
     return this.#request.id
@@ -192,12 +188,13 @@ export class RestParams implements TransportParams {
 
   constructor(
     facts: RequestFacts,
+    headers: Headers,
     query: Query,
     route: Readonly<Record<string, string>>,
     feathers: FeathersParams | null,
   ) {
     this.query = query
-    this.headers = facts.headers
+    this.headers = headers
     this.route = route
     this.provider = 'rest'
     this.#facts = facts

@@ -7,9 +7,9 @@ import { ErrorAnswers } from './errors/error-handler.ts'
 import { createPlainLogger } from './logging/logger.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
-import { addQueryVerbs } from './parsing/query-body.ts'
 import type { QueryParser } from './parsing/query-string.ts'
 import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
+import { addQueryVerbs } from './parsing/query-verbs.ts'
 import { getReadQuery, serveQueries } from './parsing/server-queries.ts'
 import { isGone } from './replies/reply-state.ts'
 import type { RestOptions } from './rest-options.ts'
@@ -92,7 +92,8 @@ export class RestTransport {
   /** Returns the query of a request. @throws {BadRequest} it can't be read, or exceeds a limit */
   readQuery(request: FastifyRequest): Query {
     const { url = '' } = request.raw
-    return getReadQuery(request) ?? this.#parseQuery(toRawQuery(url, this.#queryDelimiter))
+    const read = getReadQuery(request)
+    return read ?? this.#parseQuery(toRawQuery(url, this.#queryDelimiter))
   }
 
   /**

@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HookContext, MethodEntry } from '../core/index.ts'
+import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
 import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
 import { toNotFoundBody } from './errors/not-found.ts'
 import { isSentAsItIs } from './replies/body.ts'
-import { isPrivate, keepPrivate, removeHeaders, setPrivate } from './replies/headers.ts'
+import { keepPrivate, removeHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
-import { setCurrentTag } from './replies/validators.ts'
 import { getFeathersParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './routing/service-method.ts'
@@ -15,6 +14,8 @@ interface FailedCall {
   readonly context?: HookContext | null
   /** The service that was called, and the id in the URL. */
   readonly match?: { readonly entry: MethodEntry['entry']; readonly id: string | null }
+  /** Sets more headers. */
+  readonly setHeaders?: (error: ServiceError) => void
 }
 
 /**
@@ -26,7 +27,7 @@ export function answerError(
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { context = null, match }: FailedCall = {},
+  { context = null, match, setHeaders }: FailedCall = {},
 ): void {
   if (isAnswered(reply)) return
   const error = toServiceError(thrown)
@@ -35,12 +36,12 @@ export function answerError(
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
-  setCommonHeaders(transport, request, reply, context?.service)
+  setCommonHeaders(transport, request, reply, transport.isLogin(context?.service))
   if (error.code === 405 && match !== undefined && !reply.hasHeader('allow')) {
     const { queryVerbs } = transport
     reply.header('allow', toAllow(match.entry, match.id !== null, queryVerbs, request.method))
   }
-  setCurrentTag(reply, error)
+  setHeaders?.(error)
   transport.errors.send(error, thrown, request, reply)
 }
 
@@ -53,7 +54,7 @@ export function answerNotFound(
   const body = toNotFoundBody(request, transport.options.notFound ?? {})
   if (isAnswered(reply)) return
   keepPrivate(transport.loginPaths, request, reply)
-  setCommonHeaders(transport, request, reply, undefined)
+  setCommonHeaders(transport, request, reply, false)
   if (transport.errors.sendIfPlain(body, request, reply)) markAnswered(reply)
   else answerError(transport, new NotFound(body.message, body.data), request, reply)
 }
@@ -68,11 +69,14 @@ export function setCommonHeaders(
   transport: RestTransport,
   request: FastifyRequest,
   reply: FastifyReply,
-  service: object | undefined,
+  isLogin: boolean,
 ): void {
   if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
-  const caller = getFeathersParams(request)?.['authentication']
-  if (isPrivate(transport.isLogin(service), caller, request)) setPrivate(reply)
+  // The header counts too, since an error may come before it is read.
+  const hasCaller =
+    request.headers.authorization !== undefined ||
+    getFeathersParams(request)?.['authentication'] !== undefined
+  if (hasCaller || isLogin) setPrivate(reply)
 }
 
 /**

@@ -14,8 +14,10 @@ import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/re
 import { finishUnreadBodies, isReadToEnd } from './parsing/unread-body.ts'
 import { keepPrivate, setEncodable } from './replies/headers.ts'
 import { addDecorators } from './request-params.ts'
+import { REST_FEATURES } from './rest-features.ts'
 import type { RestOptions } from './rest-options.ts'
 import { REST_RULES } from './rest-options.ts'
+import { RestPlans } from './rest-plan.ts'
 import type { ScopeOptions } from './rest-transport.ts'
 import { RestTransport } from './rest-transport.ts'
 import { findLoginPaths } from './routing/guarded-paths.ts'
@@ -73,6 +75,7 @@ export async function serveServices(
     checkPrefix(scope)
     const untyped = app as unknown as Application
     const transport = new RestTransport(untyped, scope, { ...options, leavesNotFound })
+    const plans = new RestPlans(transport, REST_FEATURES)
     Object.assign(app, { [IS_SERVED]: true })
     hideRoutes(scope)
     refuseOtherEncodings(scope)
@@ -84,13 +87,13 @@ export async function serveServices(
     answerErrors(transport, scope)
     if (options.ownsServer) answerErrors(transport, server)
     await findDocs(app)?.serve(scope, transport)
-    addServiceRoutes(transport, scope, await openParserScopes(transport, scope))
+    addServiceRoutes(plans, scope, await openParserScopes(transport, scope))
     findDeveloperPage(app)?.serve(scope, transport)
-    addCatchAll(transport, scope)
+    addCatchAll(plans, scope)
     // For verbs without any route.
     const owned = options.ownsServer ? server : scope
-    if (!leavesNotFound) owned.setNotFoundHandler(handleAnyRequest.bind(null, transport))
-    followServices(transport, scope)
+    if (!leavesNotFound) owned.setNotFoundHandler(handleAnyRequest.bind(null, plans))
+    followServices(plans, scope)
     // Services may be registered until then.
     scope.addHook('onReady', async () => checkSources(transport.app, transport.authentication))
     scope.addHook('preClose', (done) => {
@@ -184,13 +187,15 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
 }
 
 /** Has the router find services that come or go: Fastify takes no routes after the start. */
-function followServices(transport: RestTransport, scope: FastifyInstance): void {
+function followServices(plans: RestPlans, scope: FastifyInstance): void {
+  const { transport } = plans
   const { app, options } = transport
   const hasMethodPaths = options.methodPaths === true
   if (hasMethodPaths) app.entries.forEach(checkMethodPaths)
   // Services may have come while the scope was made.
   transport.loginPaths = findLoginPaths(app, scope)
   const unfollow = app.observe((change, path, entry) => {
+    plans.clear()
     transport.router.rebuild()
     transport.loginPaths = findLoginPaths(app, scope)
     transport.isDynamic = true

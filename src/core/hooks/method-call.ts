@@ -17,21 +17,21 @@ export type MethodCall = (values: CallArguments) => unknown
 
 type ServiceFunction = (...args: unknown[]) => unknown
 
-/** How the arguments are handed over, by the order in the row of the method table. */
-const HAND_OVER = {
-  params: (fn: ServiceFunction, { self, params }: CallArguments) => fn.call(self, params),
-  'id params': (fn: ServiceFunction, { self, id, params }: CallArguments) =>
-    fn.call(self, id, params),
-  'data params': (fn: ServiceFunction, { self, data, params }: CallArguments) =>
-    fn.call(self, data, params),
-  'id data params': (fn: ServiceFunction, { self, id, data, params }: CallArguments) =>
-    fn.call(self, id, data, params),
+/** What calls a function, by the order of its arguments in the row of the method table. */
+const CALLS = {
+  params: (fn: ServiceFunction) => (call: CallArguments) => fn.call(call.self, call.params),
+  'id params': (fn: ServiceFunction) => (call: CallArguments) =>
+    fn.call(call.self, call.id, call.params),
+  'data params': (fn: ServiceFunction) => (call: CallArguments) =>
+    fn.call(call.self, call.data, call.params),
+  'id data params': (fn: ServiceFunction) => (call: CallArguments) =>
+    fn.call(call.self, call.id, call.data, call.params),
 }
 
 /** Returns the call of a method by its row of the method table. */
 export function createMethodCall(spec: MethodSpec, original: ServiceFunction): MethodCall {
-  const handOver = HAND_OVER[spec.arguments.join(' ') as keyof typeof HAND_OVER]
-  return (values) => handOver(original, values)
+  const create = CALLS[spec.arguments.join(' ') as keyof typeof CALLS]
+  return create(original)
 }
 
 /**

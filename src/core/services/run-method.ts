@@ -46,7 +46,9 @@ export function startCall(
   method: MethodEntry,
   context: HookContext,
 ): PromiseLike<unknown> | undefined {
-  return method.entry.app.support?.traceCall?.(method, context) ?? startUnobserved(method, context)
+  const { chain, call, entry } = method
+  const traced = entry.app.support?.traceCall?.(method, context)
+  return traced ?? (chain === null ? startMethod(call, context) : chain(context))
 }
 
 /** The same, with nobody told of it. */
@@ -72,7 +74,7 @@ export function finishCall(method: MethodEntry, context: HookContext, returned: 
     if (running !== null) method.entry.app.support?.warnOfResult(method, context)
     setReturned(context, running === null ? returned : undefined)
   }
-  emitEvent(method.entry, context)
+  if (context.event !== null) emitEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
   return context.result
 }

@@ -11,9 +11,9 @@ import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { QUERY } from './query-body.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser, QUERY_RULES, quoteName } from './query-string.ts'
+import { QUERY } from './query-verbs.ts'
 
 /** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
 export interface JsonOptions {

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { toCheckedStream } from './checked-stream.ts'
-import type { BodySerializer } from './result-serializer.ts'
+
+/** Writes a body as JSON. */
+export type BodySerializer = (body: object) => string
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -18,13 +20,19 @@ export function sendBody(
 ): void {
   reply.header('x-content-type-options', 'nosniff')
   if (body === undefined || body === null) reply.send()
-  else if (typeof body === 'string' && !isJsonOrNoType(reply)) reply.send(body)
+  else if (typeof body === 'object' && isPlain(body) && !Object.hasOwn(body, 'toJSON')) {
+    sendJSON(reply, body, serialize)
+  } else if (typeof body === 'string' && !isJsonOrNoType(reply)) reply.send(body)
   else if (typeof body !== 'object') {
     reply.header('content-type', JSON_TYPE).send(toJSONText(body))
   } else if (hasNoJSON(body)) throw new TypeError('toJSON() of the result returns nothing')
   else if (isSentAsItIs(body)) sendAsItIs(reply, body)
+  else sendJSON(reply, body, serialize)
+}
+
+function sendJSON(reply: FastifyReply, body: object, serialize: BodySerializer | null): void {
   // With another content type Fastify refuses objects, by an error that nothing can catch.
-  else if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
+  if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
   else {
     if (serialize !== null) setSerializer(reply, serialize)
     reply.send(body)
@@ -63,7 +71,6 @@ function toJSONText(body: unknown): string {
  * Whether `toJSON()` of an object returns nothing; buffers have one too, but are sent as they are.
  */
 function hasNoJSON(body: { toJSON?: unknown }): boolean {
-  if (isPlain(body) && !Object.hasOwn(body, 'toJSON')) return false
   if (typeof body.toJSON !== 'function' || ArrayBuffer.isView(body)) return false
   return body.toJSON() === undefined
 }

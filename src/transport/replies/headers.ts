@@ -1,11 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HttpAnswer, MethodEntry } from '../../core/index.ts'
-import { findIdNames } from '../../core/schema/resolvers/selection.ts'
-import { isObject } from '../../core/value-kind.ts'
+import type { HttpAnswer } from '../../core/index.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
-import { getRouting, toPath } from '../routing/request-path.ts'
 
 /** Headers that tell where an answer ends, which the server sets. */
 const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
@@ -77,46 +74,10 @@ function encodeLocation(location: string): string {
 
 const IPV6_HOST = /^([a-z]+:\/\/)%5B([0-9a-f:.]+)%5D/i
 
-/** Sets where a new record is, which a request for all records has added. */
-export function setLocation(
-  method: MethodEntry,
-  body: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  if (reply.statusCode !== 201) return
-  const id = findId(method, body)
-  if (id === undefined || reply.hasHeader('location')) return
-  const path = toPath(request.originalUrl, getRouting(request.server))
-  reply.header('location', `${path}${path.endsWith('/') ? '' : '/'}${encodeURIComponent(id)}`)
-}
-
-/** Returns the id of a new record that callers can get; it may hold any character. */
-function findId({ entry }: MethodEntry, body: unknown): string | undefined {
-  if (!isObject(body) || entry.options.singleton) return undefined
-  if (entry.methods.get('get')?.external !== true) return undefined
-  const name = findIdNames(entry.service).find((one) => body[one] != null)
-  const id = name === undefined ? undefined : String(body[name])
-  return id?.isWellFormed() ? id : undefined
-}
-
 /** Keeps an answer out of caches, and with that from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
   addVary(reply, 'authorization')
-}
-
-/**
- * Whether an answer is for one caller only: that of an authentication service, or one
- * to credentials.
- */
-export function isPrivate(
-  isLogin: boolean,
-  caller: unknown,
-  { headers }: Pick<FastifyRequest, 'headers'>,
-): boolean {
-  // The header counts too, since an error may come before it is read.
-  return isLogin || caller !== undefined || headers.authorization !== undefined
 }
 
 /**

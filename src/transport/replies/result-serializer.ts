@@ -3,9 +3,9 @@ import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
 import { createResultForm, mapToList } from '../../core/schema/service/result-form.ts'
 import { isObject } from '../../core/value-kind.ts'
-
-/** Writes a body as JSON. */
-export type BodySerializer = (body: object) => string
+import { hasFunctionsAfter } from '../middleware.ts'
+import type { RestFeature } from '../rest-plan.ts'
+import type { BodySerializer } from './body.ts'
 
 /** How the results of one method are sent. */
 interface MethodResult {
@@ -47,6 +47,19 @@ export function toResultSerializer(method: MethodEntry, body: unknown): BodySeri
   return (payload) => {
     if (payload === body) return JSON.stringify(pickBody(body, result, result.asJSON)) ?? 'null'
     return JSON.stringify(payload, toReplacer(body, result))
+  }
+}
+
+/** Writes answers with the fields that the schema of their method names alone. */
+export const resultSchemas: RestFeature = (method) => {
+  const { schemas } = method.entry
+  // Functions after the service get a copy with these fields, and may answer with another body.
+  if (schemas === null || hasFunctionsAfter(method.entry)) return null
+  return {
+    beforeSend: (call) => {
+      call.serialize = toResultSerializer(method, call.body)
+      return true
+    },
   }
 }
 

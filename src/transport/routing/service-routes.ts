@@ -7,6 +7,7 @@ import type {
 } from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
 import { handleAnyRequest } from '../catch-all-routes.ts'
+import type { RestPlan, RestPlans } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { handleServiceRequest } from '../service-handler.ts'
 import { getRouting, hasRoute } from './request-path.ts'
@@ -37,12 +38,13 @@ type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: str
  * @param scopeOf returns the scope for the routes of a service
  */
 export function addServiceRoutes(
-  transport: RestTransport,
+  plans: RestPlans,
   scope: FastifyInstance,
   scopeOf: (entry: ServiceEntry) => FastifyInstance,
 ): void {
+  const { transport } = plans
   const { ignoreTrailingSlash } = getRouting(scope)
-  const handleAny = handleAnyRequest.bind(null, transport)
+  const handleAny = handleAnyRequest.bind(null, plans)
   const urls = [...transport.app.entries].flatMap(([path, entry]) =>
     toServiceUrls(transport, path, entry),
   )
@@ -72,7 +74,7 @@ export function addServiceRoutes(
       if (!(isCalled || isNearest()) || !claim(verb, shape)) continue
       // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
       const isAmbiguous = ignoreTrailingSlash && !hasId && method?.spec.withId === true
-      const handler = isCalled && !isAmbiguous ? createHandler(transport, method, path) : handleAny
+      const handler = isCalled && !isAmbiguous ? createHandler(plans, method, path) : handleAny
       addRoute(withHead(verb), target, { service: path, serviceMethod: method?.name }, handler)
     }
   }
@@ -136,15 +138,13 @@ function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   )
 }
 
-function createHandler(
-  transport: RestTransport,
-  method: MethodEntry,
-  path: string,
-): RequestHandler {
+function createHandler(plans: RestPlans, method: MethodEntry, path: string): RequestHandler {
+  const { transport } = plans
   // What an application gives of its own may be of other types than the values of URLs.
   const routeParams = method.entry.options.routeParams as Readonly<Record<string, string>>
   const hasPlaceholders = `${transport.prefix}/${path}`.includes(':')
   const isCreate = method.name === 'create'
+  let plan: RestPlan | null = null
   const callService: RequestHandler = (request, reply) => {
     const values = request.params as Record<string, string>
     const id = values[ID_PLACEHOLDER]
@@ -153,11 +153,12 @@ function createHandler(
     // An absolute target, and one that is none: `*notes` has come here too.
     const isPath = request.raw.url?.charCodeAt(0) === SLASH
     if (isCustom || isEmpty || !isPath || transport.isDynamic) {
-      handleAnyRequest(transport, request, reply)
+      handleAnyRequest(plans, request, reply)
       return
     }
     const route = hasPlaceholders ? toRoute(values, routeParams) : { ...routeParams }
-    handleServiceRequest(transport, method, { id: id ?? null, route }, request, reply)
+    if (plan === null || plan.chain !== method.chain) plan = plans.get(method)
+    handleServiceRequest(plan, { id: id ?? null, route }, request, reply)
   }
   return callService
 }

@@ -46,19 +46,25 @@ export function addRequestGuard(
   server.addHook('onRequest', guardRequest)
 }
 
+const SLASH = '/'.charCodeAt(0)
+
 type RoutedMessage = IncomingMessage & { readonly originalUrl?: string }
 
 function findFault(raw: RoutedMessage): Error | null {
   const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
-  if (!hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
+  const { url, originalUrl = url } = raw
+  // Most targets are a path, and nothing has rewritten them.
+  const isUsual = originalUrl === url && url?.charCodeAt(0) === SLASH
+  if (!isUsual && !hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
   }
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return new BadRequest('The request has several hosts')
   if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
-  if (headers.host !== undefined && !isKnownHost(headers.host)) {
+  const { host = lastHost } = headers
+  if (host !== lastHost && !isKnownHost(host)) {
     return new BadRequest('The host of the request is malformed')
   }
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
@@ -77,7 +83,6 @@ function hasTarget({ method, url, originalUrl = url }: RoutedMessage): boolean {
 let lastHost = ''
 
 function isKnownHost(host: string): boolean {
-  if (host === lastHost) return true
   if (!isHost(host)) return false
   lastHost = host
   return true

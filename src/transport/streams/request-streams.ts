@@ -51,7 +51,7 @@ export function beginAnswer({ context, request, reply, transport }: StreamedCall
   }
   if (isAnswered(reply)) return false
   if (isGone(reply.raw)) throw new BadRequest('The client has gone')
-  setCommonHeaders(transport, request, reply, context.service)
+  setCommonHeaders(transport, request, reply, transport.isLogin(context.service))
   setHeaders(reply, context.http)
   return true
 }

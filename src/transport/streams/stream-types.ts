@@ -1,10 +1,9 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { MethodEntry } from '../../core/index.ts'
+import type { FastifyRequest } from 'fastify'
 import { isStreamable } from '../../core/services/record-stream.ts'
-import { getMiddleware } from '../middleware.ts'
+import { hasFunctionsAfter } from '../middleware.ts'
 import { toQuality } from '../replies/accept.ts'
 import { addVary } from '../replies/headers.ts'
-import type { RestTransport } from '../rest-transport.ts'
+import type { RestFeature } from '../rest-plan.ts'
 import { RECORD_FORMATS } from './record-formats.ts'
 import { sendRecords } from './record-stream.ts'
 import type { RequestStreams, StreamedCall } from './request-streams.ts'
@@ -29,27 +28,31 @@ function toEventType(live: RequestStreams): StreamType {
 }
 
 /**
- * Returns what answers a request by a stream: the one that its `Accept` header wants most, and more than JSON.
- * `null` for none. Functions behind the service and formatters would not see a stream: where there are any, the
- * answer is none. Adds `Accept` to `Vary` where the records of the service can be streamed.
+ * Answers `find` by the stream that the `Accept` header wants most, and more than JSON. Functions behind the service
+ * and formatters would not see a stream: where there are any, there is none. Adds `Accept` to `Vary` where the records
+ * of the service can be streamed.
  */
-export function findStream(
-  transport: RestTransport,
-  method: MethodEntry,
-  { method: verb, headers }: FastifyRequest,
-  reply: FastifyReply,
-): OpenStream | null {
+export const streams: RestFeature = (method, transport) => {
   const { entry, name } = method
-  if (name !== 'find') return null
-  if (entry.options.singleton || transport.options.formatter != null) return null
-  if ((getMiddleware(entry)?.after.length ?? 0) > 0) return null
-  const live = verb === 'GET' || verb === 'HEAD' ? findStreams(transport.app) : null
-  const hasRecords = isStreamable(entry.service)
-  if (live === null && !hasRecords) return null
-  if (hasRecords) addVary(reply, 'accept')
+  if (name !== 'find' || entry.options.singleton || transport.options.formatter != null) return null
+  if (hasFunctionsAfter(entry)) return null
+  return {
+    stream: (call) => {
+      const { context, reply, request } = call
+      const records = isStreamable(entry.service) ? RECORD_TYPES : []
+      const isSafe = request.method === 'GET' || request.method === 'HEAD'
+      // Looked up for each call: realtime() may be added to an application that is served already.
+      const live = isSafe ? findStreams(transport.app) : null
+      if (records.length > 0) addVary(reply, 'accept')
+      const open = findStream(live === null ? records : [toEventType(live), ...records], request)
+      return open?.({ transport, method, context, request, reply }) ?? null
+    },
+  }
+}
+
+function findStream(types: readonly StreamType[], { headers }: FastifyRequest): OpenStream | null {
+  if (types.length === 0) return null
   const accept = headers.accept?.toLowerCase() ?? ''
-  const records = hasRecords ? RECORD_TYPES : []
-  const types = live === null ? records : [toEventType(live), ...records]
   const named = types.filter(({ mediaType }) => accept.includes(mediaType))
   if (named.length === 0) return null
   let best: OpenStream | null = null

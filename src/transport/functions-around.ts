@@ -1,0 +1,69 @@
+import { getMiddleware, hasFunctionsAfter, runMiddleware } from './middleware.ts'
+import { isEndless, isSentAsItIs } from './replies/body.ts'
+import { isAnswered, watchSend } from './replies/reply-state.ts'
+import { pickResult } from './replies/result-serializer.ts'
+import type { RestFeature } from './rest-plan.ts'
+import { setCommonHeaders, toBody, toStatus } from './service-reply.ts'
+
+/** Runs the functions before a service: they may answer by themselves. */
+export const functionsBefore: RestFeature = ({ entry }, transport) => {
+  const { before = [] } = getMiddleware(entry) ?? {}
+  if (before.length === 0) return null
+  return {
+    before: ({ request, reply }) => {
+      setCommonHeaders(transport, request, reply, transport.isLogin(entry.service))
+      return runMiddleware(before, request, reply)
+    },
+  }
+}
+
+/** Gives functions after a service, and the formatter, what they may change: `reply.data`, as its schema shows it. */
+export const replyData: RestFeature = ({ entry }, { options }) => {
+  if (options.formatter == null && !hasFunctionsAfter(entry)) return null
+  return {
+    transform: async (call) => {
+      const { method, context, reply } = call
+      watchSend(reply)
+      if (!isSentAsItIs(call.body)) call.body = pickResult(method, call.body)
+      reply.data = call.body
+      reply.code(toStatus(context, call.body))
+      return true
+    },
+  }
+}
+
+/** Runs the functions after a service: they may replace `reply.data`, or answer by themselves. */
+export const functionsAfter: RestFeature = ({ entry }) => {
+  const { after = [] } = getMiddleware(entry) ?? {}
+  if (after.length === 0) return null
+  return {
+    transform: async (call) => {
+      const { context, reply, request } = call
+      const { statusCode } = reply
+      if (!(await runMiddleware(after, request, reply))) return false
+      if (reply.data !== call.body) {
+        reply.data = toBody(reply.data)
+        call.body = reply.data
+      }
+      // A new body may need another status, unless a function has set one.
+      if (reply.statusCode === statusCode) reply.code(toStatus(context, call.body))
+      return true
+    },
+  }
+}
+
+/** Has the formatter of the application write the answer. */
+export const formatter: RestFeature = (_method, transport) => {
+  const { formatter: format } = transport.options
+  if (format == null) return null
+  return {
+    transform: async ({ reply, request }) => {
+      const value = await format(request, reply)
+      const isAnother = value !== undefined && value !== reply && value !== reply.raw
+      const isOpen = isEndless(reply, isAnother ? value : reply.data)
+      if (isAnother && !isAnswered(reply)) reply.send(value)
+      if (isOpen) transport.followEndless(reply)
+      return false
+    },
+  }
+}

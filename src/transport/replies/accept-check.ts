@@ -1,0 +1,42 @@
+import { isPageService } from '../../auth/oauth/page-services.ts'
+import type { MethodEntry } from '../../core/index.ts'
+import { NotAcceptable } from '../../core/index.ts'
+import type { RestFeature, ServedCall } from '../rest-plan.ts'
+import { isRead } from '../rest-plan.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { acceptsJson } from './accept.ts'
+import { isSentAsJson } from './body.ts'
+
+/** Refuses a write whose answer the client could not take: what it has done could not be undone. */
+export const acceptOfWrites: RestFeature = (method, transport) => {
+  if (isRead(method) || takesAny(method, transport)) return null
+  return { check: checkAccept }
+}
+
+/** Refuses the answer to a read where it is JSON and the client does not take it. */
+export const acceptOfReads: RestFeature = (method, transport) => {
+  if (!isRead(method) || takesAny(method, transport)) return null
+  return {
+    beforeSend: ({ reply, request, body }) => {
+      // What is no JSON or leads elsewhere is given whatever the client accepts.
+      const { accept } = request.headers
+      if (accept === undefined || acceptsJson(accept) || reply.statusCode >= 300) return true
+      if (isSentAsJson(reply, body)) refuse()
+      return true
+    },
+  }
+}
+
+/** Whether answers may have any type: a formatter writes them, or browsers are sent to the service. */
+function takesAny({ entry }: MethodEntry, { options }: RestTransport): boolean {
+  return options.formatter != null || isPageService(entry.service)
+}
+
+/** @throws {NotAcceptable} the `Accept` header excludes JSON */
+function checkAccept({ request }: ServedCall): void {
+  if (!acceptsJson(request.headers.accept)) refuse()
+}
+
+function refuse(): never {
+  throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
+}

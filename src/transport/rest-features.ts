@@ -1,0 +1,39 @@
+import { credentials, queryToken } from './credentials.ts'
+import { formatter, functionsAfter, functionsBefore, replyData } from './functions-around.ts'
+import { slowCalls } from './observing/slow-calls.ts'
+import { queryBody } from './parsing/query-body.ts'
+import { acceptOfReads, acceptOfWrites } from './replies/accept-check.ts'
+import { locationOfNewRecords } from './replies/location.ts'
+import { resultSchemas } from './replies/result-serializer.ts'
+import type { RestFeature } from './rest-plan.ts'
+import { streams } from './streams/stream-types.ts'
+import { timeLimitOfCalls } from './timed-requests.ts'
+import { bodyTag, currentTag, notModified, versionTag } from './versions/entity-tags.ts'
+import { ifMatch } from './versions/if-match.ts'
+
+/**
+ * Everything that a request may pass through beside its method, in this order: who calls is known before functions
+ * run, a write whose answer can't be sent is refused before anything of it is read, and so on. A new feature gets a
+ * line here.
+ */
+export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
+  timeLimitOfCalls,
+  slowCalls,
+  credentials,
+  functionsBefore,
+  acceptOfWrites,
+  queryToken,
+  queryBody,
+  ifMatch,
+  streams,
+  versionTag,
+  locationOfNewRecords,
+  currentTag,
+  replyData,
+  functionsAfter,
+  acceptOfReads,
+  resultSchemas,
+  bodyTag,
+  notModified,
+  formatter,
+])

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
+import type { BodySerializer } from './replies/body.ts'
+import type { RequestFacts, RestParams } from './request-params.ts'
+import type { RestTransport } from './rest-transport.ts'
+import type { ServiceMatch } from './routing/service-router.ts'
+
+/** What a request addresses, beside the method: the id and the route values. */
+export type Target = Pick<ServiceMatch, 'id' | 'route'>
+
+/** A request for a service method, as the steps of features see it. */
+export interface ServedCall {
+  readonly method: MethodEntry
+  readonly target: Target
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** What the server knows of the call; `null` until the request has been read. */
+  readonly facts: RequestFacts | null
+  /** The context of the call; `null` until the request has been read. */
+  readonly context: HookContext | null
+  /** What is answered, once the call went well. */
+  body: unknown
+  /** What writes the body as JSON. Default: `JSON.stringify`. */
+  serialize: BodySerializer | null
+  /** Answers with an error in place of the call, which may go on. */
+  failEarly(error: Error): void
+}
+
+/** What watches one call. */
+export interface CallWatch {
+  /** Called once: the answer is on its way, or a function that got the reply is to send it. */
+  end(call: ServedCall): void
+}
+
+/** A call whose method is about to run, or has run. */
+export type ContextCall = ServedCall & { readonly context: HookContext }
+
+/**
+ * What a feature does for the calls of one method. A step runs with the steps of other features that stand at the
+ * same place, in the order of the list of features. What a step throws is answered.
+ */
+export interface RestSteps {
+  /** Runs first, before anything of the request is read. Returns what is told of the end. */
+  readonly watch?: (call: ServedCall) => CallWatch
+  /** Resolves to whether the call goes on: the step may have answered. Without waiting, it returns `undefined`. */
+  readonly before?: (call: ServedCall) => Promise<boolean> | undefined
+  /** Checks the request, before its query is read. */
+  readonly check?: (call: ServedCall) => void
+  /** Returns the query to go on with, made of the one in the URL. */
+  readonly query?: (call: ServedCall, query: RestParams['query']) => RestParams['query']
+  /** Adds to the params. */
+  readonly params?: (call: ServedCall, params: RestParams) => void
+  /** Answers in place of the method, or returns `null`. Resolves when the answer has begun. */
+  readonly stream?: (call: ContextCall) => Promise<void> | null
+  /** Sets headers of the answer, after its status. */
+  readonly headers?: (call: ContextCall) => void
+  /** Changes the body, or answers by itself. Resolves to whether the answer is still to be sent. */
+  readonly transform?: (call: ContextCall) => Promise<boolean>
+  /** Sets headers of the answer to a call that has failed. */
+  readonly errorHeaders?: (call: ServedCall, error: ServiceError) => void
+  /** Runs last. Returns whether the body is still to be sent. */
+  readonly beforeSend?: (call: ContextCall) => boolean
+}
+
+/**
+ * A part of the transport that not every method needs. It is asked once for each method of a service, and again
+ * when hooks change: `null` has it cost a request nothing.
+ */
+export type RestFeature = (method: MethodEntry, transport: RestTransport) => RestSteps | null
+
+/** The steps of all features for one method. */
+export type RestPlan = {
+  readonly [Place in keyof RestSteps]-?: readonly NonNullable<RestSteps[Place]>[]
+} & {
+  readonly method: MethodEntry
+  readonly transport: RestTransport
+  /** Whether the service is one that logs users in. */
+  readonly isLogin: boolean
+  /** Returns the plan of the method with the hooks that it has now. */
+  latest(): RestPlan
+  /** The hooks of the method when the plan was made. */
+  readonly chain: MethodEntry['chain']
+}
+
+/** Whether a method only reads. */
+export function isRead({ spec }: MethodEntry): boolean {
+  return spec.verb === 'GET'
+}
+
+/** The plans of all methods that an application serves in one scope of Fastify. */
+export class RestPlans {
+  readonly transport: RestTransport
+  readonly #features: readonly RestFeature[]
+  readonly #plans = new Map<MethodEntry, RestPlan>()
+
+  /** @param features in the order in which their steps run */
+  constructor(transport: RestTransport, features: readonly RestFeature[]) {
+    this.transport = transport
+    this.#features = features
+  }
+
+  /** Returns the plan of a method with the hooks that it has now. */
+  get(method: MethodEntry): RestPlan {
+    const known = this.#plans.get(method)
+    if (known !== undefined && known.chain === method.chain) return known
+    const plan = this.#compile(method)
+    this.#plans.set(method, plan)
+    return plan
+  }
+
+  /** Forgets the plans: services have come or gone. */
+  clear(): void {
+    this.#plans.clear()
+  }
+
+  #compile(method: MethodEntry): RestPlan {
+    const { transport } = this
+    const all = this.#features.flatMap((attach) => attach(method, transport) ?? [])
+    const pick = <Place extends keyof RestSteps>(place: Place) =>
+      all.flatMap((steps) => steps[place] ?? []) as NonNullable<RestSteps[Place]>[]
+    return {
+      method,
+      transport,
+      isLogin: transport.isLogin(method.entry.service),
+      latest: () => this.get(method),
+      chain: method.chain,
+      watch: pick('watch'),
+      before: pick('before'),
+      check: pick('check'),
+      query: pick('query'),
+      params: pick('params'),
+      stream: pick('stream'),
+      headers: pick('headers'),
+      transform: pick('transform'),
+      beforeSend: pick('beforeSend'),
+      errorHeaders: pick('errorHeaders'),
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
+import { isKnownTag, isVersion, toVersionTag } from '../../core/entity-tag.ts'
+import type { HookContext, MethodEntry } from '../../core/index.ts'
+import { answersRecord, findVersionTag } from '../../core/services/record-version.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { isSentAsJson } from '../replies/body.ts'
+import type { ContextCall, RestFeature } from '../rest-plan.ts'
+import { isRead } from '../rest-plan.ts'
+
+const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
+
+/** Sets the entity tag that a hook has chosen, or that of the version of the record. */
+export const versionTag: RestFeature = (method) => {
+  // Without hooks, nobody can choose one. Whether records have versions is an option that may change.
+  const mayBeVersioned = 'recordVersions' in method.entry.service
+  if (!mayBeVersioned && method.chain === null) return null
+  return {
+    headers: ({ context, reply }) => {
+      const tag = findTag(method, context)
+      if (tag !== undefined) reply.header('etag', tag)
+    },
+  }
+}
+
+/** Sets the entity tag of the record that a refused write has found. */
+export const currentTag: RestFeature = () => ({
+  errorHeaders: ({ reply }, { code, data }) => {
+    const current = isObject(data) ? data['current'] : undefined
+    if (code === 412 && isVersion(current)) reply.header('etag', toVersionTag(current))
+  },
+})
+
+/** Gives the answer to a read the hash of its body as its tag, where the service has chosen to. */
+export const bodyTag: RestFeature = (method) => {
+  if (!isRead(method) || method.entry.options.etag !== true) return null
+  return {
+    beforeSend: (call) => {
+      if (call.reply.statusCode === 200) tagBody(call)
+      return true
+    },
+  }
+}
+
+/** Answers a read with 304 where the client has the answer already. */
+export const notModified: RestFeature = (method, { options }) => {
+  if (!isRead(method)) return null
+  const answerUnchanged = (call: ContextCall): boolean => {
+    if (call.request.headers['if-none-match'] === undefined || !isNotModified(call)) return true
+    call.reply.code(304).send()
+    return false
+  }
+  return options.formatter == null
+    ? { beforeSend: answerUnchanged }
+    : { transform: async (call) => answerUnchanged(call) }
+}
+
+/** @throws {TypeError} `context.http.etag` is no entity tag */
+function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
+  const { etag } = http
+  if (etag !== undefined) return checkTag(etag)
+  const isRecord = answersRecord(name, result, entry.options)
+  return isRecord ? findVersionTag(entry.service, result) : undefined
+}
+
+function checkTag(tag: string): string {
+  if (ENTITY_TAG.test(tag)) return tag
+  throw new TypeError('context.http.etag must be an entity tag, in its quotes: "7"')
+}
+
+/**
+ * Makes the hash of a JSON body the entity tag, or a part of that of its version: one version may look different
+ * for each caller. Where a hook has set the tag, or the body is no JSON, it stays as it is.
+ */
+function tagBody(call: ContextCall): void {
+  const { reply, context, body } = call
+  if (context.http.etag === undefined && isObject(body) && isSentAsJson(reply, body)) {
+    const version = reply.getHeader('etag')
+    const serialize = call.serialize ?? JSON.stringify
+    const text = serialize(body)
+    const hash = createHash('sha256').update(text)
+    const tag =
+      version === undefined
+        ? `W/"${hash.digest('base64url')}"`
+        : `${String(version).slice(0, -1)}-${hash.digest('hex').slice(0, 16)}"`
+    reply.header('etag', tag)
+    call.serialize = (payload) => (payload === body ? text : serialize(payload))
+  }
+  if (reply.hasHeader('etag')) setRevalidated(reply, context)
+}
+
+/** Lets callers keep an answer to a request with credentials for themselves, unless it says otherwise. */
+function setRevalidated(reply: FastifyReply, { http }: HookContext): void {
+  const names = Object.keys(http.headers ?? {})
+  if (names.some((name) => name.toLowerCase() === 'cache-control')) return
+  const isPrivate = reply.hasHeader('cache-control')
+  reply.header('cache-control', isPrivate ? 'private, no-cache' : 'no-cache')
+}
+
+/** Whether the caller of a read has its answer already. Of a POST there is no 304. */
+function isNotModified({ request, reply }: ContextCall): boolean {
+  if (request.method === 'POST' || reply.statusCode !== 200) return false
+  const tag = reply.getHeader('etag')
+  return tag !== undefined && isKnownTag(request.headers['if-none-match'], String(tag))
+}

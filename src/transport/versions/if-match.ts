@@ -1,0 +1,47 @@
+import type { FastifyRequest } from 'fastify'
+import type { ExpectedVersion } from '../../core/entity-tag.ts'
+import { readExpectedVersion } from '../../core/entity-tag.ts'
+import { metadataOf } from '../../core/function-metadata.ts'
+import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
+import type { MethodEntry } from '../../core/index.ts'
+import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
+import { createUnversionedError } from '../../core/services/record-version.ts'
+import type { RestFeature } from '../rest-plan.ts'
+import { isRead } from '../rest-plan.ts'
+
+/** Makes `If-Match` of a write `params.version`. */
+export const ifMatch: RestFeature = (method) => {
+  if (isRead(method)) return null
+  return {
+    params: ({ request }, params) => {
+      const version = readIfMatch(method, request)
+      if (version !== undefined) params.version = version
+    },
+  }
+}
+
+/**
+ * Returns the versions that the `If-Match` header of a write names, `undefined` where there is none.
+ * @throws {BadRequest} the header is malformed
+ * @throws {PreconditionFailed} the call creates a record, which has none yet, or the service has no versions
+ */
+function readIfMatch(
+  method: MethodEntry,
+  { headers }: FastifyRequest,
+): ExpectedVersion | undefined {
+  const condition = headers['if-match']
+  if (condition === undefined) return undefined
+  if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
+  const expected = readExpectedVersion(condition)
+  if (expected === '*' || comparesVersion(method)) return expected
+  throw createUnversionedError()
+}
+
+/**
+ * Whether the condition of a write is heeded: by the service, which says so by its `recordVersions`, or by a hook.
+ * A custom method gets it as `params.version`.
+ */
+function comparesVersion({ name, entry }: MethodEntry): boolean {
+  if (!isStandardMethod(name) || 'recordVersions' in entry.service) return true
+  return listServiceHooks(entry).some((hook) => metadataOf(hook).comparesVersion)
+}
