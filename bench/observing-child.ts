@@ -30,7 +30,8 @@ async function start(kind: ObservingKind): Promise<number> {
   if (kind === 'no channel') {
     // Not even asked whether somebody observes calls.
     const { support } = app as Supported
-    Object.defineProperty(support, 'traceCall', { value: undefined })
+    Object.defineProperty(support, 'observe', { value: undefined })
+    Object.defineProperty(support, 'isObserved', { value: false })
   }
   if (kind === 'a subscriber') {
     tracingChannel('remex:call').asyncEnd.subscribe(() => undefined)

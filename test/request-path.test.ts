@@ -5,7 +5,8 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService } from '../src/adapter/index.ts'
 import { createApp } from '../src/core/index.ts'
-import { fastifyApp, rest } from '../src/transport/index.ts'
+import { createApp as createServerApp, fastifyApp, rest } from '../src/transport/index.ts'
+import { REST_FEATURES } from '../src/transport/rest-features.ts'
 import { openDatabase } from './support/database.ts'
 import type { EnteredFunctions } from './support/entered-functions.ts'
 import { findEntered } from './support/entered-functions.ts'
@@ -15,6 +16,9 @@ const WARM_UP = 5
 
 /** The rows of the table in CONTRIBUTING.md: what a call may enter at most. */
 const LIMITS = readLimits()
+
+/** What the plain GET has entered. */
+let pathOfGet: EnteredFunctions = { functions: [], calls: 0, files: [] }
 
 async function enter(call: () => Promise<unknown>): Promise<EnteredFunctions> {
   for (let count = 0; count < WARM_UP; count += 1) await call()
@@ -33,7 +37,7 @@ function checkLimits(t: Test, name: string, entered: EnteredFunctions): void {
 }
 
 t.test('a plain GET enters no more functions than it may', async (t) => {
-  const app = fastifyApp(createApp<{ messages: { get(id: string): Promise<object> } }>())
+  const app = fastifyApp(createServerApp<{ messages: { get(id: string): Promise<object> } }>())
   app.configure(rest())
   app.use('messages', { get: async (id: string) => ({ id, text: 'Hello' }) })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -49,7 +53,26 @@ t.test('a plain GET enters no more functions than it may', async (t) => {
         response.resume().once('end', resolve)
       }).once('error', reject)
     })
-  checkLimits(t, '`GET /messages/7`', await enter(request))
+  pathOfGet = await enter(request)
+  checkLimits(t, '`GET /messages/7`', pathOfGet)
+})
+
+t.test('few calls stand between the handler of Fastify and a service', async (t) => {
+  let stack = ''
+  const app = fastifyApp(createServerApp<{ messages: { get(id: string): Promise<object> } }>())
+  app.configure(rest())
+  app.use('messages', {
+    get: async (id: string) => {
+      stack = new Error('for its stack').stack ?? ''
+      return { id }
+    },
+  })
+  const server = await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = server.address() as AddressInfo
+  t.equal((await fetch(`http://127.0.0.1:${port}/messages/7`)).status, 200)
+  const frames = stack.split('\n').filter((line) => line.includes('/src/'))
+  t.ok(frames.length > 0 && frames.length <= 6, stack)
 })
 
 t.test('a call of the adapter enters no more functions than it may', async (t) => {
@@ -79,3 +102,18 @@ function readLimits(): Map<string, number[]> {
   const rows = table.matchAll(/^\| (`[^`]+`) \| (\d+) \| (\d+) \| (\d+) \|$/gm)
   return new Map([...rows].map(([, name = '', ...sizes]) => [name, sizes.map(Number)]))
 }
+
+t.test('the page of a request names the files that it enters, and each feature', async (t) => {
+  const page = readFileSync(
+    new URL('../../docs/reference/life-of-a-request.md', import.meta.url),
+    'utf8',
+  )
+  const [, files = '', features = ''] = page.split(/^## (?:A plain GET|Features)$/m)
+  const named = [...files.matchAll(/^\|[^|]*\| `([^`]+)` \|/gm)].map(([, name]) => `${name}.js`)
+  t.strictSame(named.toSorted(), pathOfGet.files.toSorted())
+  const listed = [...features.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
+  t.strictSame(
+    listed,
+    REST_FEATURES.map(({ name }) => name),
+  )
+})

@@ -379,10 +379,10 @@ function refuseRedirect(
   if (status !== 0 && !isLocated) return answer
   const error = createResponseError(answer)
   const reason = isBound
-    ? 'the header with the token would be sent along, to any origin'
+    ? 'the token would be sent to any origin'
     : redirect === 'follow'
       ? 'the HTTP library does not follow'
-      : 'only calls that read follow'
+      : 'only reads follow'
   error.message = `The server redirects this call, and ${reason}`
   throw error
 }

@@ -3,16 +3,21 @@ import { Timeout } from '../core/index.ts'
 /** Longest time between two looks at the calls under way, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** A call that may have a time limit: a node of a doubly linked list, alone until it is watched. */
+/** A call with a time limit: a node of a doubly linked list. */
 export class TimedCall {
   /** When its time began: with the first look at it, `null` before that. */
-  since: number | null = null
-  previous: TimedCall = this
-  next: TimedCall = this
-
+  declare since: number | null
+  declare previous: TimedCall
+  declare next: TimedCall
   /** Called once when the time is up. */
-  timeOut(_limitMs: number): void {
-    // The head of the list, which is no call, does nothing.
+  declare readonly timeOut: (limitMs: number) => void
+
+  // Assigned here: an initializer of fields is one more call for each request.
+  constructor(timeOut: (limitMs: number) => void) {
+    this.since = null
+    this.previous = this
+    this.next = this
+    this.timeOut = timeOut
   }
 
   /** Ends the watch over the call; a second time does nothing. */
@@ -21,20 +26,6 @@ export class TimedCall {
     this.next.previous = this.previous
     this.previous = this
     this.next = this
-  }
-}
-
-/** Work other than a request, such as a read for a stream. */
-class TimedWork extends TimedCall {
-  readonly #reject: (error: Timeout) => void
-
-  constructor(reject: (error: Timeout) => void) {
-    super()
-    this.#reject = reject
-  }
-
-  override timeOut(limitMs: number): void {
-    this.#reject(new Timeout(`No answer within ${limitMs} ms`))
   }
 }
 
@@ -48,7 +39,7 @@ export class TimeLimit {
   readonly #limitMs: number
   readonly #stepMs: number
   /** The head of the list of calls under way, the oldest first. */
-  readonly #head = new TimedCall()
+  readonly #head = new TimedCall(() => undefined)
   #timer: NodeJS.Timeout | null = null
 
   constructor(limitMs: number) {
@@ -57,14 +48,19 @@ export class TimeLimit {
     this.#head.since = 0
   }
 
-  /** Begins to watch a call, until {@link TimedCall.endWatch}. */
-  start(call: TimedCall): void {
+  /**
+   * Begins to watch a call, until {@link TimedCall.endWatch}.
+   * @param timeOut called once when the time is up
+   */
+  start(timeOut: (limitMs: number) => void): TimedCall {
+    const call = new TimedCall(timeOut)
     this.#timer ??= setInterval(() => this.#look(), this.#stepMs).unref()
     const head = this.#head
     call.previous = head.previous
     call.next = head
     head.previous.next = call
     head.previous = call
+    return call
   }
 
   /**
@@ -74,8 +70,7 @@ export class TimeLimit {
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const working = work()
-      const call = new TimedWork(reject)
-      this.start(call)
+      const call = this.start((limitMs) => reject(new Timeout(`No answer within ${limitMs} ms`)))
       working.finally(() => call.endWatch()).then(resolve, reject)
     })
   }

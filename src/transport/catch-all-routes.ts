@@ -8,7 +8,7 @@ import type { RestTransport } from './rest-transport.ts'
 import { hasRoute, isPathTarget, isServerTarget, MALFORMED_TARGET } from './routing/request-path.ts'
 import { findMethod, toAllow } from './routing/service-method.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
-import { handleServiceRequest } from './service-handler.ts'
+import { RestCall } from './service-handler.ts'
 import { answerError, answerNotFound } from './service-reply.ts'
 
 /** Adds the routes for requests that match no route of a service, after those were added. */
@@ -41,27 +41,37 @@ export function addCatchAll(plans: RestPlans, scope: FastifyInstance): void {
 /** Verbs that address many records when the URL holds no id. */
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
 
-/**
- * Handles a request that matches no route of its own: custom methods, services registered after the
- * start, a slash at the end, long ids, `OPTIONS`, methods that are not offered, unknown paths.
- */
+/** Answers a request whose route says nothing of what it calls. */
 export function handleAnyRequest(
   plans: RestPlans,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  openAnyCall(plans, request, reply)?.start()
+}
+
+/**
+ * Returns the call of a request that matches no route of its own: custom methods, services registered after the
+ * start, a slash at the end, long ids. Answers `OPTIONS`, methods that are not offered and unknown paths, and returns
+ * `null` for them.
+ */
+export function openAnyCall(
+  plans: RestPlans,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): RestCall | null {
   const { transport } = plans
   const { method, url } = request.raw
   if (!isPathTarget(url) && !isServerTarget(method, url)) {
     answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
-    return
+    return null
   }
   const match = findMatch(transport, request)
-  if (match !== null) {
-    if (request.method === 'OPTIONS') sendAllow(transport, match, request, reply)
-    else callMatch(plans, match, request, reply)
-  } else if (transport.options.leavesNotFound) leaveNotFound(transport, request, reply)
+  if (match !== null && request.method !== 'OPTIONS') return openMatch(plans, match, request, reply)
+  if (match !== null) sendAllow(transport, match, request, reply)
+  else if (transport.options.leavesNotFound) leaveNotFound(transport, request, reply)
   else answerNotFound(transport, request, reply)
+  return null
 }
 
 /** Returns what a request addresses, `null` when nothing is served there. */
@@ -94,12 +104,12 @@ function sendAllow(
     .send()
 }
 
-function callMatch(
+function openMatch(
   plans: RestPlans,
   match: ServiceMatch,
   request: FastifyRequest,
   reply: FastifyReply,
-): void {
+): RestCall | null {
   const { transport } = plans
   const { entry, id } = match
   try {
@@ -114,8 +124,9 @@ function callMatch(
       // A client built '/users/' + id with an empty id: it means one record, not all of them.
       throw new BadRequest('An id is missing at the end of the path')
     }
-    handleServiceRequest(plans.get(method), match, request, reply)
+    return new RestCall(plans.get(method), match, request, reply)
   } catch (error) {
     answerError(transport, error, request, reply, { match })
+    return null
   }
 }

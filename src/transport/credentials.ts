@@ -13,7 +13,7 @@ const TOKEN_PARAMETER = 'access_token'
 export const credentials: RestFeature = (_method, { app, authentication, hasLogins }) => {
   if (!hasLogins) return null
   return {
-    before: ({ request, reply }) => {
+    before: function parseCredentials({ request, reply }) {
       const caller = parseCaller(app, authentication, request, reply)
       if (!(caller instanceof Promise)) {
         setCaller(request, caller)

@@ -1,20 +1,23 @@
+import { nameFunction } from '../core/function-metadata.ts'
 import { getMiddleware, hasFunctionsAfter, runMiddleware } from './middleware.ts'
 import { isEndless, isSentAsItIs } from './replies/body.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { pickResult } from './replies/result-serializer.ts'
-import type { RestFeature } from './rest-plan.ts'
+import type { RestFeature, ServedCall } from './rest-plan.ts'
 import { setCommonHeaders, toBody, toStatus } from './service-reply.ts'
 
 /** Runs the functions before a service: they may answer by themselves. */
 export const functionsBefore: RestFeature = ({ entry }, transport) => {
   const { before = [] } = getMiddleware(entry) ?? {}
   if (before.length === 0) return null
-  return {
-    before: ({ request, reply }) => {
-      setCommonHeaders(transport, request, reply, transport.isLogin(entry.service))
-      return runMiddleware(before, request, reply)
-    },
-  }
+  return before.map((run, index) => ({
+    before: nameFunction(run.name, ({ request, reply }: ServedCall) => {
+      if (index === 0) {
+        setCommonHeaders(transport, request, reply, transport.isLogin(entry.service))
+      }
+      return runMiddleware([run], request, reply)
+    }),
+  }))
 }
 
 /** Gives functions after a service, and the formatter, what they may change: `reply.data`, as its schema shows it. */

@@ -24,13 +24,14 @@ export interface ServedCall {
   serialize: BodySerializer | null
   /** Answers with an error in place of the call, which may go on. */
   failEarly(error: Error): void
+  /** Answers with an error. */
+  fail(error: unknown): void
+  /** Called when the answer is on its way, or a function that got the reply is to send it. */
+  end(): void
 }
 
-/** What watches one call. */
-export interface CallWatch {
-  /** Called once: the answer is on its way, or a function that got the reply is to send it. */
-  end(call: ServedCall): void
-}
+/** Called once when a call ends: the answer is on its way, or a function that got the reply is to send it. */
+export type CallEnd = (call: ServedCall) => void
 
 /** A call whose method is about to run, or has run. */
 export type ContextCall = ServedCall & { readonly context: HookContext }
@@ -40,8 +41,8 @@ export type ContextCall = ServedCall & { readonly context: HookContext }
  * same place, in the order of the list of features. What a step throws is answered.
  */
 export interface RestSteps {
-  /** Runs first, before anything of the request is read. Returns what is told of the end. */
-  readonly watch?: (call: ServedCall) => CallWatch
+  /** Runs first, before anything of the request is read. Returns what is called at the end. */
+  readonly watch?: (call: ServedCall) => CallEnd
   /** Resolves to whether the call goes on: the step may have answered. Without waiting, it returns `undefined`. */
   readonly before?: (call: ServedCall) => Promise<boolean> | undefined
   /** Checks the request, before its query is read. */
@@ -66,7 +67,10 @@ export interface RestSteps {
  * A part of the transport that not every method needs. It is asked once for each method of a service, and again
  * when hooks change: `null` has it cost a request nothing.
  */
-export type RestFeature = (method: MethodEntry, transport: RestTransport) => RestSteps | null
+export type RestFeature = (
+  method: MethodEntry,
+  transport: RestTransport,
+) => RestSteps | readonly RestSteps[] | null
 
 /** The steps of all features for one method. */
 export type RestPlan = {
@@ -78,8 +82,8 @@ export type RestPlan = {
   readonly isLogin: boolean
   /** Returns the plan of the method with the hooks that it has now. */
   latest(): RestPlan
-  /** The hooks of the method when the plan was made. */
-  readonly chain: MethodEntry['chain']
+  /** What starts the call, with the hooks that the method had when the plan was made. */
+  readonly start: MethodEntry['start']
 }
 
 /** Whether a method only reads. */
@@ -102,10 +106,16 @@ export class RestPlans {
   /** Returns the plan of a method with the hooks that it has now. */
   get(method: MethodEntry): RestPlan {
     const known = this.#plans.get(method)
-    if (known !== undefined && known.chain === method.chain) return known
+    if (known !== undefined && known.start === method.start) return known
     const plan = this.#compile(method)
     this.#plans.set(method, plan)
     return plan
+  }
+
+  /** Returns the steps before the calls of a service, which are the same for all of its methods. */
+  listStepsBefore({ methods }: MethodEntry['entry']): RestPlan['before'] {
+    const [method] = methods.values()
+    return method === undefined ? [] : this.get(method).before
   }
 
   /** Forgets the plans: services have come or gone. */
@@ -123,7 +133,7 @@ export class RestPlans {
       transport,
       isLogin: transport.isLogin(method.entry.service),
       latest: () => this.get(method),
-      chain: method.chain,
+      start: method.start,
       watch: pick('watch'),
       before: pick('before'),
       check: pick('check'),

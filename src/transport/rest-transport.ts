@@ -7,10 +7,9 @@ import { ErrorAnswers } from './errors/error-handler.ts'
 import { createPlainLogger } from './logging/logger.ts'
 import type { ParseAuthenticationOptions } from './parse-authentication.ts'
 import { toSources } from './parse-authentication.ts'
-import type { QueryParser } from './parsing/query-string.ts'
-import { createQueryParser, toRawQuery } from './parsing/query-string.ts'
+import { createQueryParser } from './parsing/query-string.ts'
 import { addQueryVerbs } from './parsing/query-verbs.ts'
-import { getReadQuery, serveQueries } from './parsing/server-queries.ts'
+import { createQueryReader, serveQueries } from './parsing/server-queries.ts'
 import { isGone } from './replies/reply-state.ts'
 import type { RestOptions } from './rest-options.ts'
 import type { LoginPaths } from './routing/guarded-paths.ts'
@@ -56,8 +55,8 @@ export class RestTransport {
   /** What ends each of the answers under way that may have no end. */
   readonly #endless = new Map<FastifyReply['raw'], () => void>()
   #exports: OpenExports | null = null
-  readonly #parseQuery: QueryParser
-  readonly #queryDelimiter: RegExp
+  /** Returns the query of a request. Throws `BadRequest` if it can't be read, or exceeds a limit. */
+  readonly readQuery: (request: FastifyRequest) => Query
   /** Whether an authentication service is named, which has to be there. */
   readonly #namesLogin: boolean
 
@@ -69,8 +68,8 @@ export class RestTransport {
     this.app = app
     this.prefix = scope.prefix
     this.options = options
-    this.#parseQuery = createQueryParser(options.query)
-    if (options.ownsServer) serveQueries(scope, this.#parseQuery)
+    const parseQuery = createQueryParser(options.query)
+    if (options.ownsServer) serveQueries(scope, parseQuery)
     this.authentication = toSources(options.authentication)
     this.#namesLogin = this.authentication.some(({ service }) => service !== undefined)
     this.acceptsQueryToken = this.authentication.some(({ queryToken }) => queryToken === true)
@@ -79,7 +78,8 @@ export class RestTransport {
     const isLimited = handlerTimeoutMs > 0 && Number.isFinite(handlerTimeoutMs)
     this.timeLimit = isLimited ? new TimeLimit(handlerTimeoutMs) : null
     const routing = getRouting(scope)
-    this.#queryDelimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
+    const delimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
+    this.readQuery = createQueryReader(parseQuery, delimiter)
     this.router = new ServiceRouter(app, { prefix: scope.prefix, methodPaths, ...routing })
     this.loginPaths = findLoginPaths(app, scope)
     this.logins = authenticationServices(app)
@@ -87,13 +87,6 @@ export class RestTransport {
     this.logger = isLogging ? scope.log : createPlainLogger(app)
     const logger = isLogging ? null : this.logger
     this.errors = new ErrorAnswers(options.errorHandler ?? {}, logger, this.prefix)
-  }
-
-  /** Returns the query of a request. @throws {BadRequest} it can't be read, or exceeds a limit */
-  readQuery(request: FastifyRequest): Query {
-    const { url = '' } = request.raw
-    const read = getReadQuery(request)
-    return read ?? this.#parseQuery(toRawQuery(url, this.#queryDelimiter))
   }
 
   /**

@@ -2,33 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { MethodEntry, ServiceError } from '../core/index.ts'
 import { BadRequest, HookContext } from '../core/index.ts'
-import { finishCall, startCall } from '../core/services/run-method.ts'
 import type { BodySerializer } from './replies/body.ts'
-import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
-import { setHeaders } from './replies/headers.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
-import type { CallWatch, ContextCall, RestPlan, ServedCall, Target } from './rest-plan.ts'
+import type { CallEnd, ContextCall, RestPlan, ServedCall, Target } from './rest-plan.ts'
 import { runInTurn } from './server/pipelined-requests.ts'
-import { answerError, setCommonHeaders, toBody, toStatus } from './service-reply.ts'
+import { answerError, answerResult } from './service-reply.ts'
 
 const RESOLVED = Promise.resolve()
 
-/** Calls a service method for a request and answers with its result, or with what it throws. */
-export function handleServiceRequest(
-  plan: RestPlan,
-  target: Target,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const call = new RestCall(plan, target, request, reply)
-  // On our own server, the request guard has done this before the body was read.
-  if (reply.raw.socket !== null || plan.transport.options.ownsServer) call.start()
-  else runInTurn(request.raw, reply.raw, () => call.start())
-}
-
 /** A request for a service method, until it is answered. */
-class RestCall implements ServedCall {
+export class RestCall implements ServedCall {
   #plan: RestPlan
   readonly method: MethodEntry
   readonly target: Target
@@ -38,7 +22,12 @@ class RestCall implements ServedCall {
   context: HookContext | null = null
   body: unknown = undefined
   serialize: BodySerializer | null = null
-  #watches: CallWatch[] | null = null
+  #ends: CallEnd[] | null = null
+  #hasTurn = false
+  /** How many of the steps before the call have run. */
+  #stepsRun = 0
+  #hasProceeded = false
+  #endsWithConnection = false
 
   constructor(plan: RestPlan, target: Target, request: FastifyRequest, reply: FastifyReply) {
     this.#plan = plan
@@ -48,15 +37,27 @@ class RestCall implements ServedCall {
     this.reply = reply
   }
 
-  start(): void {
+  /**
+   * Begins the call, when the responses before it on the connection allow that.
+   * @param goOn runs then. Default: what is left of the call
+   */
+  start(goOn?: () => void): void {
+    const { raw } = this.reply
+    // On our own server, the request guard has done this before the body was read.
+    if (raw.socket === null && !this.#hasTurn && !this.#plan.transport.options.ownsServer) {
+      this.#hasTurn = true
+      runInTurn(this.request.raw, raw, () => this.start(goOn))
+      return
+    }
     try {
       for (const watch of this.#plan.watch) {
-        this.#watches ??= []
-        this.#watches.push(watch(this))
+        this.#ends ??= []
+        this.#ends.push(watch(this))
       }
-      this.#goOn(0)
+      if (goOn === undefined) this.proceed()
+      else goOn()
     } catch (error) {
-      this.#fail(error)
+      this.fail(error)
     }
   }
 
@@ -65,133 +66,101 @@ class RestCall implements ServedCall {
     this.#answerError(error)
   }
 
-  /** Runs what comes before the call, from one of its steps on; then the call. */
-  #goOn(first: number): void {
-    const { before } = this.#plan
-    for (let index = first; index < before.length; index += 1) {
-      const pending = before[index]?.(this)
-      if (pending === undefined) continue
-      pending
-        .then((goesOn) => this.#goOnLater(goesOn, index + 1))
-        .catch((error: unknown) => this.#fail(error))
+  /** Runs the steps before the call that have not run yet, then the call. */
+  proceed(): void {
+    this.#hasProceeded = true
+    if (this.#stepsRun < this.#plan.before.length) {
+      this.runStep(() => this.proceed())
       return
     }
-    this.#call()
+    try {
+      this.#call()
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
-  #goOnLater(goesOn: boolean, next: number): void {
-    // The call may have been given up meanwhile, and hooks may have been added.
+  /** Runs the next step before the call, then a function, unless the step answers. */
+  runStep(goOn: () => void): void {
+    const step = this.#plan.before[this.#stepsRun]
+    this.#stepsRun += 1
+    try {
+      const pending = step?.(this)
+      if (pending === undefined) goOn()
+      else {
+        pending
+          .then((goesOn) => this.#goOnLater(goesOn, goOn))
+          .catch((error: unknown) => this.fail(error))
+      }
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Ends the call with its connection unless it has come to the handler: a hook of the user may answer in its place. */
+  endIfLeft(): void {
+    if (this.#hasProceeded || this.#ends === null || this.#endsWithConnection) return
+    this.#endsWithConnection = true
+    this.reply.raw.once('close', () => this.end())
+  }
+
+  #goOnLater(goesOn: boolean, goOn: () => void): void {
+    // The call may have failed early meanwhile, and hooks may have been added.
     if (!goesOn || isAnswered(this.reply)) {
-      this.#end()
+      this.end()
       return
     }
     watchSend(this.reply)
     this.#plan = this.#plan.latest()
-    this.#goOn(next)
+    goOn()
   }
 
   #call(): void {
-    const { method, target } = this
-    const params = this.#createParams()
-    const data = method.spec.arguments.includes('data') ? readData(this.request.body) : undefined
-    const id = method.spec.withId ? target.id : undefined
-    const context = new HookContext(method, method.entry.service, id, data, params)
+    const { method, target, request } = this
+    const plan = this.#plan
+    const { spec, entry } = method
+    for (const check of plan.check) check(this)
+    let query = plan.transport.readQuery(request)
+    for (const change of plan.query) query = change(this, query)
+    const facts = new RequestFacts(request, this.reply)
+    this.facts = facts
+    const feathers = getFeathersParams(request)
+    const params = new RestParams(facts, request.headers, query, target.route, feathers)
+    for (const add of plan.params) add(this, params)
+    const data = spec.arguments.includes('data') ? readData(request.body) : undefined
+    const id = spec.withId ? target.id : undefined
+    const context = new HookContext(method, entry.service, id, data, params)
     this.context = context
-    for (const stream of this.#plan.stream) {
+    for (const stream of plan.stream) {
       const opened = stream(this as ContextCall)
       if (opened === null) continue
       opened.then(
-        () => this.#end(),
-        (error: unknown) => this.#fail(error),
+        () => this.end(),
+        (error: unknown) => this.fail(error),
       )
       return
     }
     // Called from a microtask, where the stack is short: that halves the cost of an error.
-    RESOLVED.then(() => this.#run(context))
-  }
-
-  #createParams(): RestParams {
-    const { request, reply } = this
-    const plan = this.#plan
-    for (const check of plan.check) check(this)
-    let query = plan.transport.readQuery(request)
-    for (const change of plan.query) query = change(this, query)
-    this.facts = new RequestFacts(request, reply)
-    const feathers = getFeathersParams(request)
-    const params = new RestParams(this.facts, request.headers, query, this.target.route, feathers)
-    for (const add of plan.params) add(this, params)
-    return params
-  }
-
-  #run(context: HookContext): void {
-    try {
-      const pending = startCall(this.method, context)
-      if (pending === undefined) this.#answer(context, context.result)
-      else {
-        Promise.resolve(pending).then(
-          (returned) => this.#answer(context, returned),
-          (error: unknown) => this.#fail(error),
-        )
+    RESOLVED.then(() => {
+      try {
+        const pending = method.start(context)
+        if (pending === undefined) answerResult(plan, this as ContextCall, context.result)
+        else {
+          Promise.resolve(pending).then(
+            (returned) => answerResult(plan, this as ContextCall, returned),
+            (error: unknown) => this.fail(error),
+          )
+        }
+      } catch (error) {
+        this.fail(error)
       }
-    } catch (error) {
-      this.#fail(error)
-    }
+    })
   }
 
-  /** Answers a call that went well: `context.dispatch`, else `context.result`. */
-  #answer(context: HookContext, returned: unknown): void {
-    const { reply, request } = this
-    const plan = this.#plan
-    try {
-      finishCall(this.method, context, returned)
-      if (isAnswered(reply)) {
-        this.#end()
-        return
-      }
-      this.body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
-      // A hook may have set it to undefined.
-      context.http ??= {}
-      setCommonHeaders(plan.transport, request, reply, plan.isLogin)
-      if (context.http.headers || context.http.location) setHeaders(reply, context.http)
-      reply.hook = context
-      reply.code(toStatus(context, this.body))
-      for (const set of plan.headers) set(this as ContextCall)
-      if (plan.transform.length > 0) this.#transform()
-      else this.#send()
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  async #transform(): Promise<void> {
-    try {
-      for (const transform of this.#plan.transform) {
-        if (!(await transform(this as ContextCall))) return this.#end()
-      }
-      this.#send()
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  #send(): void {
-    const { reply, body } = this
-    for (const prepare of this.#plan.beforeSend) {
-      if (prepare(this as ContextCall)) continue
-      this.#end()
-      return
-    }
-    // Asked before hooks of the server run: compression takes the length away.
-    const mayBeEndless = isSentAsItIs(body) && isEndless(reply, body)
-    sendBody(reply, body, this.serialize)
-    if (mayBeEndless) this.#plan.transport.followEndless(reply)
-    this.#end()
-  }
-
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
     if (this.context !== null) watchRests(this.context)
     this.#answerError(error)
-    this.#end()
+    this.end()
   }
 
   #answerError(error: unknown): void {
@@ -203,11 +172,11 @@ class RestCall implements ServedCall {
     answerError(this.#plan.transport, error, this.request, this.reply, call)
   }
 
-  #end(): void {
-    const watches = this.#watches
-    if (watches === null) return
-    this.#watches = null
-    for (const watch of watches) watch.end(this)
+  end(): void {
+    const ends = this.#ends
+    if (ends === null) return
+    this.#ends = null
+    for (const end of ends) end(this)
   }
 }
 

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
 import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
+import { finishCall } from '../core/services/run-method.ts'
 import { toNotFoundBody } from './errors/not-found.ts'
-import { isSentAsItIs } from './replies/body.ts'
-import { keepPrivate, removeHeaders, setPrivate } from './replies/headers.ts'
+import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
+import { keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
 import { getFeathersParams } from './request-params.ts'
+import type { ContextCall, RestPlan } from './rest-plan.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './routing/service-method.ts'
 
@@ -43,6 +45,57 @@ export function answerError(
   }
   setHeaders?.(error)
   transport.errors.send(error, thrown, request, reply)
+}
+
+/**
+ * Ends a call that went well, and answers with `context.dispatch`, else `context.result`.
+ * @param returned what the promise of its start resolves to; without one, the result
+ */
+export function answerResult(plan: RestPlan, call: ContextCall, returned: unknown): void {
+  const { context, reply, method } = call
+  try {
+    finishCall(method, context, returned)
+    if (isAnswered(reply)) {
+      call.end()
+      return
+    }
+    call.body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
+    // A hook may have set it to undefined.
+    context.http ??= {}
+    setCommonHeaders(plan.transport, call.request, reply, plan.isLogin)
+    if (context.http.headers || context.http.location) setHeaders(reply, context.http)
+    reply.hook = context
+    reply.code(toStatus(context, call.body))
+    for (const set of plan.headers) set(call)
+    if (plan.transform.length === 0) sendResult(plan, call)
+    else transformBody(plan, call).catch((error: unknown) => call.fail(error))
+  } catch (error) {
+    call.fail(error)
+  }
+}
+
+async function transformBody(plan: RestPlan, call: ContextCall): Promise<void> {
+  for (const transform of plan.transform) {
+    if (!(await transform(call))) {
+      call.end()
+      return
+    }
+  }
+  sendResult(plan, call)
+}
+
+function sendResult(plan: RestPlan, call: ContextCall): void {
+  const { reply, body } = call
+  for (const prepare of plan.beforeSend) {
+    if (prepare(call)) continue
+    call.end()
+    return
+  }
+  // Asked before hooks of the server run: compression takes the length away.
+  const mayBeEndless = isSentAsItIs(body) && isEndless(reply, body)
+  sendBody(reply, body, call.serialize)
+  if (mayBeEndless) plan.transport.followEndless(reply)
+  call.end()
 }
 
 /** Answers a request for a path that nothing is served at. */

@@ -89,7 +89,7 @@ t.test(
       aborted: [['AbortError']],
       late: ['Timeout'],
       nobody: ['Unavailable'],
-      redirected: Array(3).fill(['GeneralError', /redirects this call, and only calls that read/]),
+      redirected: Array(3).fill(['GeneralError', /redirects this call, and only reads follow/]),
       stream: /"records":\[/,
     })
   },

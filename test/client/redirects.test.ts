@@ -34,7 +34,7 @@ for (const [library, { connect, followsRedirects }] of Object.entries(CONNECTORS
     t.test('a token in a header of its own goes nowhere else, whatever options say', async (t) => {
       const connection = FOLLOWING[library] ?? {}
       const service = addHeader(getService({ connection }), { 'x-token': 'secret' })
-      const message = /redirects this call, and the header with the token would be sent along/
+      const message = /redirects this call, and the token would be sent to any origin/
       for (const params of [{}, { connection }]) {
         await t.rejects(service.find(params), { message, response: { status: 307 } })
         await t.rejects(service.create({}, params), { message })
@@ -43,7 +43,7 @@ for (const [library, { connect, followsRedirects }] of Object.entries(CONNECTORS
     })
 
     t.test('says why a redirect is not followed', async (t) => {
-      await t.rejects(getService().create({}), /redirects this call, and only calls that read/)
+      await t.rejects(getService().create({}), /redirects this call, and only reads follow/)
       if (followsRedirects) return
       await t.rejects(getService().find(), /and the HTTP library does not follow/)
     })

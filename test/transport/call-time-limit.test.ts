@@ -1,16 +1,11 @@
 import t from 'tap'
 
-import { TimedCall, TimeLimit } from '../../src/transport/call-time-limit.ts'
+import { TimeLimit } from '../../src/transport/call-time-limit.ts'
 import { holdIntervals, stopClock } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 
 const LIMIT_MS = 1_000
 const STEP_MS = 50
-
-/** Returns a call that notes when it is told. */
-function createCall(timeOut: () => unknown): TimedCall {
-  return Object.assign(new TimedCall(), { timeOut })
-}
 
 /** A time limit of one second with a clock and a timer that the test moves on. */
 function open(t: TestScope): {
@@ -25,8 +20,7 @@ function open(t: TestScope): {
   t.teardown(() => limit.close())
   return {
     start(name) {
-      const call = createCall(() => told.push(name))
-      limit.start(call)
+      const call = limit.start(() => told.push(name))
       return () => call.endWatch()
     },
     wait(ms) {
@@ -88,11 +82,11 @@ t.test('a call that begins at the end of a late step has all of its time', async
     clock.advance(ms)
     passedMs += ms
   }
-  const ended = createCall(() => undefined)
-  limit.start(ended)
-  ended.endWatch()
+  limit.start(() => undefined).endWatch()
   pass(2 * STEP_MS - 10)
-  limit.start(createCall(() => (toldAfterMs = passedMs - (2 * STEP_MS - 10))))
+  limit.start(() => {
+    toldAfterMs = passedMs - (2 * STEP_MS - 10)
+  })
   // The timer of the first step, nearly a step late; from now on it is on time.
   pass(5)
   timers.fire()

@@ -73,16 +73,12 @@ export function startMethod(
   return undefined
 }
 
-/** Looks for the note of a result. Until the first is made there is nothing to look for. */
-let takeNote: ((context: HookContext, returned: object) => void) | null = null
-
 /**
  * Notes the event that the result of a method stands for, in the place of the method's own: `created`
  * for a record that an update has added, `null` for a result that is no record.
  */
 export function noteEvent(result: object, event: string | null): void {
-  addNotes(result, { event })
-  takeNote = setNotedEvent
+  addNotes(result, { event: event ?? '' })
 }
 
 /** Notes for a result what is noted for another one that it was made of. Returns it. */
@@ -95,14 +91,9 @@ export function copyEventNote<R extends object>(from: object, to: R): R {
 /** Sets what a method has returned as the result of a call, with the event that it stands for. */
 export function setReturned(context: HookContext, returned: unknown): void {
   context.result = returned as HookContext['result']
-  takeNote?.(context, returned as object)
-}
-
-/** An event that a hook has chosen stays. */
-function setNotedEvent(context: HookContext, returned: object): void {
-  const event = findNotes(returned)?.event
-  const { event: own } = toMethodSpec(context.method)
+  const { event } = context
   // A method without an event only hands on what another one has written.
-  if (event === undefined || own === null || context.event !== own) return
-  context.event = event
+  const noted = event && findNotes(returned as object)?.event
+  // An event that a hook has chosen stays.
+  if (noted != null && event === toMethodSpec(context.method).event) context.event = noted || null
 }

@@ -37,19 +37,22 @@ export interface ServerSupport extends HookAdvice {
    * @throws {TypeError} a schema is missing, a name is not known, or the application can have none
    */
   attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): EntrySchemas
-  /**
-   * Starts a call as `startUnobserved()` does, and tells those of it who observe calls; `undefined`
-   * while nobody does.
-   */
-  readonly traceCall?: CallObserver | undefined
+  /** Returns what starts the calls of a method, and publishes them while somebody observes calls. */
+  readonly observe?: (method: MethodEntry) => CallStart
+  /** Whether somebody observes calls now. */
+  readonly isObserved?: boolean
   /** Returns sources whose hooks tell of themselves, where somebody observes hooks. */
   readonly traceHooks?: (sources: readonly HookSource[]) => readonly HookSource[]
   /** Called when all services are set up. Throws where a hook can never do what it is for. */
   checkHooks(app: WithServices): void
 }
 
-/** Starts a call. Returns what has to be awaited for it. */
-export type CallObserver = (method: MethodEntry, context: HookContext) => Promise<unknown>
+/**
+ * Runs the hooks and the method of a call. Returns what has to be awaited for `finishCall()`, `undefined` for nothing: for
+ * callers to whom each promise more costs as much as a hook.
+ * @throws what the method throws at once
+ */
+export type CallStart = (context: HookContext) => PromiseLike<unknown> | undefined
 
 /** What a registered service needs of its application. */
 export interface EntryApplication extends HookApplication {
@@ -77,6 +80,8 @@ export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
   readonly call: MethodCall
   /** The hooks around {@link call}; `null` when there are none. */
   chain: Chain | null
+  /** Starts a call. It is another function as soon as hooks have changed. */
+  start: CallStart
 }
 
 /** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */

@@ -4,7 +4,7 @@ import { WATCH_RESTS, watchRests } from '../hooks/around-hooks.ts'
 import type { CalledMethod } from '../hooks/hook-context.ts'
 import { HookContext } from '../hooks/hook-context.ts'
 import { readArguments, setReturned, startMethod } from '../hooks/method-call.ts'
-import type { MethodEntry } from './method-entry.ts'
+import type { CallStart, MethodEntry } from './method-entry.ts'
 
 /**
  * Returns the context of a call with the given arguments, in the order of the method table.
@@ -22,7 +22,7 @@ export function createContext<A>(
 /** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
 export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
   try {
-    const pending = startCall(method, context)
+    const pending = method.start(context)
     // A result that is there needs no promise, and its event is emitted at once.
     if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
     return Promise.resolve(pending).then(
@@ -37,31 +37,14 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
   }
 }
 
-/**
- * Runs hooks and method. Returns what has to be awaited for {@link finishCall}, `undefined` for
- * nothing. In two steps for callers to whom each promise more costs as much as a hook.
- * @throws what the method throws at once
- */
-export function startCall(
-  method: MethodEntry,
-  context: HookContext,
-): PromiseLike<unknown> | undefined {
-  const { chain, call, entry } = method
-  const traced = entry.app.support?.traceCall?.(method, context)
-  return traced ?? (chain === null ? startMethod(call, context) : chain(context))
-}
-
-/** The same, with nobody told of it. */
-export function startUnobserved(
-  { chain, call }: MethodEntry,
-  context: HookContext,
-): PromiseLike<unknown> | undefined {
-  return chain === null ? startMethod(call, context) : chain(context)
+/** Returns what starts the calls of a method, which nobody observes. */
+export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'>): CallStart {
+  return chain ?? startMethod.bind(null, call)
 }
 
 /**
  * Sets the result and emits the events of a call. Returns `context.result`.
- * @param returned what the promise of {@link startCall} resolves to; without one, the result
+ * @param returned what the promise of `method.start()` resolves to; without one, the result
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   const { running } = context
@@ -99,7 +82,7 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   try {
     // Without hooks and events there is nothing that a context could tell.
     const isAlone = method.chain === null && method.spec.event === null
-    if (isAlone && !method.entry.app.support?.traceCall) {
+    if (isAlone && !method.entry.app.support?.isObserved) {
       const returned = method.call(readArguments(method.spec, self, args))
       return returned instanceof Promise ? returned : Promise.resolve(returned)
     }

@@ -1,7 +1,7 @@
 import { createEmitterMethods } from '../events/emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
-import { createMethodCall } from '../hooks/method-call.ts'
+import { createMethodCall, startMethod } from '../hooks/method-call.ts'
 import { STANDARD_METHODS, toMethodSpec } from '../method-table.ts'
 import { hasMethod, isPlainObject } from '../value-kind.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
@@ -81,7 +81,10 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       const spec = toMethodSpec(name)
       const external = options.methods.includes(name)
       const call = createMethodCall(spec, original)
-      methods.set(name, { entry: this, name, spec, original, external, call, chain: null })
+      // `compile()` sets its chain, and what starts it.
+      methods.set(name, { entry: this, name, spec, original, external, call } as Partial<
+        MethodEntry<A>
+      > as MethodEntry<A>)
       this.hooks.add({ [name]: hooks })
     }
     this.schemas = (options.schemas && app.support?.attachSchemas(this, options.schemas)) ?? null
@@ -96,6 +99,8 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     for (const method of this.methods.values()) {
       const call = schemas?.adviseCall?.(method) ?? method.call
       method.chain = compileChain(sources, method.name, call)
+      method.start =
+        app.support?.observe?.(method) ?? method.chain ?? startMethod.bind(null, method.call)
     }
   }
 
@@ -176,7 +181,7 @@ export function applyMixins<A extends EntryApplication>(
     throw error
   }
   const entry = findServiceEntry<A>(service)
-  if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds the hooks')
+  if (entry === undefined) throw new TypeError('app.mixins lacks the one that adds hooks')
   return entry
 }
 

@@ -119,7 +119,7 @@ export function resolveServiceOptions(
   for (const name of methods) {
     const isInner = name.startsWith('_')
     if (isMethodName(name) && !isInner) continue
-    const hint = isInner ? ': with _ it has no hooks, list one that calls it' : ''
+    const hint = isInner ? ': methods with _ have no hooks' : ''
     throw new TypeError(
       `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
     )

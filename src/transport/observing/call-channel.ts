@@ -4,8 +4,8 @@ import type { HookSource } from '../../core/hooks/hook-chain.ts'
 import type { HookContext, HookType } from '../../core/hooks/hook-context.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { toServiceError } from '../../core/index.ts'
-import type { CallObserver, MethodEntry } from '../../core/services/method-entry.ts'
-import { startUnobserved } from '../../core/services/run-method.ts'
+import type { CallStart, MethodEntry } from '../../core/services/method-entry.ts'
+import { toUnobserved } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../../core/transport-facts.ts'
 
@@ -39,9 +39,15 @@ export interface ObservedHook
 const CALLS = tracingChannel<unknown, ObservedCall>('remex:call')
 const HOOKS = tracingChannel<unknown, ObservedHook>('remex:hook')
 
-/** Returns what tells of a call while somebody observes calls. Asked for each: nobody says when one begins. */
-export function findCallObserver(): CallObserver | undefined {
-  return CALLS.hasSubscribers ? traceCall : undefined
+/** Whether somebody observes calls now. */
+export function isObserved(): boolean {
+  return CALLS.hasSubscribers
+}
+
+/** Returns what starts the calls of a method. Asked for each call: nobody says when a subscriber comes. */
+export function observe(method: MethodEntry): CallStart {
+  const start = toUnobserved(method)
+  return (context) => (CALLS.hasSubscribers ? traceCall(method, context, start) : start(context))
 }
 
 /** Has a listener told of each call that ends. Returns what stops that. */
@@ -56,7 +62,7 @@ export function traceHooks(sources: readonly HookSource[]): readonly HookSource[
   return HOOKS.hasSubscribers ? sources.map(observeSource) : sources
 }
 
-function traceCall(method: MethodEntry, context: HookContext): Promise<unknown> {
+function traceCall(method: MethodEntry, context: HookContext, start: CallStart): Promise<unknown> {
   const { path, params } = context
   const { provider, requestId } = params
   const call: ObservedCall = {
@@ -66,7 +72,7 @@ function traceCall(method: MethodEntry, context: HookContext): Promise<unknown> 
   return trace(
     CALLS,
     call,
-    () => startUnobserved(method, context),
+    () => start(context),
     () => {
       call.databaseCalls = (context.params as TransportParams)[TRANSPORT_FACTS]?.databaseCalls
     },

@@ -7,15 +7,13 @@ export const slowCalls: RestFeature = ({ name, entry }, { logger, options: { slo
   return {
     watch: () => {
       const startedAt = performance.now()
-      return {
-        end({ context, facts, request }) {
-          const durationMs = Math.round(performance.now() - startedAt)
-          if (durationMs < slowMs) return
-          const call = { service: entry.path, method: name, requestId: request.id }
-          const databaseCalls = facts?.databaseCalls ?? 0
-          const query = toQueryShape(context?.params.query)
-          logger.warn({ ...call, durationMs, databaseCalls, query }, 'Slow call')
-        },
+      return ({ context, facts, request }) => {
+        const durationMs = Math.round(performance.now() - startedAt)
+        if (durationMs < slowMs) return
+        const call = { service: entry.path, method: name, requestId: request.id }
+        const databaseCalls = facts?.databaseCalls ?? 0
+        const query = toQueryShape(context?.params.query)
+        logger.warn({ ...call, durationMs, databaseCalls, query }, 'Slow call')
       }
     },
   }

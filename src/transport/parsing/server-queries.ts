@@ -1,8 +1,8 @@
 import { parse as parseFlat } from 'fast-querystring'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Query } from '../../core/index.ts'
-import { isObject } from '../../core/value-kind.ts'
 import type { QueryParser } from './query-string.ts'
+import { toRawQuery } from './query-string.ts'
 
 /** In the `config` of a route that leads to services: their parser. */
 const PARSE_QUERY: unique symbol = Symbol('remex.parseQuery')
@@ -53,10 +53,16 @@ export function readKeptQuery(request: ReadRequest): void {
 }
 
 /**
- * Returns the query of a request with what hooks have made of it; `null` if it is still to be read:
- * the server reads none, services refuse it, a hook has changed the URL, or no route was found.
+ * Returns what reads the query of a request, with what hooks have made of it. The query is parsed here if the server
+ * reads none, services refuse it, a hook has changed the URL, or no route was found.
+ * @param delimiter what stands before a query
  */
-export function getReadQuery(request: ReadRequest): Query | null {
-  const { query, raw, [READ_URL]: url } = request
-  return url !== undefined && url === raw.url && isObject(query) ? query : null
+export function createQueryReader(
+  parse: QueryParser,
+  delimiter: RegExp,
+): (request: FastifyRequest) => Query {
+  return ({ query, raw, [READ_URL]: url }: ReadRequest) => {
+    const isRead = url !== undefined && url === raw.url && typeof query === 'object'
+    return (isRead && (query as Query | null)) || parse(toRawQuery(raw.url ?? '', delimiter))
+  }
 }

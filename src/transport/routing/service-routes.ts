@@ -1,16 +1,12 @@
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HTTPMethods,
-} from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, HTTPMethods } from 'fastify'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
-import { handleAnyRequest } from '../catch-all-routes.ts'
+import { openAnyCall } from '../catch-all-routes.ts'
 import type { RestPlan, RestPlans } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import { handleServiceRequest } from '../service-handler.ts'
+import { RestCall } from '../service-handler.ts'
 import { getRouting, hasRoute } from './request-path.ts'
+import type { OpenCall } from './route-functions.ts'
+import { createRouteFunctions } from './route-functions.ts'
 import { findByVerb, hasCustomMethod, VERBS } from './service-method.ts'
 import { ID_PLACEHOLDER, toPatterns } from './service-router.ts'
 
@@ -44,7 +40,7 @@ export function addServiceRoutes(
 ): void {
   const { transport } = plans
   const { ignoreTrailingSlash } = getRouting(scope)
-  const handleAny = handleAnyRequest.bind(null, plans)
+  const openAny: OpenCall = openAnyCall.bind(null, plans)
   const urls = [...transport.app.entries].flatMap(([path, entry]) =>
     toServiceUrls(transport, path, entry),
   )
@@ -59,8 +55,11 @@ export function addServiceRoutes(
     method: HTTPMethods[],
     { url, entry }: Pick<ServiceUrl, 'url' | 'entry'>,
     config: RouteConfig,
-    handler: RequestHandler,
-  ): void => void scopeOf(entry).route({ method, url, exposeHeadRoute: false, config, handler })
+    open: OpenCall,
+  ): void => {
+    const functions = createRouteFunctions(open, plans.listStepsBefore(entry))
+    scopeOf(entry).route({ method, url, exposeHeadRoute: false, config, ...functions })
+  }
 
   for (const verb of VERBS) {
     const offering = urls.filter(({ entry, hasId }) => isOffered(entry, verb, hasId))
@@ -74,8 +73,8 @@ export function addServiceRoutes(
       if (!(isCalled || isNearest()) || !claim(verb, shape)) continue
       // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
       const isAmbiguous = ignoreTrailingSlash && !hasId && method?.spec.withId === true
-      const handler = isCalled && !isAmbiguous ? createHandler(plans, method, path) : handleAny
-      addRoute(withHead(verb), target, { service: path, serviceMethod: method?.name }, handler)
+      const open = isCalled && !isAmbiguous ? toOpenCall(plans, method, path) : openAny
+      addRoute(withHead(verb), target, { service: path, serviceMethod: method?.name }, open)
     }
   }
 
@@ -88,7 +87,7 @@ export function addServiceRoutes(
       .flatMap(withHead)
       // What the host has there already stays.
       .filter((verb) => !hasRoute(scope, verb, url))
-    if (methods.length > 0) addRoute(methods, { url, entry }, { service: path }, handleAny)
+    if (methods.length > 0) addRoute(methods, { url, entry }, { service: path }, openAny)
   }
   // The less common routes: custom methods, a `POST` with an id, a slash at the end.
   for (const target of urls) {
@@ -125,8 +124,6 @@ function isOffered(entry: ServiceEntry, verb: Verb, hasId: boolean): boolean {
   return findByVerb(entry, verb, hasId) !== null || (verb === 'POST' && hasCustomMethod(entry))
 }
 
-type RequestHandler = (request: FastifyRequest, reply: FastifyReply) => void
-
 /** Whether there are paths that fit both. */
 function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   return (
@@ -138,14 +135,15 @@ function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   )
 }
 
-function createHandler(plans: RestPlans, method: MethodEntry, path: string): RequestHandler {
+/** Returns what opens the calls of one method, for requests whose route is that of the method. */
+function toOpenCall(plans: RestPlans, method: MethodEntry, path: string): OpenCall {
   const { transport } = plans
   // What an application gives of its own may be of other types than the values of URLs.
   const routeParams = method.entry.options.routeParams as Readonly<Record<string, string>>
   const hasPlaceholders = `${transport.prefix}/${path}`.includes(':')
   const isCreate = method.name === 'create'
   let plan: RestPlan | null = null
-  const callService: RequestHandler = (request, reply) => {
+  return (request, reply) => {
     const values = request.params as Record<string, string>
     const id = values[ID_PLACEHOLDER]
     const isCustom = isCreate && request.headers['x-service-method'] !== undefined
@@ -153,14 +151,12 @@ function createHandler(plans: RestPlans, method: MethodEntry, path: string): Req
     // An absolute target, and one that is none: `*notes` has come here too.
     const isPath = request.raw.url?.charCodeAt(0) === SLASH
     if (isCustom || isEmpty || !isPath || transport.isDynamic) {
-      handleAnyRequest(plans, request, reply)
-      return
+      return openAnyCall(plans, request, reply)
     }
     const route = hasPlaceholders ? toRoute(values, routeParams) : { ...routeParams }
-    if (plan === null || plan.chain !== method.chain) plan = plans.get(method)
-    handleServiceRequest(plan, { id: id ?? null, route }, request, reply)
+    if (plan === null || plan.start !== method.start) plan = plans.get(method)
+    return new RestCall(plan, { id: id ?? null, route }, request, reply)
   }
-  return callService
 }
 
 const SLASH = '/'.charCodeAt(0)

@@ -3,7 +3,7 @@ import { SERVER_SUPPORT } from '../../core/create-app.ts'
 import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
-import { findCallObserver, traceHooks } from '../observing/call-channel.ts'
+import { isObserved, observe, traceHooks } from '../observing/call-channel.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
@@ -18,8 +18,9 @@ export function createApp<
     ...SERVER_SUPPORT,
     attachSchemas,
     traceHooks,
-    get traceCall() {
-      return findCallObserver()
+    observe,
+    get isObserved() {
+      return isObserved()
     },
   })
 }

@@ -5,7 +5,8 @@ import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
 import { HookContext, NotAcceptable } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
-import { finishCall, startCall, startUnobserved } from '../../core/services/run-method.ts'
+import type { CallStart } from '../../core/services/method-entry.ts'
+import { finishCall, toUnobserved } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts, REPEATED } from '../../core/transport-facts.ts'
 import { toBody } from '../service-reply.ts'
@@ -40,16 +41,11 @@ export class FollowedFind {
 
   /**
    * Runs the hooks. Resolves to what a caller outside gets.
-   * @param start starts the call. Default: it is told to those who observe calls
    * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
    */
-  async call(
-    context: HookContext,
-    run: Run,
-    start: typeof startCall = startCall,
-  ): Promise<unknown> {
+  async call(context: HookContext, run: Run): Promise<unknown> {
     const { method } = this.#current
-    return callHooks(method, context, run, start)
+    return callHooks(method, context, run, method.start)
   }
 
   /** Runs the hooks around the first of several results. {@link shape} has them make the further ones. */
@@ -70,7 +66,8 @@ export class FollowedFind {
     context.dispatch = undefined
     context.running = null
     // The hooks that the call has begun with: those that are added meanwhile are for later calls.
-    return callHooks(this.#compiled.shaping, context, () => result, startUnobserved)
+    const { shaping } = this.#compiled
+    return callHooks(shaping, context, () => result, shaping.start)
   }
 
   /**
@@ -82,8 +79,9 @@ export class FollowedFind {
   async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
     const context = this.createContext(params)
     // Not a call of anybody: it is repeated for each stream that hears of an event.
-    const call = this.call(context, (running) => find(running.params), startUnobserved)
-    const records = listRecords(await call)
+    const { method } = this.#current
+    const run: Run = (running) => find(running.params)
+    const records = listRecords(await callHooks(method, context, run, toUnobserved(method)))
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(
       'The hooks of find must leave a page or a list with the records given to them',
@@ -107,7 +105,7 @@ export class FollowedFind {
   }
 
   #compile(): CompiledFind {
-    const { entry, chain } = this.method
+    const { entry, chain: of } = this.method
     const { app, hooks, schemas } = entry
     const call: MethodEntry['call'] = (values) => {
       const context = values as Running
@@ -117,14 +115,19 @@ export class FollowedFind {
     const registries = [app.hookRegistry, hooks].map(withHeldParams)
     const [ofApp, ofService] = registries as [FindHooks, FindHooks]
     const sources = [{ hooks: ofApp }, { hooks: ofService, schemas }]
-    const method = { ...this.method, call, chain: compileChain(sources, 'find', call) }
+    const chain = compileChain(sources, 'find', call)
+    const hooked = { ...this.method, call, chain }
+    const start = app.support?.observe?.(hooked) ?? toUnobserved(hooked)
+    const method = { ...hooked, start }
     const again = registries.map((registry) => ({ hooks: selectShapingHooks(registry) }))
-    const shaping = { ...this.method, call, chain: compileChain(again, 'find', call) }
+    const shapingChain = compileChain(again, 'find', call)
+    const shapingStart = toUnobserved({ call, chain: shapingChain })
+    const shaping = { ...this.method, call, chain: shapingChain, start: shapingStart }
     const shapes = again.some(({ hooks: registry }) => {
       const after = [...registry.get('after', 'all'), ...registry.get('after', 'find')]
       return after.length > 0 || registry.getAround('find').length > 0
     })
-    return { of: chain, method, shaping, shapes }
+    return { of, method, shaping, shapes }
   }
 }
 
@@ -145,7 +148,7 @@ async function callHooks(
   method: MethodEntry,
   context: HookContext,
   run: Run,
-  start: typeof startCall,
+  start: CallStart,
 ): Promise<unknown> {
   let hasRun = false
   const value = async (running: HookContext): Promise<unknown> => {
@@ -154,7 +157,7 @@ async function callHooks(
     return returned
   }
   Object.defineProperty(context, RUN, { value, configurable: true })
-  const pending = start(method, context)
+  const pending = start(context)
   finishCall(method, context, pending === undefined ? context.result : await pending)
   if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
   const { dispatch, result } = context

@@ -100,7 +100,7 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
   thrown(
     'a method without hooks for callers outside',
     (app) => untyped(app)['use']?.('users', { _create: async () => 1 }, { methods: ['_create'] }),
-    "'_create' on service 'users' is not allowed as a custom method name: with _ it has no hooks, list one that calls it",
+    "'_create' on service 'users' is not allowed as a custom method name: methods with _ have no hooks",
   ),
   warned(
     'a listener for a method in place of its event',
