@@ -6,6 +6,7 @@ import {
   runMethod,
   toServicePath,
 } from '../core/index.ts'
+import { getFirst } from '../core/results.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
@@ -54,9 +55,7 @@ export function findUserFinder(authentication: Authentication): UserFinder | und
 
 /** Returns the first record of a list or a page, or a single record; `null` for none. */
 export function getFirstEntity(result: unknown): Entity | null {
-  const { data, total } = (result ?? {}) as { data?: unknown; total?: unknown }
-  const isPage = Array.isArray(data) && total !== undefined
-  const [first] = [isPage ? data : result].flat()
+  const first = getFirst(result)
   return isObject(first) ? first : null
 }
 

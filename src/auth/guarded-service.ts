@@ -1,8 +1,8 @@
 import type { Application, HookContext, Page, Query } from '../core/index.ts'
 import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
 import type { ResultOf } from '../core/method-arguments.ts'
+import { replaceRecords } from '../core/results.ts'
 import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
-import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
 import { findEntityService } from './entity-service.ts'
 import { proveParams } from './hooks/authenticate.ts'
@@ -108,11 +108,9 @@ export function restrictToOwn(context: HookContext, userId: string, records: str
 
 /** Replaces each record of a result by what callers may see, also where hooks have chosen what is sent. */
 export function showOnly(context: HookContext, toShown: (record: never) => object): void {
-  const { result } = context
   const show = toShown as (record: unknown) => object
-  if (Array.isArray(result)) context.result = result.map(show)
-  else if (isObject(result) && Array.isArray(result['data'])) {
-    context.result = { ...result, data: result['data'].map(show) }
-  } else context.result = show(result)
+  context.result = replaceRecords(context.method, context.result, (records) =>
+    Array.isArray(records) ? records.map(show) : show(records),
+  )
   context.dispatch = context.result
 }

@@ -190,12 +190,13 @@ function toStored(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toStored(one)]))
 }
 
-/** Returns a record, a list or a page without these fields. */
+/**
+ * Returns a record or a list without these fields, and without those of records in a list `data`: a custom method may
+ * return a page.
+ */
 function omitSecrets(result: unknown, secrets: readonly string[]): unknown {
   if (!isObject(result) || isSingleValue(result)) return result
-  const { data } = result
-  if (!Array.isArray(result) && Array.isArray(data)) {
-    return { ...result, data: omitSecrets(data, secrets) }
-  }
-  return omitFields(result, secrets)
+  const kept = omitFields(result, secrets)
+  const { data } = kept as { readonly data?: unknown }
+  return Array.isArray(data) ? { ...kept, data: omitFields(data, secrets) } : kept
 }

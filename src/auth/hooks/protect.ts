@@ -1,6 +1,7 @@
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm, copyExternalForms } from '../../core/index.ts'
+import { isPage, replaceRecords } from '../../core/results.ts'
 import { isObject, isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { HookCall } from './hook-call.ts'
 
@@ -23,17 +24,13 @@ export function protect(...fields: string[]): ProtectHook {
     throw new TypeError("The protect hook takes names of fields: protect('password')")
   }
   const omit: ExternalForm = (record) => omitFields(record, fields)
-  const omitInPage: ExternalForm = (result) => {
-    const page = getPlainForm(result)
-    return isPage(page) ? { ...page, data: omit(page.data) } : omit(result)
-  }
+  const omitInFound: ExternalForm = (result) => replaceRecords('find', getPlainForm(result), omit)
   const protectContext = (context: HookCall): void => {
     const { result, dispatch = result } = context
-    // Only `find` returns pages: elsewhere `data` is a field like any other.
-    const omitFrom = context.method === 'find' ? omitInPage : omit
+    const omitFrom = context.method === 'find' ? omitInFound : omit
     context.dispatch = omitFrom(dispatch)
     if (context.params.provider) context.result = context.dispatch
-    else if (omitFrom === omitInPage && isPage(result)) addForms(result.data, omit)
+    else if (isPage(context.method, result)) addForms(result.data, omit)
     else addForms([result].flat(), omitFrom)
   }
   const hook: ProtectHook = (context, next) => {
@@ -50,10 +47,6 @@ export function protect(...fields: string[]): ProtectHook {
     refusesNobody: true,
     secretFields: fields,
   })
-}
-
-function isPage(result: unknown): result is { readonly data: readonly unknown[] } {
-  return isObject(result) && Array.isArray(result['data'])
 }
 
 function addForms(records: readonly unknown[], form: ExternalForm): void {

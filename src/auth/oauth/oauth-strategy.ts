@@ -1,5 +1,6 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { Conflict, GeneralError, NotAuthenticated, NotFound } from '../../core/index.ts'
+import { getFirst } from '../../core/results.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
@@ -260,7 +261,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       const reason = 'what the entity is looked for by is not well-formed Unicode'
       throw createRefusal('The provider does not say who you are', reason)
     }
-    const entity = findFirst(
+    const entity = getFirst(
       await this.#entities.find(createEntityParams(params, { $limit: 1, ...query })),
     )
     if (entity === undefined || entity === null) return null
@@ -323,13 +324,6 @@ function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   const isNested = Array.isArray(value) || isPlainObject(value)
   return !isNested || Object.values(value).every(isWellFormed)
-}
-
-/** Returns the first record of a list or a page. */
-function findFirst(result: unknown): unknown {
-  if (Array.isArray(result)) return result[0]
-  const { data } = (result ?? {}) as { data?: unknown }
-  return Array.isArray(data) ? data[0] : result
 }
 
 /** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */

@@ -1,4 +1,6 @@
 import { Emitter } from '../../core/events/emitter.ts'
+import type { Page } from '../../core/params.ts'
+import { listFound } from '../../core/results.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { LiveStatus, ReceivedEvent, RecordOf, SubscriptionParams } from './live-event.ts'
 import { compareBy } from './record-order.ts'
@@ -110,11 +112,10 @@ export class LiveList<Result = unknown> {
   }
 
   #replace(found: unknown): void {
-    const page: Fields = isObject(found) && !Array.isArray(found) ? found : { data: found }
-    const { data, total, limit = this.#shape.$limit } = page
-    if (!Array.isArray(data))
-      throw new TypeError('live() needs a find that answers a list or a page')
-    this.#data = data
+    const records = listFound(found)
+    if (records === null) throw new TypeError('live() needs a find that answers a list or a page')
+    const { total, limit = this.#shape.$limit } = found as Partial<Page<unknown>>
+    this.#data = records as readonly Fields[]
     this.#total = typeof total === 'number' ? total : undefined
     this.#limit = Number(limit ?? Number.POSITIVE_INFINITY)
     const end = Number(this.#shape.$skip ?? 0) + this.#data.length

@@ -1,4 +1,6 @@
 import type { MethodEntry } from '../../core/index.ts'
+import type { FoundPage } from '../../core/results.ts'
+import { isPage } from '../../core/results.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
 import { createResultForm, mapToList } from '../../core/schema/service/result-form.ts'
@@ -16,11 +18,6 @@ interface MethodResult {
   /** How records are picked to be written as JSON, and to be handed on as objects. */
   readonly asJSON: PickOptions
   readonly asObjects: PickOptions
-}
-
-/** One page of records, perhaps with what hooks have added to it. */
-interface PageBody extends Record<string, unknown> {
-  readonly data: readonly unknown[]
 }
 
 const PAGE_FIELDS: ReadonlySet<string> = new Set([
@@ -129,7 +126,7 @@ function toPickOptions({ entry, name }: MethodEntry): Pick<MethodResult, 'asJSON
  * one. It compares the values before their `toJSON` is called, because what `toJSON` returns has all fields.
  */
 function toReplacer(body: object, result: MethodResult): Replacer {
-  const records = isPage(body, result) ? body.data : undefined
+  const records = isRecordPage(body, result) ? body.data : undefined
   return function replace(this: Holder, key, value) {
     const { [key]: given } = this
     if (given === body) return pickBody(body, result, result.asJSON)
@@ -146,7 +143,7 @@ type Replacer = (this: Holder, key: string, value: unknown) => unknown
 
 function pickBody(body: object, result: MethodResult, options: PickOptions): unknown {
   if (Array.isArray(body)) return pickEach(body, result, options)
-  if (!isPage(body, result)) return result.form.pick(body, '', options)
+  if (!isRecordPage(body, result)) return result.form.pick(body, '', options)
   return pickPage(body, result, options)
 }
 
@@ -161,7 +158,7 @@ function pickEach(
 }
 
 /** Returns a page with its own fields alone, unless the schema `true` names everything. */
-function pickPage(body: PageBody, result: MethodResult, options: PickOptions): object {
+function pickPage(body: FoundPage, result: MethodResult, options: PickOptions): object {
   const data = pickEach(body.data, result, options)
   if (result.form.isAnything) return { ...body, data }
   const page: Record<string, unknown> = {}
@@ -172,8 +169,7 @@ function pickPage(body: PageBody, result: MethodResult, options: PickOptions): o
   return page
 }
 
-function isPage(body: object, { method, isWhole }: MethodResult): body is PageBody {
-  if (isWhole) return false
-  if (method.name !== 'find' || !Array.isArray((body as { data?: unknown }).data)) return false
-  return typeof (body as { total?: unknown }).total === 'number' || 'nextCursor' in body
+/** Whether a body is a page of records: a singleton has none, nor what has a schema for the whole. */
+function isRecordPage(body: object, { method, isWhole }: MethodResult): body is FoundPage {
+  return !isWhole && !method.entry.options.singleton && isPage(method.name, body)
 }

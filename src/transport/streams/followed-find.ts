@@ -4,6 +4,7 @@ import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
 import { HookContext, NotAcceptable } from '../../core/index.ts'
+import { listFound } from '../../core/results.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { CallStart } from '../../core/services/method-entry.ts'
 import { finishCall, toUnobserved } from '../../core/services/run-method.ts'
@@ -81,7 +82,7 @@ export class FollowedFind {
     // Not a call of anybody: it is repeated for each stream that hears of an event.
     const { method } = this.#current
     const run: Run = (running) => find(running.params)
-    const records = listRecords(await callHooks(method, context, run, toUnobserved(method)))
+    const records = listFound(await callHooks(method, context, run, toUnobserved(method)))
     if (records !== null && records.length < 2) return records[0]
     throw new TypeError(
       'The hooks of find must leave a page or a list with the records given to them',
@@ -224,16 +225,9 @@ export function toFindResult(
  * @throws {NotAcceptable} its hooks make something else than a page or a list of them
  */
 export function checkRecords(body: unknown): readonly unknown[] {
-  const records = listRecords(body)
+  const records = listFound(body)
   if (records !== null) return records
   throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
-}
-
-/** Returns the records of a page or a list, `null` of anything else. */
-function listRecords(body: unknown): readonly unknown[] | null {
-  if (Array.isArray(body)) return body
-  const { data } = (body ?? {}) as { data?: unknown }
-  return Array.isArray(data) ? data : null
 }
 
 /**

@@ -225,6 +225,7 @@ const PAGES: readonly (readonly [
   ['an object in the place of a count', named, { ...page, ...also }, withoutSkip(shownPage)],
   ['fields of a record that is a reference', parts, { ...also, ...page }, shownPage],
   ['a page without counts', named, { total: 1, data: [secret] }, { total: 1, data: [shown] }],
+  ['a page without a total', named, { ...also, data: [secret] }, { data: [shown] }],
   ['everything where anything is declared', true, { ...also, ...page }, { ...also, ...page }],
 ]
 
@@ -254,6 +255,18 @@ t.test('MASS-3: no unnamed field of a page, also where Fastify changes the body'
       t.strictSame(JSON.parse(text), changes ? { body: sent } : sent, title)
     }
   }
+})
+
+t.test('sends a singleton as one record, also where it has a list named data', async (t) => {
+  const entity = { type: 'object', properties: { name: string, data: list } }
+  const found = { ...secret, total: 1, data: [secret] }
+  const { request } = await injectServer(t, {
+    services: (app) => {
+      const options = { singleton: true, schemas: { entity, query: true } }
+      app.use('me', { find: async () => found }, options)
+    },
+  })
+  t.strictSame(JSON.parse((await request('/me')).text), { ...shown, data: [shown] })
 })
 
 t.test('MASS-3: a function is no record, whatever its toJSON returns', async (t) => {

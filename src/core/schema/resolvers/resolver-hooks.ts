@@ -7,6 +7,7 @@ import {
 } from '../../external-form.ts'
 import { describeFunction, nameFunction } from '../../function-metadata.ts'
 import type { NextFunction } from '../../hooks/hook-map.ts'
+import { isPage } from '../../results.ts'
 import { checkList } from '../../services/multi-option.ts'
 import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
@@ -137,10 +138,8 @@ async function mapRecords(
   { method, result }: ResolverCall,
   run: (record: unknown) => unknown,
 ): Promise<unknown> {
-  // A page of `find`. Elsewhere `data` is a field like any other.
-  const isPage = method === 'find' && isObject(result) && Array.isArray(result['data'])
-  if (!isPage) return forEachRecord(result, run)
-  return { ...result, data: await forEachRecord(result['data'], run) }
+  if (!isPage(method, result)) return forEachRecord(result, run)
+  return { ...result, data: await forEachRecord(result.data, run) }
 }
 
 /**
