@@ -184,20 +184,15 @@ const REFUSED: Readonly<Record<string, string>> = {
  */
 export function resolveConnectionOptions(options: ConnectionOptions): ResolvedConnectionOptions {
   checkRules('The connection', options, CONNECTION_RULES)
-  const {
-    headers,
-    timeoutMs = 60_000,
-    retries = 0,
-    idempotencyKeys = false,
-    arrayLimit = 20,
-    version,
-    maxURLLength,
-    connection = {},
-  } = options
+  const { connection = {} } = options
   checkLibraryOptions('The connection: connection', connection)
   return {
-    ...{ headers, timeoutMs, retries, idempotencyKeys },
-    ...{ arrayLimit, version, maxURLLength, connection },
+    ...(options as Required<ConnectionOptions>),
+    timeoutMs: options.timeoutMs ?? 60_000,
+    retries: options.retries ?? 0,
+    idempotencyKeys: options.idempotencyKeys ?? false,
+    arrayLimit: options.arrayLimit ?? 20,
+    connection,
   }
 }
 
@@ -209,18 +204,15 @@ export function readConnectionParams(
   params: unknown,
   options: ResolvedConnectionOptions,
 ): CallOptions {
-  // Most calls: there is nothing to check.
-  if (params === undefined) {
-    const { timeoutMs, retries, connection } = options
-    const own = { headers: undefined, signal: undefined, responseType: 'json' } as const
-    return { ...own, timeoutMs, retries, libraryOptions: { ...connection } }
-  }
   const given: ConnectionParams = isObject(params) ? params : {}
   const { timeoutMs = options.timeoutMs, retries = options.retries, ...more } = given
   const { headers, signal, responseType = 'json', ...libraryOptions } = more
   const own = { headers, signal, timeoutMs, retries, responseType }
-  checkRules('params.connection', isObject(params) ? own : params, PARAMS_RULES)
-  checkLibraryOptions('params.connection', libraryOptions)
+  // Most calls have none.
+  if (params !== undefined) {
+    checkRules('params.connection', isObject(params) ? own : params, PARAMS_RULES)
+    checkLibraryOptions('params.connection', libraryOptions)
+  }
   return { ...own, libraryOptions: { ...options.connection, ...libraryOptions } }
 }
 

@@ -1,4 +1,5 @@
 import type { Page } from '../core/params.ts'
+import type { ResultName } from '../core/query-names.ts'
 
 /** A value with a form for JSON of its own: a date, an `ObjectId`. */
 interface WithJSON<Form> {
@@ -113,10 +114,7 @@ export type SendableQuery<T> =
 
 /** A query of a known type as a client sends it: see {@link SendableQuery}. */
 export type SentQuery<T> = {
-  [Name in keyof T]: Name extends ChoosingName
+  [Name in keyof T]: Name extends ResultName
     ? SendableQuery<T[Name]> | undefined
     : SendableQuery<T[Name]>
 }
-
-/** The names in a query that choose no records: the client leaves an `undefined` out. */
-type ChoosingName = '$limit' | '$skip' | '$sort' | '$select' | '$after' | '$before' | '$total'

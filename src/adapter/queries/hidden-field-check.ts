@@ -1,16 +1,11 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
+import { RESULT_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { isObjectId } from '../object-id.ts'
-import {
-  findSearchLeak,
-  isTextSearch,
-  KEYSET_NAMES,
-  readSelect,
-  readSort,
-} from './query-filters.ts'
+import { findSearchLeak, isTextSearch, readSelect, readSort } from './query-filters.ts'
 import { LOGICAL, REFUSED } from './query-operators.ts'
 
 /** Operators that hold conditions on the same field, or on fields of its items. */
@@ -23,9 +18,7 @@ const OUTLINE: ReadonlySet<string> = new Set(['$exists', '$size', '$type'])
 const READS_ANY_FIELD: ReadonlySet<string> = new Set([...REFUSED, '$text'])
 
 /** What stands at the top of a query without being a condition. */
-const NO_CONDITION: ReadonlySet<string> = new Set([
-  ...['$select', '$sort', '$limit', '$skip', '$comment', '$sampleRate', ...KEYSET_NAMES],
-])
+const NO_CONDITION: ReadonlySet<string> = new Set([...RESULT_NAMES, '$comment', '$sampleRate'])
 
 /**
  * Checks that a query of a caller outside, sanitised before, does not ask for hidden fields.

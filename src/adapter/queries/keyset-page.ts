@@ -1,6 +1,7 @@
 import type { CountDocumentsOptions, Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Page, Query } from '../../core/params.ts'
+import { CURSOR_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { selectOutermost } from '../field-path.ts'
@@ -9,7 +10,7 @@ import { countMatching, findAll, findCounted } from './find.ts'
 import { checkRawQuery } from './hidden-field-check.ts'
 import type { PageCursors } from './page-cursor.ts'
 import type { TotalKind } from './query-filters.ts'
-import { KEYSET_NAMES, readCursor, readSort, readTotal } from './query-filters.ts'
+import { readCursor, readSort, readTotal } from './query-filters.ts'
 import { pickSelected } from './select.ts'
 
 /** What a query asks of a keyset page. */
@@ -28,7 +29,7 @@ interface KeysetRequest {
  * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
  */
 export function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
-  if (KEYSET_NAMES.every((name) => given[name] === undefined)) return undefined
+  if (CURSOR_NAMES.every((name) => given[name] === undefined)) return undefined
   const { $after, $before, $total, ...query } = given
   const after = readCursor('$after', $after)
   const before = readCursor('$before', $before)

@@ -70,9 +70,6 @@ export function readSort(value: unknown): SortOrder | undefined {
   return Object.fromEntries(entries)
 }
 
-/** The names that ask for a page with cursors, at the top of a query of `find`. */
-export const KEYSET_NAMES = ['$after', '$before', '$total'] as const
-
 /** Which total a page with cursors has. */
 export type TotalKind = boolean | 'estimate' | { readonly cap: number }
 

@@ -2,16 +2,11 @@ import type { Document } from 'mongodb'
 import { toList } from '../../core/checked-query.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
+import { CURSOR_NAMES } from '../../core/query-names.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings, Paginate } from '../mongodb-options.ts'
 import { toObjectId } from '../object-id.ts'
-import {
-  isTextSearch,
-  KEYSET_NAMES,
-  readCount,
-  readSelect,
-  withTextCondition,
-} from './query-filters.ts'
+import { isTextSearch, readCount, readSelect, withTextCondition } from './query-filters.ts'
 import { COMPARING, checkConditionList, checkDefined, LOGICAL } from './query-operators.ts'
 
 /** A query in the parts that the driver takes. */
@@ -39,7 +34,7 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
  */
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
-  const keyset = KEYSET_NAMES.find((name) => conditions[name] !== undefined)
+  const keyset = CURSOR_NAMES.find((name) => conditions[name] !== undefined)
   if (keyset !== undefined) {
     throw new BadRequest(`${keyset} is possible in find alone, and in no live query`)
   }

@@ -3,6 +3,7 @@ import type { Hook } from '../../core/application-defaults.ts'
 import { BadRequest, Forbidden } from '../../core/errors/index.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params, Query } from '../../core/params.ts'
+import { RESULT_NAMES } from '../../core/query-names.ts'
 import type { StrictConditions } from '../../core/services/record-query.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { RuledWrite } from '../call-rules.ts'
@@ -59,7 +60,7 @@ export function limitTo<T = Document>(
 type Limit<T> = StrictConditions<NoInfer<T>> | null | undefined
 
 /** What a query says beside its conditions. */
-const NO_CONDITIONS = ['$limit', '$skip', '$sort', '$select', '$search', '$text']
+const NO_CONDITIONS = [...RESULT_NAMES, '$search', '$text']
 
 function toFilter(conditions: Query, settings: MongoDBSettings): Document {
   const other = NO_CONDITIONS.find((name) => Object.hasOwn(conditions, name))

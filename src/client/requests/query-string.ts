@@ -1,13 +1,9 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
+import { RESULT_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { describeValue } from './request-body.ts'
 import { encodeString, toSentForm } from './service-url.ts'
-
-/** What shapes the result beside the conditions: without it, the query matches the same records. */
-const SHAPING: readonly string[] = [
-  ...['$limit', '$skip', '$sort', '$select', '$after', '$before', '$total'],
-]
 
 /** Names whose value is always a list, so that the server reads one of any length. */
 const LIST_NAMES: readonly string[] = ['$in', '$nin', '$all', '$or', '$and', '$nor', '$select']
@@ -77,7 +73,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     }
   }
   for (const [name, value] of Object.entries(query)) {
-    if (SHAPING.includes(name) && isNotGiven(name, value)) continue
+    if (RESULT_NAMES.includes(name) && isNotGiven(name, value)) continue
     const path = `query.${name}`
     add({ value, name, encoded: encodeName(name, path), path, depth: 0 })
   }

@@ -1,3 +1,4 @@
+import { CURSOR_NAMES, PAGING_NAMES } from '../../core/query-names.ts'
 import type { Keywords } from '../../core/schema/model/keywords.ts'
 import { ALTERNATIVES, toNamedSchemas } from '../../core/schema/model/keywords.ts'
 import { SchemaModel } from '../../core/schema/model/places.ts'
@@ -36,15 +37,11 @@ const USUAL_QUERY: Keywords = {
   },
 }
 
-/** Names that say something of lists only, and those of pages only. */
-const FOR_LISTS: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
-const FOR_PAGES: ReadonlySet<string> = new Set(['$after', '$before', '$total'])
-
 /** Whether a name says something in a kind of call. */
 const IS_USED: Readonly<Record<QueryUse, (name: string) => boolean>> = {
   page: () => true,
-  list: (name) => !FOR_PAGES.has(name),
-  record: (name) => !FOR_PAGES.has(name) && !FOR_LISTS.has(name),
+  list: (name) => !CURSOR_NAMES.includes(name),
+  record: (name) => !CURSOR_NAMES.includes(name) && !PAGING_NAMES.includes(name),
   new: (name) => name === '$select',
 }
 

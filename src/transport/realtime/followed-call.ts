@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { HookContext, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import { PAGING_NAMES } from '../../core/query-names.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
@@ -19,9 +20,6 @@ import type { Topic } from './topic.ts'
 interface CallHub extends Publishing {
   readonly options: Pick<ResolvedRealtimeOptions, 'maxConditions' | 'maxRecords' | 'recheckMs'>
 }
-
-/** Parts of a query that choose the records of a snapshot, but do not decide whether a record matches. */
-const UNJUDGED: ReadonlySet<string> = new Set(['$limit', '$skip', '$sort'])
 
 /** The call of `find` behind a stream. It is repeated as long as the stream is open. */
 export class FollowedCall implements Viewer {
@@ -141,7 +139,7 @@ export class FollowedCall implements Viewer {
       this.viewTag = toViewTag(this.view)
       return
     }
-    const condition = Object.keys(params.query ?? {}).find((name) => !UNJUDGED.has(name))
+    const condition = Object.keys(params.query ?? {}).find((name) => !PAGING_NAMES.includes(name))
     if (condition === undefined) return
     throw new BadRequest(
       `The service can't judge its records: no stream is possible by ${condition}`,

@@ -231,6 +231,7 @@ t.test('who has no condition reaches nothing, and an empty one everything', asyn
 t.test('a condition is no query: what else it says is a fault of the code', async (t) => {
   for (const [value, pattern] of [
     [{ $limit: 1 }, /\$limit is no condition/],
+    [{ $after: '' }, /\$after is no condition/],
     [{ $expr: { $eq: ['$a', '$b'] } }, /only the database can tell/],
   ] as const) {
     const { notes } = await start(t, { all: [limitTo(() => value)] })
