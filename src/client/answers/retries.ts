@@ -1,8 +1,9 @@
 import { ServiceError } from '../../core/errors/index.ts'
+import { isAway } from '../../core/errors/passing-status.ts'
 import type { Answer } from '../connection.ts'
 
-/** Statuses of servers that may have an answer a little later. */
-const PASSING: readonly number[] = [429, 502, 503, 504]
+/** Stands for too many requests. */
+const TOO_MANY = 429
 
 /** Stands for a write of the same key, or of the same record, that is in the way: only with `Retry-After`. */
 const CONFLICT = 409
@@ -50,15 +51,20 @@ async function findWait(
 ): Promise<number> {
   try {
     const answer = await sent
-    const isPassing = PASSING.includes(answer.status)
+    const isPassing = isWorthRetry(answer.status)
     if (!isPassing && answer.status !== CONFLICT) return Number.POSITIVE_INFINITY
     const waitMs = toWaitMs(answer.readHeaders()['retry-after'])
     return waitMs ?? (isPassing ? ownWaitMs : Number.POSITIVE_INFINITY)
   } catch (error) {
     // An export breaks off by an error of the server, which would come again.
-    const isPassing = !isExport && error instanceof ServiceError && PASSING.includes(error.code)
+    const isPassing = !isExport && error instanceof ServiceError && isWorthRetry(error.code)
     return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY
   }
+}
+
+/** Whether the server may have an answer a little later. */
+function isWorthRetry(status: number): boolean {
+  return isAway(status) || status === TOO_MANY
 }
 
 /**

@@ -1,4 +1,5 @@
-import { ServiceError } from '../../core/errors/index.ts'
+import { ServiceError, Timeout } from '../../core/errors/index.ts'
+import { isAway } from '../../core/errors/passing-status.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
@@ -17,9 +18,6 @@ interface RefreshTools {
 interface SharedLocks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>
 }
-
-/** Statuses after which the server may have renewed the session, or may do so a little later. */
-const UNANSWERED: readonly number[] = [408, 502, 503, 504]
 
 /** Servers answer a repeated refresh with the same tokens for ten seconds: these waits fit into them. */
 const WAITS_MS: readonly number[] = [250, 1_000]
@@ -81,7 +79,7 @@ export class SessionRefresh {
       try {
         return await service.create(data, index === 0 ? first : undefined)
       } catch (error) {
-        if (!(error instanceof ServiceError) || !UNANSWERED.includes(error.code)) throw error
+        if (!(error instanceof ServiceError) || !isUnanswered(error.code)) throw error
       }
       await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
@@ -118,4 +116,9 @@ export class SessionRefresh {
 /** Returns the end of an access token. */
 function toTag(accessToken: string): string {
   return accessToken.slice(-TAG_LENGTH)
+}
+
+/** Whether the server may have renewed the session, or may do so a little later. */
+function isUnanswered(status: number): boolean {
+  return isAway(status) || status === Timeout.code
 }

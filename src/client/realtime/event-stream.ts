@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { Forbidden, GeneralError, ServiceError, Unavailable } from '../../core/errors/index.ts'
+import { isPassing } from '../../core/errors/passing-status.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { ErrorResponse } from '../answers/response-error.ts'
 import { toWaitMs } from '../answers/retries.ts'
@@ -103,7 +104,7 @@ export class EventStream {
       }
       // Closes a connection whose server does not.
       this.#attempt.abort()
-      if (error !== AGAIN && !isPassing(error)) return this.close(error)
+      if (error !== AGAIN && !isPassingError(error)) return this.close(error)
       this.#attempt = new AbortController()
       this.#change('waiting', error === AGAIN ? undefined : error)
       await wait(this.#findWait(error), this.#attempt.signal)
@@ -202,10 +203,8 @@ export class EventStream {
 }
 
 /** Whether a later attempt may go better. The status of the answer counts, not what stands in it. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return false
-  const status = findResponse(error)?.status ?? error.code
-  return status >= 500 || status === 408 || status === 429
+function isPassingError(error: unknown): boolean {
+  return error instanceof ServiceError && isPassing(findResponse(error)?.status ?? error.code)
 }
 
 function findResponse(error: unknown): ErrorResponse | undefined {

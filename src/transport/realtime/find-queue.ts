@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WorkQueue } from '../../auth/work-queue.ts'
-import { BadGateway, toServiceError, Unavailable } from '../../core/index.ts'
+import { isAway } from '../../core/errors/passing-status.ts'
+import { toServiceError } from '../../core/index.ts'
 import type { TimeLimit } from '../call-time-limit.ts'
 
 /**
@@ -18,8 +19,6 @@ const LONGEST_WAIT_MS = 30_000
 
 /** Attempts for about two minutes. Then the stream ends: a client that reconnects learns the error. */
 const MAX_ATTEMPTS = 9
-
-const PASSING: ReadonlySet<number> = new Set([BadGateway.code, Unavailable.code])
 
 /** The queue rejects no stream, however many wait. */
 const PATIENT = { isPatient: true } as const
@@ -66,13 +65,13 @@ export class FindQueue {
 }
 
 /** Whether an error means that a service or the database is away, so that a later attempt may succeed. */
-export function isPassing(error: unknown): boolean {
-  return PASSING.has(toServiceError(error).code)
+export function isOutage(error: unknown): boolean {
+  return isAway(toServiceError(error).code)
 }
 
 /**
  * Resolves to the result of work. Repeats it, after longer and longer waits, while it fails with an error that
- * {@link isPassing}.
+ * {@link isOutage}.
  * @param onFailure returns whether to try again
  */
 export async function persist<T>(
@@ -83,7 +82,7 @@ export async function persist<T>(
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || attempt === MAX_ATTEMPTS || !onFailure(error, attempt)) throw error
+      if (!isOutage(error) || attempt === MAX_ATTEMPTS || !onFailure(error, attempt)) throw error
     }
     await wait(Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS))
   }

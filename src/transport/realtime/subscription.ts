@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { isPassing } from '../../core/errors/passing-status.ts'
 import type { Params } from '../../core/index.ts'
-import { Timeout, TooManyRequests, toServiceError, Unavailable } from '../../core/index.ts'
+import { Timeout, toServiceError, Unavailable } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import type { StreamedCall } from '../streams/request-streams.ts'
 import { beginAnswer } from '../streams/request-streams.ts'
@@ -9,7 +10,7 @@ import type { LoggedEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, RESYNC, sendHead, toFrame } from './event-stream.ts'
-import { isPassing, persist } from './find-queue.ts'
+import { isOutage, persist } from './find-queue.ts'
 import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Recheck } from './recheck.ts'
@@ -30,9 +31,6 @@ export interface StreamHub extends Publishing {
   /** Returns, once, what a stream that has ended has sent. */
   takeParting(token: string): Parting | undefined
 }
-
-/** Refusals that say nothing of what the caller may read: of a hook that counts calls, for one. */
-const PASSING: ReadonlySet<number> = new Set([Timeout.code, TooManyRequests.code])
 
 /** How many characters of records are written to a stream at once. */
 const BATCH_LENGTH = 65_536
@@ -197,7 +195,8 @@ export class Subscription implements Follower {
       this.#log('error', thrown, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
-    else if (error.code >= 500 || PASSING.has(error.code)) this.end('closing')
+    // 429 may be the answer of a hook that counts calls: it says nothing of what the caller may read.
+    else if (isPassing(error.code)) this.end('closing')
     else this.end('refused', error.message)
   }
 
@@ -343,7 +342,7 @@ export class Subscription implements Follower {
       this.#recheck.noteTold()
       return text
     } catch (error) {
-      if (isPassing(error)) return false
+      if (isOutage(error)) return false
       throw error
     }
   }
