@@ -30,7 +30,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'transport/realtime/followed-call.ts',
       'transport/realtime/realtime.ts',
       'transport/realtime/shown-records.ts',
-      'transport/realtime/subscription.ts',
+      'transport/realtime/query-stream.ts',
       'transport/realtime/topic.ts',
       'transport/rest-options.ts',
       'transport/rest-transport.ts',

@@ -36,7 +36,7 @@ export type { Formatter, RestOptions } from './rest-options.ts'
 export type { ServiceLookup } from './routing/service-router.ts'
 export type { ConfigurationOptions } from './server/configuration.ts'
 export { configuration } from './server/configuration.ts'
-export { createApp } from './server/create-app.ts'
+export { createServerApp as createApp } from './server/create-app.ts'
 export type { FastifyApplication, FastifyAppOptions, ServerMembers } from './server/fastify-app.ts'
 export { fastifyApp } from './server/fastify-app.ts'
 export {

@@ -3,7 +3,7 @@ import { HookContext } from '../../core/hooks/hook-context.ts'
 import { METHOD_TABLE } from '../../core/method-table.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { EventStream, Subscriber } from './event-stream.ts'
+import type { EventReader, Subscriber } from './event-reader.ts'
 import type { ReceivedEvent } from './live-event.ts'
 import type { ServiceStreams } from './service-streams.ts'
 
@@ -27,7 +27,7 @@ export class HeardEvents implements Subscriber {
   readonly #streams: ServiceStreams
   /** Returns the names of the events that have listeners. */
   readonly #findNames: () => readonly unknown[]
-  #stream: EventStream | undefined
+  #stream: EventReader | undefined
   /** Whether the server has refused the stream: it is asked again after a login. */
   #isRefused = false
   /** Whether the stream is there, or will tell later what is written meanwhile. */
@@ -96,7 +96,7 @@ export class HeardEvents implements Subscriber {
     this.#entry.emit(type, data, Object.assign(context, { result: data }))
   }
 
-  notice({ status, error }: EventStream): void {
+  notice({ status, error }: EventReader): void {
     if (status === 'open') this.#isTelling = true
     if (status !== 'closed') return
     this.#leave()

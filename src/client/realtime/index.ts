@@ -5,5 +5,5 @@
 
 export type { LiveEvent, LiveStatus, RecordOf, SubscriptionParams } from './live-event.ts'
 export { LiveList } from './live-list.ts'
-export type { FoundBy, LiveParams, RealtimeOptions } from './realtime.ts'
+export type { FoundBy, LiveOptions as RealtimeOptions, LiveParams } from './realtime.ts'
 export { live, realtime, subscribe } from './realtime.ts'

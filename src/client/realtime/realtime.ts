@@ -9,26 +9,26 @@ import { RemoteService } from '../remote-service.ts'
 import { HeardEvents } from './heard-events.ts'
 import type { LiveEvent, SubscriptionParams } from './live-event.ts'
 import { LiveList } from './live-list.ts'
-import type { ResolvedRealtimeOptions } from './service-streams.ts'
-import { findStreams, ServiceStreams } from './service-streams.ts'
+import type { ResolvedLiveOptions } from './service-streams.ts'
+import { findServiceStreams, ServiceStreams } from './service-streams.ts'
 import { Subscription } from './subscription.ts'
 
 /** Options of {@link realtime}. */
-export interface RealtimeOptions extends Given<ResolvedRealtimeOptions> {}
+export interface LiveOptions extends Given<ResolvedLiveOptions> {}
 
 const POSITIVE: OptionRule = {
   expected: 'a number above 0',
   isValid: (value) => typeof value === 'number' && value > 0,
 }
 
-const RULES: Readonly<Record<keyof ResolvedRealtimeOptions, OptionRule>> = {
+const RULES: Readonly<Record<keyof ResolvedLiveOptions, OptionRule>> = {
   silenceMs: POSITIVE,
   reconnectMs: POSITIVE,
   maxReconnectMs: POSITIVE,
   maxWaiting: POSITIVE,
 }
 
-const DEFAULTS: ResolvedRealtimeOptions = {
+const DEFAULTS: ResolvedLiveOptions = {
   silenceMs: 45_000,
   maxReconnectMs: 30_000,
   maxWaiting: 1_000,
@@ -48,7 +48,7 @@ const REALTIME = Symbol('remex.realtime')
  * listeners of their events hear what others write.
  * @throws {TypeError} an option is unknown or invalid, or the client has live queries already
  */
-export function realtime(options: RealtimeOptions = {}): (client: object) => void {
+export function realtime(options: LiveOptions = {}): (client: object) => void {
   const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
     if (REALTIME in app) throw new TypeError('The client has been given live queries already')
     Object.defineProperty(app, REALTIME, { value: true })
@@ -66,7 +66,7 @@ export function realtime(options: RealtimeOptions = {}): (client: object) => voi
     for (const entry of app.entries.values()) add(entry)
     app.observe((change, _path, entry) => {
       if (change === 'added') return add(entry)
-      if (all.delete(entry)) findStreams(entry.service).close()
+      if (all.delete(entry)) findServiceStreams(entry.service).close()
     })
     let user: unknown
     const change = (login?: LoginResult): void => {
@@ -74,7 +74,7 @@ export function realtime(options: RealtimeOptions = {}): (client: object) => voi
       user = login?.authentication?.payload?.sub
       for (const [{ service }, heard] of all) {
         // A renewed token of the same user is sent with the next connection.
-        if (user === undefined || user !== before) findStreams(service).restart()
+        if (user === undefined || user !== before) findServiceStreams(service).restart()
         heard.retry()
       }
     }
@@ -119,7 +119,7 @@ export function subscribe<S extends object, Own extends string = never>(
 ): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined> {
   const [given = {}] = params as [params?: SubscriptionParams]
   const subscription: AsyncIterableIterator<unknown, undefined> = new Subscription(
-    findStreams(service),
+    findServiceStreams(service),
     given,
   )
   // What arrives has the types that the server states.
@@ -137,7 +137,7 @@ export async function live<S extends object>(
   ...params: LiveParams<S>
 ): Promise<LiveList<FoundBy<S>>> {
   const [given = {}] = params as [params?: SubscriptionParams]
-  const list = new LiveList<FoundBy<S>>(findStreams(service), given, (error) => {
+  const list = new LiveList<FoundBy<S>>(findServiceStreams(service), given, (error) => {
     findServiceEntry(service)?.app.logListenerError(error, 'change')
   })
   return list.start()

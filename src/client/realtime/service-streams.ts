@@ -1,7 +1,7 @@
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import type { RemoteService } from '../remote-service.ts'
-import type { StreamOptions, Subscriber } from './event-stream.ts'
-import { EventStream } from './event-stream.ts'
+import type { StreamOptions, Subscriber } from './event-reader.ts'
+import { EventReader } from './event-reader.ts'
 import type { SubscriptionParams } from './live-event.ts'
 import { createStreamCall } from './stream-call.ts'
 
@@ -9,7 +9,7 @@ import { createStreamCall } from './stream-call.ts'
 const STREAMS = Symbol('remex.streams')
 
 /** Options of {@link realtime} with every default filled in. */
-export interface ResolvedRealtimeOptions extends StreamOptions {
+export interface ResolvedLiveOptions extends StreamOptions {
   /**
    * How many events wait for a loop that is slow. More are dropped; a `resync` and a new snapshot take
    * their place. Default: 1,000.
@@ -19,11 +19,11 @@ export interface ResolvedRealtimeOptions extends StreamOptions {
 
 /** The streams of a service: one for each query, however many listen to it. */
 export class ServiceStreams {
-  readonly options: ResolvedRealtimeOptions
+  readonly options: ResolvedLiveOptions
   readonly #service: RemoteService
-  readonly #streams = new Map<string, EventStream>()
+  readonly #streams = new Map<string, EventReader>()
 
-  constructor(service: RemoteService, options: ResolvedRealtimeOptions) {
+  constructor(service: RemoteService, options: ResolvedLiveOptions) {
     this.options = options
     this.#service = service
     findServiceEntry(service)?.attachments.set(STREAMS, this)
@@ -33,11 +33,11 @@ export class ServiceStreams {
    * Has a subscriber told the events of a query. Returns their stream.
    * @throws {BadRequest} the query can not be sent
    */
-  join(params: SubscriptionParams, subscriber: Subscriber): EventStream {
+  join(params: SubscriptionParams, subscriber: Subscriber): EventReader {
     const call = createStreamCall(this.#service, params)
     let stream = this.#streams.get(call.key)
     if (stream === undefined || stream.status === 'closed') {
-      stream = new EventStream(call, this.options)
+      stream = new EventReader(call, this.options)
       this.#streams.set(call.key, stream)
     }
     stream.subscribers.add(subscriber)
@@ -45,7 +45,7 @@ export class ServiceStreams {
   }
 
   /** Tells a subscriber no more; a stream that nobody listens to is closed. */
-  leave(stream: EventStream, subscriber: Subscriber): void {
+  leave(stream: EventReader, subscriber: Subscriber): void {
     stream.subscribers.delete(subscriber)
     if (stream.subscribers.size > 0) return
     stream.close()
@@ -67,7 +67,7 @@ export class ServiceStreams {
  * Returns the streams of a service.
  * @throws {TypeError} the client has none
  */
-export function findStreams(service: object): ServiceStreams {
+export function findServiceStreams(service: object): ServiceStreams {
   const streams = findServiceEntry(service)?.attachments.get(STREAMS)
   if (streams instanceof ServiceStreams) return streams
   throw new TypeError('Live queries need client.configure(realtime()), and a service of its server')

@@ -1,5 +1,5 @@
 import { followSignal } from '../../core/follow-signal.ts'
-import type { EventStream, Subscriber } from './event-stream.ts'
+import type { EventReader, Subscriber } from './event-reader.ts'
 import type { LiveStatus, ReceivedEvent, SubscriptionParams } from './live-event.ts'
 import type { ServiceStreams } from './service-streams.ts'
 
@@ -16,7 +16,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
   readonly #streams: ServiceStreams
   readonly #params: SubscriptionParams
   readonly #onStatus: () => void
-  #stream: EventStream | undefined
+  #stream: EventReader | undefined
   #queue: ReceivedEvent[] = []
   /** Whether events were dropped: further ones are too, until there is a new snapshot. */
   #isStale = false
@@ -98,7 +98,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
     this.#goOn()
   }
 
-  notice({ status, error }: EventStream): void {
+  notice({ status, error }: EventReader): void {
     if (status === 'closed') {
       this.#end(error)
       return

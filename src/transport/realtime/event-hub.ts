@@ -12,10 +12,10 @@ import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
 import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
+import type { StreamHub } from './query-stream.ts'
+import { QueryStream } from './query-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
-import type { StreamHub } from './subscription.ts'
-import { Subscription } from './subscription.ts'
 import { Topic } from './topic.ts'
 import { Turns } from './turns.ts'
 
@@ -47,7 +47,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   /** The path of each entry in this application; `entry.path` is that within a mounted one. */
   #paths: ReadonlyMap<object, string> = new Map()
   readonly #topics = new Map<MethodEntry, Topic>()
-  readonly #streams = new Set<Subscription>()
+  readonly #streams = new Set<QueryStream>()
   /** How many streams each caller has: those that were admitted. */
   readonly #callers = new Map<string, number>()
   /** How many streams all callers have. */
@@ -99,22 +99,22 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (!this.#paths.has(entry)) throw new NotFound('The service is gone')
     this.#finds.timeLimit = call.transport.timeLimit ?? this.#timeLimit
     const topic = this.#topicOf(call.method)
-    const subscription = new Subscription(this, topic, call.context.params)
-    this.#streams.add(subscription)
-    const onClose = (): void => this.#release(subscription)
+    const stream = new QueryStream(this, topic, call.context.params)
+    this.#streams.add(stream)
+    const onClose = (): void => this.#release(stream)
     try {
-      await subscription.open(call, onClose)
+      await stream.open(call, onClose)
       // The service may be gone by now.
-      if (this.#topics.get(call.method) !== topic) subscription.end('closing')
-      call.transport.followEndless(call.reply, () => subscription.end('closing'))
+      if (this.#topics.get(call.method) !== topic) stream.end('closing')
+      call.transport.followEndless(call.reply, () => stream.end('closing'))
     } catch (error) {
       onClose()
       throw error
     }
   }
 
-  admit(subscription: Subscription, params: Params): void {
-    if (subscription.caller !== null) return
+  admit(stream: QueryStream, params: Params): void {
+    if (stream.caller !== null) return
     const { maxStreams, maxStreamsPerCaller } = this.options
     const caller = findCaller(params)
     const count = this.#callers.get(caller) ?? 0
@@ -122,7 +122,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       throw new TooManyRequests(`A caller may have ${maxStreamsPerCaller} streams`)
     }
     if (this.#admitted >= maxStreams) throw new Unavailable('There are too many streams')
-    subscription.caller = caller
+    stream.caller = caller
     this.#admitted++
     this.#callers.set(caller, count + 1)
   }
@@ -253,16 +253,16 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#topics.delete(topic.find.method)
   }
 
-  #release(subscription: Subscription): void {
-    if (!this.#streams.delete(subscription)) return
-    subscription.topic.remove(subscription)
-    const { caller, token } = subscription
+  #release(stream: QueryStream): void {
+    if (!this.#streams.delete(stream)) return
+    stream.topic.remove(stream)
+    const { caller, token } = stream
     if (caller === null) return
     this.#admitted--
     const count = (this.#callers.get(caller) ?? 1) - 1
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
-    const parting = subscription.part()
+    const parting = stream.part()
     if (parting === null) return
     this.#partings.set(token, { parting, leftAt: Date.now() })
     this.#partedKeys += parting.keys.size

@@ -9,7 +9,7 @@ import { isObserved, observe, traceHooks } from '../observing/call-channel.ts'
  * Returns a new application. `Services` maps each path to its service and types everything else:
  * `createApp<{ users: UserService }>().service('users').get(id)`. Its services may have schemas.
  */
-export function createApp<
+export function createServerApp<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {

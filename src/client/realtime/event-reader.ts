@@ -25,7 +25,7 @@ export interface Subscriber {
   /** Called with each event, in their order. */
   receive(event: ReceivedEvent): void
   /** Called when `status` or `error` of the stream have changed. */
-  notice(stream: EventStream): void
+  notice(stream: EventReader): void
 }
 
 /** A longer frame is none, and would be kept until there is no memory. */
@@ -41,7 +41,7 @@ const AGAIN = Symbol('again')
  * The events of one query. It connects again whenever the connection is lost, from the last event that
  * has arrived, until the server refuses or nobody listens any more.
  */
-export class EventStream {
+export class EventReader {
   status: LiveStatus = 'connecting'
   /** Why the connection was lost or has ended, `undefined` where it is there. */
   error: unknown

@@ -27,7 +27,7 @@ import type { Follower, Topic } from './topic.ts'
 export interface StreamHub extends Publishing {
   readonly options: ResolvedRealtimeOptions
   /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
-  admit(subscription: Subscription, params: Params): void
+  admit(stream: QueryStream, params: Params): void
   /** Returns, once, what a stream that has ended has sent. */
   takeParting(token: string): Parting | undefined
 }
@@ -42,7 +42,7 @@ interface ToldEvent {
 }
 
 /** One caller's stream of the records of one query. */
-export class Subscription implements Follower {
+export class QueryStream implements Follower {
   /** Names the stream for whoever comes back to it; nobody else can guess it. */
   token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
