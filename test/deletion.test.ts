@@ -39,9 +39,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   versions: {
     rooms: [
       'adapter/writes/record-version.ts',
-      'core/conditional.ts',
-      'core/entity-tag.ts',
-      'core/services/record-version.ts',
+      'core/versions/',
       'transport/versions/',
     ],
     namedIn: [
@@ -54,8 +52,6 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'adapter/writes/write.ts',
       'client/remote-services.ts',
       'client/requests/record-target.ts',
-      'core/params.ts',
-      'core/schema/service/compiled-schemas.ts',
       'transport/openapi/conditions.ts',
       'transport/openapi/openapi.ts',
       'transport/request-params.ts',
@@ -93,8 +89,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   cli: { rooms: ['cli/'], namedIn: [] },
 }
 
-/** Files that may name every feature: what a package exports, and the list of what requests pass through. */
-const LISTS = /(?:^|\/)index\.ts$|^transport\/rest-features\.ts$/
+/** Files that may name every feature: what a package exports, and what the kernel of a layer knows of features. */
+const LISTS = /(?:^|\/)(?:index|[a-z]+-features)\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
 function findBroken(sources: Sources, rooms: readonly string[]): string[] {

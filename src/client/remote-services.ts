@@ -1,9 +1,9 @@
-import type { ExpectedVersion } from '../core/entity-tag.ts'
 import type { DataOf, IdOf, MethodName, QueryOf, ResultOf } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
 import type { Headers, Page, Query, RecordId } from '../core/params.ts'
 import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
 import type { AnyService, OutsideOf, ServedOptions } from '../core/services/service-map.ts'
+import type { ExpectedVersion } from '../core/versions/entity-tag.ts'
 import type { ConnectionParams } from './connection.ts'
 import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 

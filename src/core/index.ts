@@ -19,11 +19,8 @@ export type {
   ServiceMixin,
 } from './application-defaults.ts'
 export { findServiceEntry, HookContext, ServiceEntry } from './application-defaults.ts'
-export type { ConditionalOptions } from './conditional.ts'
-export { conditional } from './conditional.ts'
 export { Application, createApp } from './create-app.ts'
 export type { DeclaredTypes, DeclaredUser, ServiceExtensions } from './declared-types.ts'
-export type { ExpectedVersion } from './entity-tag.ts'
 export * from './errors/index.ts'
 export type { Listener } from './events/emitter.ts'
 export { Emitter } from './events/emitter.ts'
@@ -62,3 +59,6 @@ export type {
   ServiceInput,
 } from './services/service-map.ts'
 export type { ServiceOptions } from './services/service-options.ts'
+export type { ConditionalOptions } from './versions/conditional.ts'
+export { conditional } from './versions/conditional.ts'
+export type { ExpectedVersion } from './versions/entity-tag.ts'

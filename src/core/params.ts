@@ -1,5 +1,5 @@
+import type { FeatureParams } from './core-features.ts'
 import type { DeclaredUser } from './declared-types.ts'
-import type { ExpectedVersion } from './entity-tag.ts'
 
 /** Identifies one record: a string over HTTP, never coerced to a number. */
 export type Id = string | number
@@ -57,7 +57,7 @@ export interface AuthenticationRequest {
 }
 
 /** The last argument of every service method. Extend it for what your hooks add. */
-export interface Params<Q = Query> {
+export interface Params<Q = Query> extends FeatureParams {
   /** The query: over HTTP the parsed query string. */
   query?: Q | undefined
   /** Name of the transport (`'rest'`) of an external call, `undefined` for an internal one. */
@@ -73,11 +73,6 @@ export interface Params<Q = Query> {
    * application declares it in `DeclaredTypes`.
    */
   user?: DeclaredUser | undefined
-  /**
-   * The version that the record of a write must have, one of several, or `'*'` for any. Of callers outside
-   * it is what their `If-Match` header says.
-   */
-  version?: ExpectedVersion | undefined
   /** Claims to put into an access token. */
   payload?: Record<string, unknown> | undefined
   /** The connection of a real-time transport; in clients: options for the HTTP library. */

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ExpectedVersion } from '../core/entity-tag.ts'
 import type {
   AuthenticationRequest,
   DeclaredUser,
@@ -11,6 +10,7 @@ import type {
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
+import type { ExpectedVersion } from '../core/versions/entity-tag.ts'
 import { isGone } from './replies/reply-state.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */

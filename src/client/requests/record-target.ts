@@ -1,8 +1,8 @@
-import type { ExpectedVersion } from '../../core/entity-tag.ts'
-import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/entity-tag.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { HookContext, Next } from '../../core/hooks/hook-context.ts'
 import { isObject } from '../../core/value-kind.ts'
+import type { ExpectedVersion } from '../../core/versions/entity-tag.ts'
+import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/versions/entity-tag.ts'
 import { toSentForm } from './service-url.ts'
 
 /**

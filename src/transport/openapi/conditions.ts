@@ -1,7 +1,7 @@
 import { metadataOf } from '../../core/function-metadata.ts'
 import { listEarlyHooks } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
-import { findRecordVersions } from '../../core/services/record-version.ts'
+import { findRecordVersions } from '../../core/versions/record-version.ts'
 import type { DocumentSchema, Parameter } from './components.ts'
 
 /** What an operation says of conditional requests. */

@@ -1,9 +1,9 @@
+import { pickConditions } from '../../core-features.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { Params } from '../../params.ts'
 import type { MethodEntry, ServiceEntryFace } from '../../services/method-entry.ts'
 import { checkList } from '../../services/multi-option.ts'
-import { findRecordVersions } from '../../services/record-version.ts'
 import type {
   DataSchema,
   JSONSchema,
@@ -103,12 +103,13 @@ export class CompiledSchemas {
     method.query(context)
     if (method.data === undefined) return undefined
     const check = method.data(context.params)
-    const version = pickVersion(context)
+    const conditions = pickConditions(context)
     const isList = context.method === 'create' && Array.isArray(context.data)
     if (isList) checkList(context)
     const data = isList ? validateEach(context.data, check) : check(context.data)
     return whenReady(data, (checked) => {
-      context.data = version !== null && isRecord(checked) ? { ...version, ...checked } : checked
+      context.data =
+        conditions !== null && isRecord(checked) ? { ...conditions, ...checked } : checked
     })
   }
 
@@ -126,16 +127,6 @@ export class CompiledSchemas {
     const nothing = { data: undefined, query: true, result: undefined }
     return this.#methods.get(name)?.toSchemas() ?? nothing
   }
-}
-
-/**
- * Returns the version in the data of a call, `null` for none. A schema may drop it as an unknown field. It is put
- * back, because it is a condition of the write: without it, the write would overwrite another caller's.
- */
-function pickVersion({ data, method, service }: HookContext): Record<string, unknown> | null {
-  if (!isRecord(data) || (method !== 'update' && method !== 'patch')) return null
-  const { field } = findRecordVersions(service) ?? {}
-  return field === undefined || data[field] === undefined ? null : { [field]: data[field] }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

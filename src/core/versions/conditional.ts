@@ -1,18 +1,18 @@
+import { describeFunction } from '../function-metadata.ts'
+import type { HookContext, Next } from '../hooks/hook-context.ts'
+import { listEarlyHooks } from '../hooks/hook-registry.ts'
+import { isWrite, toMethodSpec } from '../method-table.ts'
+import type { Params } from '../params.ts'
+import { findServiceEntry } from '../services/service-entry.ts'
+import { changeParams } from '../transport-facts.ts'
 import type { ExpectedVersion } from './entity-tag.ts'
 import { isVersion, toVersionTag } from './entity-tag.ts'
-import { describeFunction } from './function-metadata.ts'
-import type { HookContext, Next } from './hooks/hook-context.ts'
-import { listEarlyHooks } from './hooks/hook-registry.ts'
-import { isWrite, toMethodSpec } from './method-table.ts'
-import type { Params } from './params.ts'
 import {
   answersRecord,
   createManyError,
   createRequiredError,
   createVersionError,
-} from './services/record-version.ts'
-import { findServiceEntry } from './services/service-entry.ts'
-import { changeParams } from './transport-facts.ts'
+} from './record-version.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {

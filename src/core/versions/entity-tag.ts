@@ -1,7 +1,16 @@
-import { BadRequest } from './errors/index.ts'
+import { BadRequest } from '../errors/index.ts'
 
 /** The versions of which a write expects its record to have one; `'*'`: any, if the record is there. */
 export type ExpectedVersion = number | readonly number[] | '*'
+
+/** The params by which a call names versions. */
+export interface VersionParams {
+  /**
+   * The version that the record of a write must have, one of several, or `'*'` for any. External callers send it as
+   * `If-Match`.
+   */
+  version?: ExpectedVersion | undefined
+}
 
 /** One entity tag of a list, and what stands between it and the next one. @see RFC 9110 §8.8.3 */
 const LISTED_TAG = /[ \t]*(?:W\/)?"([\x21\x23-\x7E\x80-\xFF]*)"[ \t]*(?:,|$)/y

@@ -1,7 +1,6 @@
-import { isVersion, toVersionTag } from '../entity-tag.ts'
 import { BadRequest, PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
-import type { ServiceOptions } from './service-options.ts'
+import { isVersion, toVersionTag } from './entity-tag.ts'
 
 /** How the records of a service are versioned. */
 export interface RecordVersions {
@@ -14,6 +13,13 @@ export interface RecordVersions {
 /** A service whose records may have versions: that of MongoDB is one. */
 export interface VersionedService {
   readonly recordVersions?: RecordVersions | null
+}
+
+/** A call with data. */
+interface DataCall {
+  readonly data?: unknown
+  readonly method: string
+  readonly service: object
 }
 
 /** Returns how the records of a service are versioned; `null` where they are not. */
@@ -31,7 +37,7 @@ const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patc
 export function answersRecord(
   method: string,
   result: unknown,
-  { singleton = false }: Pick<ServiceOptions, 'singleton'> = {},
+  { singleton = false }: { readonly singleton?: boolean } = {},
 ): result is Record<string, unknown> {
   const isAnswering = ANSWERING.has(method) || (singleton && method === 'find')
   return isAnswering && isObject(result) && !Array.isArray(result)
@@ -45,6 +51,16 @@ export function findVersionTag(
   const versions = findRecordVersions(service)
   const version = versions === null ? undefined : record[versions.field]
   return isVersion(version) ? toVersionTag(version) : undefined
+}
+
+/**
+ * Returns the version in the data of a call, `null` for none. A schema may drop it as an unknown field, but it is a
+ * condition of the write: without it, the write would overwrite another caller's.
+ */
+export function pickVersion({ data, method, service }: DataCall): Record<string, unknown> | null {
+  if (!isObject(data) || (method !== 'update' && method !== 'patch')) return null
+  const { field } = findRecordVersions(service) ?? {}
+  return field === undefined || data[field] === undefined ? null : { [field]: data[field] }
 }
 
 /** Returns the error for a write that expects another version than the record has. */

@@ -1,0 +1,8 @@
+import type { VersionParams } from './versions/entity-tag.ts'
+import { pickVersion } from './versions/record-version.ts'
+
+/** What features read from the params of a call. */
+export interface FeatureParams extends VersionParams {}
+
+/** Returns the fields in the data of a call that are conditions of its write, `null` for none: no schema drops them. */
+export const pickConditions: typeof pickVersion = pickVersion
