@@ -39,6 +39,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   versions: {
     rooms: [
       'adapter/writes/record-version.ts',
+      'client/versions/',
       'core/versions/',
       'transport/versions/',
     ],
@@ -50,8 +51,6 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       'adapter/record-hooks/stored-answer.ts',
       'adapter/writes/write-data.ts',
       'adapter/writes/write.ts',
-      'client/remote-services.ts',
-      'client/requests/record-target.ts',
       'transport/openapi/conditions.ts',
       'transport/openapi/openapi.ts',
       'transport/request-params.ts',

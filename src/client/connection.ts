@@ -6,9 +6,10 @@ import {
   OBJECT_OPTION,
   POSITIVE_INTEGER_OPTION,
   STRING_LIST_OPTION,
-  STRING_OPTION,
 } from '../core/options/option-rules.ts'
 import { hasMethod, isObject } from '../core/value-kind.ts'
+import type { FeatureOptions } from './client-features.ts'
+import { FEATURE_RULES } from './client-features.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 
 /** How the body of a successful answer is read. */
@@ -61,7 +62,7 @@ export interface Answer {
 }
 
 /** Options that all calls of a connection share. */
-export interface ConnectionOptions {
+export interface ConnectionOptions extends FeatureOptions {
   /** Headers of every request; those of a call win. Default: `accept: application/json`. */
   readonly headers?: RequestHeaders | undefined
   /** Longest time for an answer, in milliseconds; `Infinity` for no limit. Default: 60,000. */
@@ -84,12 +85,6 @@ export interface ConnectionOptions {
    * list is meant. Default: 20.
    */
   readonly arrayLimit?: number | undefined
-  /**
-   * The field of the version of records, as the option `version` of the server's services. A record may
-   * then stand in the place of its id: `patch(task, changes)` is for the version that it has. Default:
-   * none.
-   */
-  readonly version?: string | undefined
   /**
    * The longest URL of a `find`, in characters. A longer query is sent as a body, if the server takes it: by
    * `rest({ queryBodies: true })`. Default: any length.
@@ -145,9 +140,9 @@ export const CONNECTION_RULES: Readonly<Record<keyof ConnectionOptions, OptionRu
     isValid: (value) => typeof value === 'boolean' || STRING_LIST_OPTION.isValid(value),
   },
   arrayLimit: LIMIT_OPTION,
-  version: STRING_OPTION,
   maxURLLength: POSITIVE_INTEGER_OPTION,
   connection: OBJECT_OPTION,
+  ...FEATURE_RULES,
 }
 
 const PARAMS_RULES = {

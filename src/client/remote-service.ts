@@ -8,7 +8,7 @@ import type { RequestLabel } from './answers/network-error.ts'
 import { toNetworkError } from './answers/network-error.ts'
 import { EXPORT, RECORD_LINES, readRecords } from './answers/record-lines.ts'
 import {
-  createContentError,
+  checkType,
   createResponseError,
   isSuccess,
   readErrorBody,
@@ -16,6 +16,7 @@ import {
 } from './answers/response-error.ts'
 import { sendWithRetries } from './answers/retries.ts'
 import { limitCall } from './answers/time-limit.ts'
+import { toWriteHeaders } from './client-features.ts'
 import type {
   Answer,
   ConnectionOptions,
@@ -25,7 +26,6 @@ import type {
 } from './connection.ts'
 import { readConnectionParams, resolveConnectionOptions } from './connection.ts'
 import { toQueryString } from './requests/query-string.ts'
-import { toIfMatch } from './requests/record-target.ts'
 import { toBody } from './requests/request-body.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 import {
@@ -226,7 +226,6 @@ export abstract class RemoteService {
     const { method, id, data, accept } = call
     const params = toParams(call.params)
     const { verb, withId } = toMethodSpec(method)
-    const expected = verb === 'GET' ? undefined : params['version']
     const options = readConnectionParams(params['connection'], this.options)
     const { signal, timeoutMs, retries, libraryOptions } = options
     if (accept !== undefined && options.responseType !== 'json') {
@@ -253,7 +252,7 @@ export abstract class RemoteService {
       ...(verb !== 'GET' && this.addsKeys && { [IDEMPOTENCY_KEY]: createKey() }),
       ...this.ownHeaders,
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(expected !== undefined && { 'if-match': toIfMatch(expected) }),
+      ...(verb !== 'GET' && toWriteHeaders(params)),
       ...headers,
       ...(accept !== undefined && { accept }),
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
@@ -295,14 +294,14 @@ interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'>
 
 /** Resolves to the result of a call: its authorizer sends it, if there is one, again where it may be. */
 function sendCall(service: RemoteService, call: PreparedCall): Promise<unknown> {
-  const { method, headers, request, label, retries, isExport } = call
+  const { method, headers, request } = call
   const { timeoutMs, responseType } = request
-  const limits = { signal: call.signal, timeoutMs, isStream: responseType === 'stream', label }
+  const limits = { ...call, timeoutMs, isStream: responseType === 'stream' }
   return limitCall(limits, async (signal) => {
     const send = (more?: SentHeaders): Promise<Answer> => sendOnce(service, call, signal, more)
     const authorize = (): Promise<Answer> =>
       (service as Authorized)[AUTHORIZER]?.({ service, method, headers, signal, send }) ?? send()
-    return readResult(await sendWithRetries(authorize, { retries, signal, isExport }), responseType)
+    return readResult(await sendWithRetries(authorize, { ...call, signal }), responseType)
   })
 }
 
@@ -332,13 +331,6 @@ async function sendOnce(
   } catch (error) {
     throw toNetworkError(error, label, url)
   }
-}
-
-/** @throws {NotAcceptable} an answer that went well has another content than is wanted */
-function checkType(answer: Answer, accept: string): Answer {
-  const { 'content-type': type = '' } = answer.readHeaders()
-  if (type.toLowerCase().startsWith(accept)) return answer
-  throw createContentError(answer, accept)
 }
 
 function toParams(params: unknown): Readonly<Record<string, unknown>> {

@@ -1,9 +1,9 @@
+import type { FeatureParams } from '../core/core-features.ts'
 import type { DataOf, IdOf, MethodName, QueryOf, ResultOf } from '../core/method-arguments.ts'
 import type { StandardMethod } from '../core/method-table.ts'
 import type { Headers, Page, Query, RecordId } from '../core/params.ts'
 import type { FieldName, Selected, Selecting } from '../core/services/record-query.ts'
 import type { AnyService, OutsideOf, ServedOptions } from '../core/services/service-map.ts'
-import type { ExpectedVersion } from '../core/versions/entity-tag.ts'
 import type { ConnectionParams } from './connection.ts'
 import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 
@@ -86,15 +86,11 @@ export type RouteName<Path> = Path extends `${infer First}/${infer Rest}`
     : never
 
 /** The last argument of the methods of a remote service. */
-export interface ClientParams<Q = Query> {
+export interface ClientParams<Q = Query> extends FeatureParams {
   /** The query, which becomes the query string. */
   query?: Q | undefined
   /** Headers of the request. */
   headers?: Headers | undefined
-  /**
-   * The version that the record of a write must have, one of several, or `'*'` for any: `If-Match`.
-   */
-  version?: ExpectedVersion | undefined
   /** How the request is sent: a signal, a time limit, options of the HTTP library. */
   connection?: ConnectionParams | undefined
   /** The server sets it: what comes from a call of its own can not be handed on as it is. */

@@ -4,6 +4,7 @@ import { describeFunction } from '../core/function-metadata.ts'
 import { isStandardMethod, STANDARD_METHODS } from '../core/method-table.ts'
 import { checkFactoryCall } from '../core/options/configurator.ts'
 import type { AnyServices } from '../core/services/service-map.ts'
+import { useFeatures } from './client-features.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { AxiosLibrary } from './libraries/axios-connection.ts'
 import { AxiosClient } from './libraries/axios-connection.ts'
@@ -14,7 +15,6 @@ import { SuperagentClient } from './libraries/superagent-connection.ts'
 import type { RemoteServiceSettings } from './remote-service.ts'
 import { RemoteService } from './remote-service.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
-import { takeRecords } from './requests/record-target.ts'
 import { toBaseURL } from './requests/service-url.ts'
 
 /** Makes a connection by an HTTP library; the class may stand in the place of the options. */
@@ -115,13 +115,12 @@ export function createConnection(
 ): RestConnection<never> {
   const service = (name: string): RemoteService => new Service({ ...settings, name })
   // What is wrong with the options is told now, not with the first call.
-  service('/')
+  const { options } = service('/')
   const configure = (app: Application): void => {
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
     Object.assign(app, { rest: settings.connection, defaultService: service })
     app.mixins.unshift(addCustomMethods)
-    const { version } = settings.options ?? {}
-    if (version !== undefined) app.hooks({ around: { all: [takeRecords(version)] } })
+    useFeatures(app, options)
   }
   return Object.assign(configure, { service, Service }) as RestConnection<never>
 }

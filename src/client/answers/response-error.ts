@@ -66,10 +66,15 @@ export function createResponseError(answer: Answer): ServiceError {
   return Object.defineProperty(error, 'response', { value: response })
 }
 
-/** Returns the error for an answer that went well, and has another content than is wanted. */
-export function createContentError(answer: Answer, wanted: string): NotAcceptable {
-  const type = answer.readHeaders()['content-type'] ?? 'no content'
-  return new NotAcceptable(
+/**
+ * Returns an answer that went well and has the wanted media type.
+ * @param wanted what it should be, for the error
+ * @throws {NotAcceptable} it has another one
+ */
+export function checkType(answer: Answer, mediaType: string, wanted: string = mediaType): Answer {
+  const { 'content-type': type = 'no content' } = answer.readHeaders()
+  if (type.toLowerCase().startsWith(mediaType)) return answer
+  throw new NotAcceptable(
     `The server answered ${answer.status} with ${type} and not with ${wanted}`,
   )
 }

@@ -1,13 +1,16 @@
 import type { Query } from '../../core/params.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { createContentError, isSuccess } from '../answers/response-error.ts'
+import { checkType, isSuccess } from '../answers/response-error.ts'
 import type { Answer, ConnectionParams, PreparedRequest } from '../connection.ts'
 import { FetchClient, OfetchClient } from '../libraries/fetch-connection.ts'
 import type { RemoteService } from '../remote-service.ts'
 import type { RequestHeaders } from '../requests/request-headers.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'
 import type { SubscriptionParams } from './live-event.ts'
+
+/** The media type of server-sent events. */
+const EVENTS = 'text/event-stream'
 
 /** The calls that a subscription is made of. */
 export interface StreamCall {
@@ -39,7 +42,7 @@ export function createStreamCall(service: RemoteService, params: SubscriptionPar
     async open(lastId, signal) {
       const asked = {
         ...headers,
-        accept: 'text/event-stream',
+        accept: EVENTS,
         // A header holds no other characters. Without it, there is a new snapshot.
         ...(/^[!-~]+$/.test(lastId) && { 'last-event-id': lastId }),
       }
@@ -59,10 +62,9 @@ function createStreaming(service: RemoteService): RemoteService {
   const send = isFetch ? service.sendRequest : FetchClient.prototype.sendRequest
   const sendRequest = async (request: PreparedRequest): Promise<Answer> => {
     const answer = await send.call(sender, request)
-    const { 'content-type': type = '' } = answer.readHeaders()
-    if (!isSuccess(answer.status) || /^text\/event-stream\b/i.test(type)) return answer
+    if (!isSuccess(answer.status)) return answer
     const reason = 'it has no live queries, or a proxy changes the answer'
-    throw createContentError(answer, `a stream of events: ${reason}`)
+    return checkType(answer, EVENTS, `a stream of events: ${reason}`)
   }
   return Object.create(service, { sendRequest: { value: sendRequest } })
 }

@@ -82,8 +82,10 @@ export function toQueryString(query: Query, arrayLimit: number): string {
 
 /** Whether leaving it out changes nothing: services read `$limit: undefined` as no limit as well. */
 function isNotGiven(name: string, value: unknown): boolean {
-  if (value === undefined) return true
-  return name === '$sort' && isPlainObject(value) && Object.keys(value).length === 0
+  return (
+    value === undefined ||
+    (name === '$sort' && isPlainObject(value) && Object.keys(value).length === 0)
+  )
 }
 
 function encodeName(name: string, path: string): string {
