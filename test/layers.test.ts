@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Sources } from './support/source-imports.ts'
-import { readImports, readSources, resolvePath } from './support/source-imports.ts'
+import { findCycles, readImports, readSources, resolvePath } from './support/source-imports.ts'
 
 interface Layer {
   /** The other layers it may import. */
@@ -50,11 +50,6 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/
 const MAX_LINES = 400
-
-interface Edge {
-  readonly from: string
-  readonly to: string
-}
 
 /** Returns a sentence for every breach of the rule, none when all is well. */
 function checkSources(sources: Sources, layers: typeof LAYERS = LAYERS): string[] {
@@ -132,25 +127,6 @@ function toLayer(file: string, layers: typeof LAYERS): string | undefined {
     if (layers[folder] !== undefined) return folder
   }
   return undefined
-}
-
-/** Returns one `a → b → a` for each edge that closes a cycle in a walk from every node. */
-function findCycles(edges: readonly Edge[]): string[] {
-  const targets = new Map<string, Set<string>>()
-  for (const { from, to } of edges) {
-    targets.set(from, (targets.get(from) ?? new Set()).add(to))
-  }
-  const cycles: string[] = []
-  const done = new Set<string>()
-  const walk = (node: string, path: readonly string[]): void => {
-    const start = path.indexOf(node)
-    if (start >= 0) cycles.push([...path.slice(start), node].join(' → '))
-    if (start >= 0 || done.has(node)) return
-    for (const target of targets.get(node) ?? []) walk(target, [...path, node])
-    done.add(node)
-  }
-  for (const node of targets.keys()) walk(node, [])
-  return cycles
 }
 
 t.test('src keeps to the layers', (t) => {

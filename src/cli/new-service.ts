@@ -3,6 +3,8 @@ import { Refusal } from './refusal.ts'
 import { readTemplates } from './templates.ts'
 
 const APP = 'src/app.ts'
+/** The types of the application, which services add theirs to. Projects of older versions have them in `app.ts`. */
+const API = 'src/api.ts'
 /** Paths that Remex answers itself, or that are those of logins. */
 const TAKEN = ['authentication', 'docs', 'health', 'oauth', 'users']
 
@@ -35,7 +37,8 @@ export function writeService(path: string): string {
   try {
     for (const file of [source, test]) {
       const template = templates[file.replace(fileName, 'messages')] ?? ''
-      writeFileSync(file, renameService(template, path), { flag: 'wx' })
+      const text = existsSync(API) ? template : template.replaceAll("'../api.ts'", "'../app.ts'")
+      writeFileSync(file, renameService(text, path), { flag: 'wx' })
       written.push(file)
     }
     writeFileSync(APP, app)

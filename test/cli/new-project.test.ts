@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
+import { findCycles, readImports, resolvePath } from '../support/source-imports.ts'
 import { createFolder, PROGRAM, readFiles, readManifest, runRemex } from './run-remex.ts'
 
 const DATABASES = ['embedded', 'mongodb']
@@ -21,13 +22,13 @@ const PATHS = Object.fromEntries(
 )
 
 for (const flags of KINDS) {
-  t.test(`writes a project of at most twelve files with ${flags.join(' ')}`, async (t) => {
+  t.test(`writes a project of at most thirteen files with ${flags.join(' ')}`, async (t) => {
     const folder = createFolder(t)
     const { status, stderr } = await runRemex(folder, 'new', 'shop', ...flags)
     t.strictSame([status, stderr], [0, ''])
     t.strictSame(readdirSync(folder), ['shop'], 'and nothing beside it')
     const files = readFiles(join(folder, 'shop'))
-    t.ok(Object.keys(files).length <= 12, Object.keys(files).join())
+    t.ok(Object.keys(files).length <= 13, Object.keys(files).join())
     for (const [path, text] of Object.entries(files)) t.notMatch(text, 'my-app', path)
     t.equal('src/services/users.ts' in files, flags.includes('--logins'))
     t.equal(/AUTH_SECRET/.test(files['.env.example'] ?? ''), flags.includes('--logins'))
@@ -45,6 +46,29 @@ for (const flags of KINDS) {
     t.equal(dependencies['remex'], `^${readManifest().version}`)
   })
 }
+
+t.test(
+  'no file of a project imports one that imports it, with a service that was added',
+  async (t) => {
+    for (const flags of ACCESS) {
+      const folder = createFolder(t)
+      await runRemex(folder, 'new', 'shop', ...flags)
+      const project = join(folder, 'shop')
+      await runRemex(project, 'service', 'notes')
+      const files = Object.entries(readFiles(project)).filter(([path]) => path.endsWith('.ts'))
+      const edges = files.flatMap(([from, text]) => {
+        const augmented = [...text.matchAll(/declare module '([^']+)'/g)].map(
+          ([, name = '']) => name,
+        )
+        return [...readImports(text), ...augmented]
+          .flatMap((name) => resolvePath(from, name) ?? [])
+          .map((to) => ({ from, to }))
+      })
+      t.ok(edges.some(({ to }) => to === 'src/api.ts'))
+      t.strictSame(findCycles(edges), [], flags.join(' '))
+    }
+  },
+)
 
 t.test('new projects have the versions that this package is tested with', async (t) => {
   const { engines, dependencies, devDependencies } = readManifest(join(root, 'templates/base'))

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createFolder, readFiles, runRemex } from './run-remex.ts'
@@ -45,6 +45,15 @@ t.test('adds its lines above the marks, and leaves all others as they are', asyn
   const text = readFileSync(file, 'utf8')
   t.equal(text.replace(first, '').replace(second, ''), own)
   t.ok(text.includes(`${first}\t// remex:imports`) && text.includes(`${second}    // remex:serv`))
+})
+
+t.test('a project of an older version has the types of its services in app.ts', async (t) => {
+  const project = await createProject(t, '--no-logins')
+  rmSync(join(project, 'src/api.ts'))
+  await runRemex(project, 'service', 'notes')
+  const service = readFiles(project)['src/services/notes.ts']
+  t.match(service, "import type { Api } from '../app.ts'")
+  t.match(service, "declare module '../app.ts'")
 })
 
 t.test('a path with a hyphen has a name in each place that takes none', async (t) => {

@@ -71,3 +71,28 @@ export function readSources(folder: string): Sources {
     files.map((file) => [file.replaceAll('\\', '/'), readFileSync(root + file, 'utf8')]),
   )
 }
+
+/** That one file or folder imports another. */
+export interface Edge {
+  readonly from: string
+  readonly to: string
+}
+
+/** Returns one `a → b → a` for each edge that closes a cycle in a walk from every node. */
+export function findCycles(edges: readonly Edge[]): string[] {
+  const targets = new Map<string, Set<string>>()
+  for (const { from, to } of edges) {
+    targets.set(from, (targets.get(from) ?? new Set()).add(to))
+  }
+  const cycles: string[] = []
+  const done = new Set<string>()
+  const walk = (node: string, path: readonly string[]): void => {
+    const start = path.indexOf(node)
+    if (start >= 0) cycles.push([...path.slice(start), node].join(' → '))
+    if (start >= 0 || done.has(node)) return
+    for (const target of targets.get(node) ?? []) walk(target, [...path, node])
+    done.add(node)
+  }
+  for (const node of targets.keys()) walk(node, [])
+  return cycles
+}

@@ -1,18 +1,10 @@
 import type { Db } from 'mongodb'
-import type { FastifyApplication } from 'remex'
 import { createApp, developerPage, fastifyApp, openapi, rest } from 'remex'
-import type { AuthenticationService } from 'remex/auth'
 import { realtime } from 'remex/realtime'
+import type { Api, Services } from './api.ts'
 import { addMessages } from './services/messages.ts'
 import { addUsers } from './services/users.ts'
 // remex:imports
-
-/** The services by their paths. Each of the others adds itself in its own file. */
-export interface Services {
-  authentication: AuthenticationService
-}
-
-export type Api = FastifyApplication<Services>
 
 /** Returns the application, which does not listen yet: server.ts starts it, each test one of its own. */
 export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
@@ -28,3 +20,6 @@ export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
   app.configure(openapi({ info: { title: 'my-app', version: '1.0.0' } }))
   return app
 }
+
+// For clients: their types are those of the services that are added here.
+export type { Services }

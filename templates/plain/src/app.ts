@@ -1,14 +1,9 @@
 import type { Db } from 'mongodb'
-import type { FastifyApplication } from 'remex'
 import { createApp, developerPage, fastifyApp, openapi, rest } from 'remex'
 import { realtime } from 'remex/realtime'
+import type { Api, Services } from './api.ts'
 import { addMessages } from './services/messages.ts'
 // remex:imports
-
-/** The services by their paths. Each adds itself in its own file. */
-export interface Services {}
-
-export type Api = FastifyApplication<Services>
 
 /** Returns the application, which does not listen yet: server.ts starts it, each test one of its own. */
 export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
@@ -23,3 +18,6 @@ export function createApi(db: Db, { logLevel = 'info' } = {}): Api {
   app.configure(openapi({ info: { title: 'my-app', version: '1.0.0' } }))
   return app
 }
+
+// For clients: their types are those of the services that are added here.
+export type { Services }

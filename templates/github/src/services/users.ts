@@ -15,7 +15,7 @@ import {
 import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
-import type { Api } from '../app.ts'
+import type { Api } from '../api.ts'
 
 /** What callers send to sign up. They are refused with any other field, a `role` for example. */
 const UserData = Type.Object({
@@ -38,8 +38,9 @@ const userOptions = {
   schemas: { entity: Type.Omit(User, ['password']), create: UserData },
 } as const
 
-declare module '../app.ts' {
+declare module '../api.ts' {
   interface Services {
+    authentication: AuthenticationService
     users: Served<UserService, typeof userOptions>
   }
 }

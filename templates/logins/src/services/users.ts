@@ -13,7 +13,7 @@ import {
 import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
-import type { Api } from '../app.ts'
+import type { Api } from '../api.ts'
 
 /** What is stored: the address in lower case, the password as its hash. */
 const User = Type.Object({
@@ -33,8 +33,9 @@ const userOptions = {
   schemas: { entity: Type.Omit(User, ['password']), create: UserData },
 } as const
 
-declare module '../app.ts' {
+declare module '../api.ts' {
   interface Services {
+    authentication: AuthenticationService
     users: Served<UserService, typeof userOptions>
   }
 }

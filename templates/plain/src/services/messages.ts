@@ -3,7 +3,7 @@ import type { HookContext } from 'remex'
 import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { DateSchema, Type } from 'remex/schema'
-import type { Api } from '../app.ts'
+import type { Api } from '../api.ts'
 
 /** What is stored and answered. */
 const MessagesRecord = Type.Object({
@@ -24,7 +24,7 @@ const messagesOptions = {
   schemas: { entity: MessagesRecord, create: MessagesData },
 } as const
 
-declare module '../app.ts' {
+declare module '../api.ts' {
   interface Services {
     messages: Served<MessagesService, typeof messagesOptions>
   }
