@@ -42,7 +42,7 @@ export type {
   AnyResolver,
   AroundResolverHook,
   ResolverHook,
-} from './resolvers/resolver-hooks.ts'
+} from './resolvers/resolver-call.ts'
 export type { Served } from './served.ts'
 export type { DefaultAppConfiguration } from './typebox/app-settings.ts'
 export { defaultAppConfiguration, defaultAppSettings } from './typebox/app-settings.ts'

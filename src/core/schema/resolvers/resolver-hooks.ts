@@ -5,14 +5,25 @@ import {
   setDispatch,
   toExternalForm,
 } from '../../external-form.ts'
-import { describeFunction, nameFunction } from '../../function-metadata.ts'
-import type { NextFunction } from '../../hooks/hook-map.ts'
-import { isPage } from '../../results.ts'
+import { describeFunction } from '../../function-metadata.ts'
 import { checkList } from '../../services/multi-option.ts'
-import { hasMethod, isObject, isPlainObject, isPromise, isSingleValue } from '../../value-kind.ts'
+import { isObject, isPlainObject, isSingleValue } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
-import type { GivenStatus } from './resolver.ts'
-import { chain, Resolver, whenReady } from './resolver.ts'
+import { Resolver, whenReady } from './resolver.ts'
+import type {
+  AnyResolver,
+  AroundResolverHook,
+  ResolverCall,
+  ResolverHook,
+  Status,
+} from './resolver-call.ts'
+import {
+  createAroundHook,
+  createBeforeHook,
+  forEachRecord,
+  mapRecords,
+  prepareResolvers,
+} from './resolver-call.ts'
 import {
   findWithheld,
   readNames,
@@ -20,127 +31,6 @@ import {
   toProperty,
   withholdSelection,
 } from './selection.ts'
-
-/** What the hooks take: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
-export interface AnyResolver<C> {
-  /** The names of the properties that are made of others. */
-  readonly virtualNames: readonly PropertyKey[]
-  /** Resolves to the resolved record. */
-  readonly resolve: (record: unknown, context: C, status?: never) => Promise<unknown>
-}
-
-/** A before or around hook. */
-export type ResolverHook<C> = (context: C, next?: NextFunction) => Promise<void> | undefined
-
-/** An around hook. */
-export type AroundResolverHook<C> = (context: C, next: NextFunction) => Promise<void>
-
-/** The status of the resolvers of any records. */
-type Status = GivenStatus<unknown>
-
-/** What the hooks use of a context: contexts of Remex and those of Feathers have it. */
-interface ResolverCall {
-  readonly type?: string | null
-  readonly method: string
-  readonly service?: object
-  params: {
-    readonly query?: Readonly<Record<string, unknown>> | undefined
-    readonly provider?: string | undefined
-    readonly resolve?: Status | undefined
-  }
-  data?: unknown
-  result?: unknown
-  dispatch?: unknown
-}
-
-/** @param work works on a call before its method. Returns a promise where it has to wait */
-function createBeforeHook<C>(
-  name: string,
-  resolvers: readonly unknown[],
-  work: (call: ResolverCall) => unknown,
-): ResolverHook<C> {
-  checkResolvers(name, resolvers)
-  const hook: ResolverHook<C> = (context, next) => {
-    // The types of contexts are those of applications.
-    const call = context as ResolverCall
-    if (call.type === 'after' || call.type === 'error') {
-      throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
-    }
-    return whenReady(work(call), () => next?.()) as Promise<void> | undefined
-  }
-  return nameFunction(name, hook)
-}
-
-/** @param work works on a call before its method. Returns what works on its result */
-function createAroundHook<C>(
-  name: string,
-  resolvers: readonly unknown[],
-  work: (call: ResolverCall) => (result: object) => Promise<void>,
-): AroundResolverHook<C> {
-  checkResolvers(name, resolvers)
-  const hook: AroundResolverHook<C> = async (context, next) => {
-    if (typeof next !== 'function') {
-      throw new TypeError(`The ${name} hook must be used as an around hook`)
-    }
-    const call = context as ResolverCall
-    const finish = work(call)
-    await next()
-    if (isObject(call.result)) await finish(call.result)
-  }
-  return nameFunction(name, hook)
-}
-
-/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
-function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
-  for (const resolver of resolvers) {
-    if (isObject(resolver) && hasMethod(resolver, 'resolve')) continue
-    throw new TypeError(`${hook}() takes resolvers, as resolve() returns them`)
-  }
-}
-
-interface PreparedResolver {
-  readonly virtualNames?: readonly PropertyKey[]
-  prepare(context: unknown, status: Status | undefined): (record: unknown) => unknown
-  resolve(record: unknown, context: unknown, status: Status | undefined): unknown
-}
-
-/**
- * Returns the function that gives what resolvers make of a record of one call, one after the other, or a
- * promise of it. If a later resolver makes a selected virtual property, those before it keep all properties for it.
- */
-function prepareResolvers(
-  resolvers: readonly unknown[],
-  context: unknown,
-  status: Status | undefined,
-): (record: unknown) => unknown {
-  const all = resolvers as readonly PreparedResolver[]
-  const isSelected = (name: PropertyKey) => status?.properties?.includes(String(name)) ?? false
-  const lastSelecting = all.findLastIndex(({ virtualNames }) => virtualNames?.some(isSelected))
-  return chain(
-    all.map((resolver, index) => {
-      const own = index < lastSelecting ? { ...status, properties: undefined } : status
-      return hasMethod(resolver, 'prepare')
-        ? resolver.prepare(context, own)
-        : (record: unknown) => resolver.resolve(record, context, own)
-    }),
-  )
-}
-
-/** Calls a function with a record, or with each of a list. Returns what it returns, or a promise. */
-function forEachRecord(records: unknown, run: (record: unknown) => unknown): unknown {
-  if (!Array.isArray(records)) return run(records)
-  const values = records.map(run)
-  return values.some(isPromise) ? Promise.all(values) : values
-}
-
-/** Resolves to a result with what a function makes of its records: those of a page, a list, or one. */
-async function mapRecords(
-  { method, result }: ResolverCall,
-  run: (record: unknown) => unknown,
-): Promise<unknown> {
-  if (!isPage(method, result)) return forEachRecord(result, run)
-  return { ...result, data: await forEachRecord(result.data, run) }
-}
 
 /**
  * Returns a before or around hook that resolves the data of a call, item by item where it is a list.
