@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ConnectionOptions, RemoteService } from '../../src/client/index.ts'
 import { rest } from '../../src/client/index.ts'
-import { setAuthorizer } from '../../src/client/remote-service.ts'
+import { setAuthorizer } from '../../src/client/sent-call.ts'
 import { BadRequest } from '../../src/core/index.ts'
 import { CONNECTORS } from './connectors.ts'
 import { startOddServer } from './odd-server.ts'

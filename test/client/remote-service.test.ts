@@ -2,7 +2,7 @@ import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
 import type { FetchFunction, FetchOptions, RemoteServiceClass } from '../../src/client/index.ts'
 import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
-import { setAuthorizer } from '../../src/client/remote-service.ts'
+import { setAuthorizer } from '../../src/client/sent-call.ts'
 import type { AnyService, Query } from '../../src/core/index.ts'
 import { BadRequest, createApp } from '../../src/core/index.ts'
 
