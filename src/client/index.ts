@@ -19,7 +19,7 @@ export type {
   LoginProof,
   LoginResult,
   LoginUser,
-} from './authentication/login-state.ts'
+} from './authentication/login-result.ts'
 export type { TokenStorage } from './authentication/token-storage.ts'
 export { MemoryStorage } from './authentication/token-storage.ts'
 export type { ClientOptions, ClientService } from './client.ts'

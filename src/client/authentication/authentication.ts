@@ -6,7 +6,7 @@ import type { ClientParams } from '../remote-services.ts'
 import { AuthenticationClient } from './authentication-client.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { CLIENT_RULES } from './client-options.ts'
-import type { LoginData, LoginResult, LoginUser } from './login-state.ts'
+import type { LoginData, LoginResult, LoginUser } from './login-result.ts'
 
 /** A class of authentication clients: one that extends {@link AuthenticationClient}. */
 export type AuthenticationClientClass = new (

@@ -1,6 +1,7 @@
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
-import type { Login, LoginAttempt, LoginResult, LoginService } from './login-state.ts'
+import type { LoginResult, LoginService } from './login-result.ts'
+import type { Login, LoginAttempt } from './login-state.ts'
 import { isRefusal, NoAccessToken } from './login-state.ts'
 import type { ServerLogout } from './server-logout.ts'
 import type { SessionRefresh } from './session-refresh.ts'

@@ -1,5 +1,5 @@
 import { NotAuthenticated } from '../../core/errors/index.ts'
-import type { LoginResult, LoginService } from './login-state.ts'
+import type { LoginResult, LoginService } from './login-result.ts'
 import { isRefusal } from './login-state.ts'
 
 /** The part of `window.location` that may hold a token. */

@@ -1,5 +1,5 @@
 import { SerialQueue } from '../../core/serial-queue.ts'
-import type { LoginResult, LoginService } from './login-state.ts'
+import type { LoginResult, LoginService } from './login-result.ts'
 import { isRefusal } from './login-state.ts'
 import type { SessionRefresh } from './session-refresh.ts'
 

@@ -3,7 +3,7 @@ import { isAway } from '../../core/errors/passing-status.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
-import type { LoginData, LoginResult, LoginService } from './login-state.ts'
+import type { LoginData, LoginResult, LoginService } from './login-result.ts'
 import type { OrderedStorage } from './token-storage.ts'
 
 /** What {@link SessionRefresh} needs of its client. */

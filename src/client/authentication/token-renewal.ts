@@ -7,7 +7,8 @@ import type { Answer } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import type { Authorizer, UnsentCall } from '../sent-call.ts'
 import { setAuthorizer } from '../sent-call.ts'
-import type { Login, LoginResult, LoginState } from './login-state.ts'
+import type { LoginResult } from './login-result.ts'
+import type { Login, LoginState } from './login-state.ts'
 import { isRefusal, toClaims } from './login-state.ts'
 
 /** What {@link CallAuthorizer} needs of its client. */

@@ -1,0 +1,87 @@
+import type { DeclaredUser } from '../../core/declared-types.ts'
+import type { AuthenticationRequest } from '../../core/params.ts'
+import type { OutsideOf, ServedOptions } from '../../core/services/service-map.ts'
+import type { Received } from '../received.ts'
+
+/** What a login resolves to, with whatever else the server sends. */
+export interface LoginResult<User = LoginUser> {
+  /** The token that the calls of the client send from then on. */
+  accessToken: string
+  /** How the login was proven. */
+  authentication: LoginProof
+  /** The user as callers outside see it. Missing where the tokens of the server have no user. */
+  user: User
+  [entityOrOther: string]: unknown
+}
+
+/** How a login was proven. */
+export interface LoginProof {
+  /** The name of the strategy. */
+  strategy: string
+  /** The claims of the token, where the server sends them. */
+  payload?: LoginClaims
+  [other: string]: unknown
+}
+
+/** The claims of a token, in so far as all servers agree about them. */
+export interface LoginClaims {
+  /** The id of the user. */
+  sub?: string
+  /** From when on the token is refused, in seconds since the epoch. */
+  exp?: number
+  [claim: string]: unknown
+}
+
+/** The data of a login: the name of a strategy, and what that strategy asks for. */
+export interface LoginData extends AuthenticationRequest {
+  /** The name of the strategy: `'local'`. */
+  strategy: string
+}
+
+/** What a login resolves to, where the type of the service tells of its user. */
+interface WithUser<User> {
+  /** The user. */
+  user: User
+}
+
+/** A service that logs users in. */
+interface Logins<User> {
+  /** Logs a user in. */
+  create(...values: never): Promise<WithUser<User>>
+}
+
+/** Services among which is one that logs users in. */
+interface WithAuthentication<Service> {
+  /** The service that logs users in. */
+  authentication: Service
+}
+
+/** The user in the result that the options of a `Served` service describe, else `unknown`. */
+type ServedUser<Service> = [ServedOptions<Service>] extends [never]
+  ? unknown
+  : OutsideOf<Service> extends Logins<infer User>
+    ? User
+    : unknown
+
+/**
+ * The user in the result of a login at a server with these services: the one in the result schema of the
+ * service `authentication`, else the one that the application declares in `DeclaredTypes`, or that of the
+ * service, where its type tells.
+ */
+export type LoginUser<Services = unknown> = Received<
+  Services extends WithAuthentication<infer Service>
+    ? unknown extends ServedUser<Service>
+      ? DeclaredOr<Service extends Logins<infer User> ? User : unknown>
+      : ServedUser<Service>
+    : DeclaredUser
+>
+
+type DeclaredOr<User> = unknown extends DeclaredUser ? User : DeclaredUser
+
+/** The part of an authentication service that clients call. */
+export interface LoginService {
+  /** Logs in. */
+  create(data: LoginData, params?: object): Promise<LoginResult>
+  /** Logs out. Resolves to the login that has ended, to `null` if there was none. */
+  remove(id: null): Promise<LoginResult | null>
+}
