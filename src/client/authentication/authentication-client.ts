@@ -12,10 +12,11 @@ import type { LocationWithHash } from './location-token.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
 import type { Login, LoginAttempt } from './login-state.ts'
-import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
+import { LoginState, toClaims } from './login-state.ts'
 import { followOtherTabs, readClaims } from './other-tabs.ts'
 import { ServerLogout } from './server-logout.ts'
 import { SessionRefresh } from './session-refresh.ts'
+import { TokenLogin } from './token-login.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
@@ -35,6 +36,7 @@ export class AuthenticationClient {
   readonly #session: SessionRefresh
   readonly #logout: ServerLogout
   readonly #cookies: CookieLogin
+  readonly #tokens: TokenLogin
   /**
    * The login that the page was opened with: its token, or why it has failed. Remembered until somebody
    * logs in, since it is no longer in the URL then.
@@ -62,9 +64,16 @@ export class AuthenticationClient {
     const call = (): LoginService => this.#call()
     this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
     this.#logout = new ServerLogout(this.#session, call)
-    this.#cookies = new CookieLogin({
-      ...{ options: this.options, session: this.#session, logout: this.#logout, call },
-      isLoggedIn: () => this.authenticated,
+    const tools = { options: this.options, session: this.#session, logout: this.#logout, call }
+    this.#cookies = new CookieLogin({ ...tools, isLoggedIn: () => this.authenticated })
+    this.#tokens = new TokenLogin({
+      ...tools,
+      findLogin: () => this.#state.login,
+      findToken: () => this.getAccessToken(),
+      readToken: () => this.#readToken(),
+      usePageToken: () => this.#usePageToken(),
+      removeTokens: (tokens) => (tokens ? this.#removeOwn(tokens) : this.removeAccessToken()),
+      tellEnd: (result) => void app.emit('logout', result),
     })
     this.#state = new LoginState({
       toKey: ({ accessToken, authentication }) =>
@@ -203,35 +212,9 @@ export class AuthenticationClient {
     if (present != null && force !== true) return present
     const attempt = this.options.cookie
       ? this.#cookies.createAttempt()
-      : this.#useKeptToken(strategy || jwtStrategy, params)
+      : this.#tokens.createAttempt(strategy || jwtStrategy, params)
     const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
     return this.#state.attempt({ ...attempt, isRenewal: true, lock })
-  }
-
-  #useKeptToken(strategy: string, params: ClientParams | undefined): LoginAttempt {
-    const refresh = async (accessToken: string): Promise<LoginResult | undefined> =>
-      strategy === this.options.jwtStrategy ? this.#session.refresh(accessToken) : undefined
-    return {
-      readToken: async () => {
-        const accessToken = await this.getAccessToken()
-        if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
-        return accessToken
-      },
-      readOtherToken: () => this.#usePageToken(),
-      send: async (accessToken = '') => {
-        // Any other token is newer than that of the login: another tab has renewed it.
-        const isOfLogin = accessToken === this.#state.login?.key
-        const renewed = isOfLogin ? await refresh(accessToken) : undefined
-        if (renewed !== undefined) return renewed
-        try {
-          return await this.#call().create({ strategy, accessToken }, params)
-        } catch (error) {
-          const late = isRefusal(error) && !isOfLogin ? await refresh(accessToken) : undefined
-          if (late === undefined) throw error
-          return late
-        }
-      },
-    }
   }
 
   /**
@@ -245,27 +228,7 @@ export class AuthenticationClient {
     const login = this.#state.end()
     this.#takePageLogin().catch(() => undefined)
     if (this.options.cookie) return this.#logOutByCookie(login)
-    const reading = Promise.all([this.#readToken(), this.#session.readEntry()])
-    const [stored] = await Promise.allSettled([reading])
-    const [kept, entry] = stored.status === 'fulfilled' ? stored.value : [null, null]
-    // Another tab may have renewed the session: the login would come back by its tokens.
-    const isNewer = login !== undefined && kept !== null && isSameSession(kept, login)
-    const accessToken = isNewer ? kept : (login?.key ?? kept)
-    const own = [login?.key, accessToken].filter((token) => token != null)
-    const removing = login ? this.#removeOwn(own) : this.removeAccessToken()
-    const [removed] = await Promise.allSettled([removing])
-    let result: LoginResult | null = null
-    try {
-      if (accessToken !== null) {
-        const refreshToken = this.#session.toToken(entry, accessToken)
-        result = await this.#logout.run({ accessToken, refreshToken })
-      }
-    } finally {
-      if (accessToken !== null) this.app.emit('logout', result)
-    }
-    if (removed.status === 'rejected') throw removed.reason
-    if (accessToken === null && stored.status === 'rejected') throw stored.reason
-    return result
+    return this.#tokens.logOut(login)
   }
 
   async #logOutByCookie(login: Login | undefined): Promise<LoginResult | null> {
@@ -379,10 +342,4 @@ export class AuthenticationClient {
     })
     authorizeServices(this.app, (call) => authorizer.send(call))
   }
-}
-
-/** Whether a token was issued for the session of a login, as far as both say. */
-function isSameSession(accessToken: string, login: Login): boolean {
-  const { sid } = toClaims(login)
-  return sid !== undefined && readClaims(accessToken)['sid'] === sid
 }
