@@ -9,19 +9,18 @@ import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
 import { CookieLogin } from './cookie-login.ts'
 import type { LocationWithHash } from './location-token.ts'
-import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
+import { findLocation } from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
 import type { Login, LoginAttempt } from './login-state.ts'
 import { LoginState, toClaims } from './login-state.ts'
 import { followOtherTabs, readClaims } from './other-tabs.ts'
+import { PageLogin } from './page-login.ts'
 import { ServerLogout } from './server-logout.ts'
 import { SessionRefresh } from './session-refresh.ts'
 import { TokenLogin } from './token-login.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
-
-const NO_LOGIN: Promise<string | null> = /* @__PURE__ */ Promise.resolve(null)
 
 /**
  * Logs in and out, and sends the token of the login with every call to the server of the
@@ -37,13 +36,7 @@ export class AuthenticationClient {
   readonly #logout: ServerLogout
   readonly #cookies: CookieLogin
   readonly #tokens: TokenLogin
-  /**
-   * The login that the page was opened with: its token, or why it has failed. Remembered until somebody
-   * logs in, since it is no longer in the URL then.
-   */
-  #pageLogin = NO_LOGIN
-  /** What the server has answered to the code in the URL of the page. */
-  #codeResult: LoginResult | null = null
+  readonly #pageLogin = new PageLogin()
   /** The token that was stored last, perhaps by a login that is not complete yet. */
   #written: string | undefined
 
@@ -115,16 +108,7 @@ export class AuthenticationClient {
    * @throws {GeneralError} the server answers to the code without a token
    */
   async getFromLocation(location: LocationWithHash): Promise<string | null> {
-    const { locationKey, locationErrorKey } = this.options
-    const [accessToken] = takeFromHash(location, locationKey)
-    if (accessToken) return accessToken
-    const [message] = takeFromHash(location, locationErrorKey)
-    if (message !== undefined) throw createLocationError(message)
-    const result = await exchangeCode(location, this.#call())
-    if (result === null) return null
-    this.#codeResult = result
-    if (isNonEmptyString(result.accessToken)) return result.accessToken
-    throw new GeneralError('The server has answered a login without an access token')
+    return this.#pageLogin.read(location, this.options, this.#call())
   }
 
   /**
@@ -150,7 +134,9 @@ export class AuthenticationClient {
   async getAccessToken(): Promise<string | null> {
     if (this.options.cookie) return this.#state.login?.result.accessToken ?? null
     const location = findLocation()
-    if (location !== undefined) await this.#rememberPageLogin(location)
+    if (location !== undefined) {
+      await this.#pageLogin.remember(this.getFromLocation(location))
+    }
     // The second reading: another caller may have moved the token of the page into the storage.
     return (await this.#readToken()) ?? (await this.#usePageToken()) ?? this.#readToken()
   }
@@ -226,7 +212,7 @@ export class AuthenticationClient {
    */
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
-    this.#takePageLogin().catch(() => undefined)
+    this.#pageLogin.take().catch(() => undefined)
     if (this.options.cookie) return this.#logOutByCookie(login)
     return this.#tokens.logOut(login)
   }
@@ -243,25 +229,12 @@ export class AuthenticationClient {
     return result
   }
 
-  async #rememberPageLogin(location: LocationWithHash): Promise<void> {
-    const before = this.#pageLogin
-    const reading = this.getFromLocation(location)
-    this.#pageLogin = reading.then((accessToken) => accessToken ?? before)
-    // A code takes a request: who asks meanwhile waits for the token as well.
-    await Promise.allSettled([before, this.#pageLogin])
-  }
-
-  #takePageLogin(): Promise<string | null> {
-    const login = this.#pageLogin
-    this.#pageLogin = NO_LOGIN
-    return login
-  }
-
   async #usePageToken(): Promise<string | undefined> {
-    const accessToken = await this.#takePageLogin()
+    const accessToken = await this.#pageLogin.take()
     if (accessToken === null) return undefined
     await this.setAccessToken(accessToken)
-    if (this.#codeResult?.accessToken === accessToken) await this.#session.keep(this.#codeResult)
+    const result = this.#pageLogin.findResult(accessToken)
+    if (result !== null) await this.#session.keep(result)
     return accessToken
   }
 
@@ -275,7 +248,7 @@ export class AuthenticationClient {
   }
 
   async #keep(result: LoginResult): Promise<void> {
-    this.#takePageLogin().catch((err: unknown) => {
+    this.#pageLogin.take().catch((err: unknown) => {
       this.app.logger.warn({ err }, 'The login in the URL of the page has failed')
     })
     const { cookie, storageKey } = this.options
