@@ -61,18 +61,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     namedIn: ['adapter/hookless-service.ts'],
   },
   'record-hooks': { rooms: ['adapter/record-hooks/'], namedIn: [] },
-  sessions: {
-    rooms: ['auth/sessions/'],
-    namedIn: [
-      'auth/authentication-service.ts',
-      'auth/settings/authentication-config.ts',
-      'auth/settings/configuration-check.ts',
-      'transport/realtime/event-hub.ts',
-      'transport/streams/caller.ts',
-      'transport/streams/open-exports.ts',
-      'transport/openapi/security.ts',
-    ],
-  },
+  sessions: { rooms: ['auth/sessions/'], namedIn: [] },
   'api-keys': { rooms: ['auth/api-keys/'], namedIn: [] },
   accounts: { rooms: ['auth/accounts/'], namedIn: [] },
   oauth: {
@@ -89,7 +78,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
 }
 
 /** Files that may name every feature: what a package exports, and what the kernel of a layer knows of features. */
-const LISTS = /(?:^|\/)(?:index|[a-z]+-features)\.ts$/
+const LISTS = /(?:^|\/)(?:index|(?:[a-z]+-)?features|login-extensions)\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
 function findBroken(sources: Sources, rooms: readonly string[]): string[] {

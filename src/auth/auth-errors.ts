@@ -18,8 +18,8 @@ export function runWithoutStack<T>(run: () => T): T {
   }
 }
 
-/** What a browser without a session is told that asks for a renewal. Every visit of a guest does so. */
-export const NO_SESSION = 'There is no session to be refreshed'
+/** The reason of a rejected call that is not logged: nobody has tried to log in. */
+export const NO_ATTEMPT = { reason: 'nobody has tried to log in' }
 
 /**
  * Returns the error of a failed authentication.

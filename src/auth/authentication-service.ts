@@ -3,23 +3,22 @@ import type {
   Application,
   AuthenticationRequest,
   NullableId,
-  Query,
 } from '../core/index.ts'
-import { BadRequest, NotAuthenticated } from '../core/index.ts'
-import { carryFacts } from '../core/transport-facts.ts'
+import { NotAuthenticated } from '../core/index.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
   AuthenticationResult,
   AuthenticationStrategy,
   ConnectionEvent,
+  LoginExtension,
 } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { findEntityService, getEntityIdName } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
-import { getTokenClaims, limitProof } from './proof.ts'
-import { SessionGate } from './sessions/session-gate.ts'
+import { LOGIN_EXTENSIONS } from './login-extensions.ts'
+import { limitProof } from './proof.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
@@ -44,11 +43,9 @@ export class AuthenticationService implements Authentication {
   // A map, as names come from requests: an object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
-  readonly #sessions: SessionGate
+  readonly #extensions: readonly LoginExtension[]
   /** Whether the last set-up has failed. */
   #isBroken = false
-  /** The path of the service with the sessions, as the start has found it. */
-  #sessionsPath: string | undefined
 
   /**
    * Writes the defaults and the options into the setting.
@@ -61,11 +58,15 @@ export class AuthenticationService implements Authentication {
     }
     this.app = app
     this.configKey = configKey
-    this.#settings = new LiveSettings(app, configKey, options, () => this.#checkSettings())
+    this.#settings = new LiveSettings(app, configKey, options, {
+      check: () => this.#checkSettings(),
+      listExtensions: () => this.#extensions,
+    })
     if (app.get(DEFAULT_SETTING) === undefined) app.set(DEFAULT_SETTING, configKey)
     installDefaultAuthentication(app)
     installLoginHooks(this)
-    this.#sessions = new SessionGate(this)
+    this.#extensions = LOGIN_EXTENSIONS.map((Extension) => new Extension(this))
+    for (const extension of this.#extensions) extension.guard()
     // The set-up may have failed because this service was missing.
     app.observe((change, _path, entry) => {
       if (change === 'added' && entry.service !== (this as object)) void this.#setUpAgain()
@@ -94,6 +95,10 @@ export class AuthenticationService implements Authentication {
 
   get revocationList(): RevocationList | null {
     return this.#settings.current.revocationList
+  }
+
+  get loginExtensions(): readonly LoginExtension[] {
+    return this.#settings.current.extensions
   }
 
   register(name: string, strategy: AuthenticationStrategy): this {
@@ -130,12 +135,12 @@ export class AuthenticationService implements Authentication {
    */
   async setup(): Promise<void> {
     this.#isBroken = false
-    this.#sessions.place()
+    for (const extension of this.#extensions) extension.guard()
     // Waits for the running code, which may still register services that the settings name.
     await null
     try {
       this.#settings.freeze()
-      if (this.configuration.sessions !== undefined) await this.#sessions.install()
+      for (const extension of this.loginExtensions) await extension.setup?.()
       for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
     } catch (error) {
       this.#isBroken = true
@@ -170,7 +175,7 @@ export class AuthenticationService implements Authentication {
     options?: TokenOptions,
     secret?: string,
   ): Promise<AccessTokenPayload> {
-    const { getIssuer, revocationList } = this.#settings.current
+    const { getIssuer, revocationList, extensions } = this.#settings.current
     const payload = getIssuer().verify(token, options, secret)
     // Not part of what the issuer caches, so that a logout takes effect at once.
     if (revocationList !== null && (await revocationList.isRevoked(payload.jti))) {
@@ -178,9 +183,9 @@ export class AuthenticationService implements Authentication {
       const { jti, sub } = payload
       throw createTokenError('jwt was revoked', { jti, sub })
     }
-    const { sid } = payload
-    if (typeof sid === 'string' && this.configuration.sessions !== undefined) {
-      await (await this.#sessions.open()).check(sid)
+    for (const extension of extensions) {
+      const pending = extension.verify?.(payload)
+      if (pending !== undefined) await pending
     }
     return payload
   }
@@ -228,7 +233,11 @@ export class AuthenticationService implements Authentication {
         if (parsed instanceof Promise) return parsed.then((value) => value ?? parseFrom(index + 1))
         if (parsed !== null) return parsed
       }
-      return this.#sessions.cookies?.parse(request, strategies) ?? null
+      for (const extension of this.loginExtensions) {
+        const parsed = extension.parse?.(request, strategies) ?? null
+        if (parsed !== null) return parsed
+      }
+      return null
     }
     return parseFrom(0)
   }
@@ -272,53 +281,59 @@ export class AuthenticationService implements Authentication {
     params: AuthenticationParams = {},
   ): Promise<AuthenticationResult> {
     if (this.#isBroken) await this.#setUpAgain()
-    const sessions = this.configuration.sessions && (await this.#sessions.open())
-    const { authStrategies } = this.configuration
-    const allowed = params.authStrategies ?? [...authStrategies, ...(sessions ? ['refresh'] : [])]
+    const extensions = this.loginExtensions
+    let login = params
+    for (const extension of extensions) login = (await extension.begin?.(login)) ?? login
+    const allowed = params.authStrategies ?? [
+      ...this.configuration.authStrategies,
+      ...extensions.flatMap(({ strategies = [] }) => strategies),
+    ]
     if (allowed.length === 0) {
       throw new NotAuthenticated(
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
       )
     }
-    const login = sessions ? { ...params, proven: [] } : params
-    if (login !== params) carryFacts(params, login)
     const result = await this.authenticate(data, login, ...allowed)
     if (result.accessToken) return result
     const payload = await this.getPayload(result, params)
-    const options = await this.getTokenOptions(result, params)
-    if (sessions) return sessions.begin(result, payload, options, login)
-    const accessToken = await this.createAccessToken(payload, options, params.secret)
+    const tokenOptions = await this.getTokenOptions(result, params)
+    for (const extension of extensions) {
+      if (extension.issue === undefined) continue
+      return extension.issue({ result, payload, tokenOptions, params: login })
+    }
+    const accessToken = await this.createAccessToken(payload, tokenOptions, params.secret)
     const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
     return { accessToken, ...result, authentication }
   }
 
   async remove(id: NullableId, params: AuthenticationParams = {}): Promise<AuthenticationResult> {
     const { authentication } = params
-    const isAll = id === 'all' && this.configuration.sessions !== undefined
-    const keep = isAll ? readKeep(params.query) : null
-    if (id != null && !isAll && id !== authentication?.['accessToken']) {
+    const isKnown = this.loginExtensions.some((one) => one.isLogoutId?.(id, params) === true)
+    if (id != null && !isKnown && id !== authentication?.['accessToken']) {
       throw new NotAuthenticated('Invalid access token')
     }
     const { authStrategies } = this.configuration
     const result = await this.authenticate(authentication, params, ...authStrategies)
-    const sessions = this.configuration.sessions && (await this.#sessions.open())
-    const { sid, sub } = getTokenClaims(result.authentication)
-    const own = typeof sid === 'string' ? sid : undefined
-    if (sessions && keep === 'current') {
-      await sessions.endAll(sub ?? '', own)
-      return result
+    let end = (): Promise<void> => this.#revoke(result, params)
+    for (const extension of this.loginExtensions) {
+      const revoke = end
+      end = () => extension.end?.(id, params, result, revoke) ?? revoke()
     }
-    const list = this.revocationList
-    if (list !== null && result.accessToken !== undefined) {
-      const payload = await this.verifyAccessToken(result.accessToken, params.jwt, params.secret)
-      await list.revoke(
-        payload.jti,
-        getRevocationExpiry(payload, this.configuration.jwtOptions, params.jwt),
-      )
-    }
-    if (sessions && isAll) await sessions.endAll(sub ?? '')
-    else if (sessions && own !== undefined) await sessions.end(own)
+    await end()
     return result
+  }
+
+  async #revoke(
+    { accessToken }: AuthenticationResult,
+    params: AuthenticationParams,
+  ): Promise<void> {
+    const list = this.revocationList
+    if (list === null || accessToken === undefined) return
+    const payload = await this.verifyAccessToken(accessToken, params.jwt, params.secret)
+    await list.revoke(
+      payload.jti,
+      getRevocationExpiry(payload, this.configuration.jwtOptions, params.jwt),
+    )
   }
 
   /**
@@ -327,14 +342,7 @@ export class AuthenticationService implements Authentication {
    * @throws {TypeError} the setting has no `sessions`
    */
   async endSessions(userId: unknown, { keep }: { readonly keep?: string } = {}): Promise<void> {
-    if (this.configuration.sessions === undefined) {
-      throw new TypeError(`endSessions() needs the setting '${this.configKey}.sessions'`)
-    }
-    const id = userId == null ? '' : String(userId)
-    if (id === '' || id.startsWith('[object')) {
-      throw new TypeError('endSessions() takes the id of a user')
-    }
-    await (await this.#sessions.open()).endAll(id, keep)
+    for (const extension of this.#extensions) await extension.endAll?.(userId, keep)
   }
 
   /** @throws {TypeError} something about the settings in effect is not valid */
@@ -343,27 +351,11 @@ export class AuthenticationService implements Authentication {
     const sections = this.strategyNames.filter(
       (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
     )
-    checkConfiguration(this, sections)
-    const path = this.configuration.sessions?.service
-    if (this.#settings.isFrozen && path !== this.#sessionsPath) {
-      throw new TypeError(
-        `'${this.configKey}.sessions.service' can not change while the application runs: what keeps ` +
-          'sessions is guarded from the start',
-      )
-    }
-    this.#sessionsPath = path
+    checkConfiguration(this, sections, this.#extensions)
+    for (const extension of this.#extensions) extension.check(this.#settings.isFrozen)
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
-    this.#sessions.place()
+    for (const extension of this.#extensions) extension.guard()
   }
-}
-
-/** @throws {BadRequest} a query that means nothing here: which sessions end must not be guessed */
-function readKeep({ keep, ...others }: Query = {}): 'current' | null {
-  const [other] = Object.keys(others)
-  if (other !== undefined || (keep !== undefined && keep !== 'current')) {
-    throw new BadRequest(`All sessions are ended by '?keep=current' or without a query`)
-  }
-  return keep === undefined ? null : 'current'
 }
 
 function refuse(reason: string): Promise<never> {

@@ -2,9 +2,12 @@ import type {
   Application,
   AuthenticationRequest,
   Headers,
+  HookContext,
   NullableId,
   Query,
 } from '../core/index.ts'
+import type { OptionRule } from '../core/options/option-check.ts'
+import type { JSONSchema } from '../core/services/service-schemas.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
@@ -91,6 +94,88 @@ export interface AuthenticationStrategy {
   ): unknown
 }
 
+/** A login that a strategy has proven, before it has tokens. */
+export interface ProvenLogin {
+  readonly result: AuthenticationResult
+  /** Further claims for its token. */
+  readonly payload: object
+  readonly tokenOptions: TokenOptions
+  readonly params: AuthenticationParams
+}
+
+/** What an extension adds to the documents of logins. */
+export interface LoginDescription {
+  /** Further fields that a login may send. */
+  readonly data?: Readonly<Record<string, JSONSchema>>
+  /** Further fields of the result of a login; `null` for a token that it does not contain. */
+  readonly result?: Readonly<Record<string, JSONSchema | null>>
+  /** Other ways to prove who calls, as security schemes of OpenAPI. */
+  readonly schemes?: readonly {
+    readonly name: string
+    readonly scheme: Readonly<Record<string, unknown>>
+    /** The strategy that it stands for; `null` for a logout only. */
+    readonly strategy: string | null
+  }[]
+}
+
+/**
+ * Adds to the logins of an authentication service while its setting is there. The list in `login-extensions.ts` names
+ * all of them. `check` and `guard` are called without the setting, too. What is optional may be missing.
+ */
+export interface LoginExtension {
+  /** The key of its setting. */
+  readonly setting: string
+  /** What its setting may be. */
+  readonly rule: OptionRule
+  /** Strategies that a login may name besides `authStrategies`. */
+  readonly strategies?: readonly string[]
+  /**
+   * Checks its setting whenever settings take effect.
+   * @param isRunning whether the authentication service is set up
+   * @throws {TypeError} the setting is not valid
+   */
+  check(isRunning: boolean): void
+  /** Adds its hooks to the services that are registered, synchronously: no call may come before them. */
+  guard(): void
+  /** Called when the authentication service is set up. */
+  setup?(): Promise<unknown>
+  /** Resolves to the params that the strategy of a login gets. */
+  begin?(params: AuthenticationParams): Promise<AuthenticationParams>
+  /** Resolves to the result of a login with its tokens. Without it, a login has an access token only. */
+  issue?(login: ProvenLogin): Promise<AuthenticationResult>
+  /** Returns what a request proves that no strategy reads. @param strategies those that may read it */
+  parse?(
+    request: AuthenticationHttpRequest,
+    strategies: readonly string[],
+  ): AuthenticationRequest | null
+  /**
+   * Checks the claims of a valid access token. Returns `undefined` where there is nothing to wait for.
+   * @throws {NotAuthenticated} the login has ended
+   */
+  verify?(claims: AccessTokenPayload): Promise<void> | undefined
+  /**
+   * Returns whether a logout may name an id that is not the access token.
+   * @throws {BadRequest} the query of the logout is not valid
+   */
+  isLogoutId?(id: NullableId, params: AuthenticationParams): boolean
+  /** Ends a login. @param revoke revokes its access token */
+  end?(
+    id: NullableId,
+    params: AuthenticationParams,
+    result: AuthenticationResult,
+    revoke: () => Promise<void>,
+  ): Promise<void>
+  /** Ends the logins of a user, except one. @throws {TypeError} no user, or the setting is missing */
+  endAll?(userId: unknown, keep: string | undefined): Promise<void>
+  /** Returns what the log says of a call that is neither a login nor a logout; `null` for others. */
+  toLogEntry?(
+    context: HookContext,
+    result: AuthenticationResult,
+  ): { readonly event: string; readonly message: string } | null
+  /** Describes its part of logins. */
+  describe?(): LoginDescription
+}
+
 /** What strategies, hooks and transports know of the authentication service. */
 export interface Authentication {
   readonly app: Application
@@ -110,6 +195,8 @@ export interface Authentication {
   readonly loginThrottle: LoginThrottle | null
   /** Where logouts are noted, `null` when they are not. */
   readonly revocationList: RevocationList | null
+  /** What adds to its logins by the settings in effect. */
+  readonly loginExtensions: readonly LoginExtension[]
 
   /** Registers a strategy under a name. */
   register(name: string, strategy: AuthenticationStrategy): this

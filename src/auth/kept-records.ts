@@ -26,8 +26,8 @@ export function addAround(entry: ServiceEntry, names: readonly string[], hook: A
 export interface KeptRecordsOptions {
   readonly authentication: Authentication
   /** How errors name them. */
-  readonly records: 'sessions' | 'API keys'
-  /** Returns how errors name the settings: `'authentication.sessions'`. */
+  readonly records: string
+  /** Returns how errors name the settings: `'authentication.api-key'`. */
   readonly readSetting: () => string
   /** Returns the path of the service that the settings name now. */
   readonly readPath: () => unknown
@@ -56,9 +56,9 @@ interface Keeper {
 }
 
 /**
- * The service that stores the sessions of an authentication service, or the API keys of a strategy. It is guarded as
- * soon as it is registered and the settings name it. Until its indexes are created, external calls return 503, and each
- * of them tries the set-up again.
+ * The service that stores the records of an authentication service or a strategy. From the first {@link place} on, it is
+ * guarded as soon as it is registered and the settings name it. Until its indexes are created, external calls return
+ * 503, and each of them tries the set-up again.
  */
 export class KeptRecords {
   readonly #options: KeptRecordsOptions
@@ -72,7 +72,6 @@ export class KeptRecords {
     this.#app.observe((change, path) => {
       if (change === 'added' && path === this.#path) this.place()
     })
-    this.place()
   }
 
   get #app(): Application {
@@ -168,13 +167,10 @@ function createHook({ attachments }: ServiceEntry): AroundHook {
 
 /**
  * Resolves to the result of a set-up.
- * @param records how the error names what is set up: `'sessions'`
+ * @param records how the error names what is set up: `'API keys'`
  * @throws {Unavailable} the set-up fails
  */
-export async function orNotReady<T>(
-  records: KeptRecordsOptions['records'],
-  pending: Promise<T>,
-): Promise<T> {
+export async function orNotReady<T>(records: string, pending: Promise<T>): Promise<T> {
   try {
     return await pending
   } catch (cause) {

@@ -53,6 +53,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
       }),
       describe: createKeyDescriber(authentication, () => this.configuration),
     })
+    this.#records.place()
   }
 
   override get configuration(): Readonly<ApiKeyConfiguration & Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { nameFunction } from '../../core/function-metadata.ts'
 import type { AroundHook, HookContext } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
-import { describeRefusal, NO_SESSION } from '../auth-errors.ts'
+import { describeRefusal, NO_ATTEMPT } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { getField } from '../entity-service.ts'
@@ -51,14 +51,10 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     const { entity } = service.configuration
     const { sub } = getTokenClaims(result.authentication)
     const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
-    // Nobody logs in by it: the login goes on.
-    if (event === 'login' && strategy === 'refresh') {
-      service.app.logger.info({ event: 'refresh', ...caller }, 'Session renewed')
-      return
-    }
-    // Other sessions have ended, and the caller goes on.
-    if (context.id === 'all' && params.query?.['keep'] !== undefined) {
-      service.app.logger.info({ event: 'end', ...caller }, 'Other sessions ended')
+    for (const extension of service.loginExtensions) {
+      const other = extension.toLogEntry?.(context, result) ?? null
+      if (other === null) continue
+      service.app.logger.info({ event: other.event, ...caller }, other.message)
       return
     }
     const message = event === 'login' ? 'Logged in' : 'Logged out'
@@ -76,8 +72,7 @@ export function reportFailure(
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError) || error.code >= 500) return
-  // Nobody has tried to log in.
-  if (error.message === NO_SESSION) return
+  if (error.cause === NO_ATTEMPT) return
   const { strategy } = (context.data ?? {}) as { strategy?: unknown }
   const name = service.strategyNames.find((known) => known === strategy)
   const account = name === undefined ? {} : hashAccount(service.getStrategy(name), context.data)

@@ -328,16 +328,17 @@ function isWellFormed(value: unknown): boolean {
 
 /** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */
 function checkResponse(
-  { app, configKey, configuration }: Authentication,
+  { app, configKey, configuration, loginExtensions }: Authentication,
   name: string,
   access: ProviderAccess,
 ): void {
   const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
   const hasPage = redirect !== undefined || origins !== undefined
-  if (configuration.sessions === undefined || !hasPage) return
+  const issuing = loginExtensions.find(({ issue }) => issue !== undefined)
+  if (issuing === undefined || !hasPage) return
   if (access.getProvider().settings.givesCode) return
   throw new TypeError(
-    `'${configKey}.oauth.${name}.response' must be 'code' where there are sessions: the page ` +
-      'exchanges it for both tokens, and a refresh token stands in no URL',
+    `'${configKey}.oauth.${name}.response' must be 'code' where there are ${issuing.setting}: ` +
+      'the page exchanges it for both tokens, and a refresh token stands in no URL',
   )
 }

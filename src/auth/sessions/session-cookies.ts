@@ -1,8 +1,8 @@
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
-import { BadRequest, Forbidden, NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { BadRequest, Forbidden, ServiceError } from '../../core/index.ts'
 import { isFromDeveloper, isLocalHost } from '../../core/local-request.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
-import { NO_SESSION } from '../auth-errors.ts'
+import { createRefusal, NO_ATTEMPT } from '../auth-errors.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -71,7 +71,8 @@ export class SessionCookies {
       if ('refreshToken' in data) {
         throw new BadRequest("'refreshToken' is read from its cookie alone")
       }
-      if (before === null) throw new NotAuthenticated(NO_SESSION)
+      // Every visit of a guest asks for a renewal.
+      if (before === null) throw createRefusal('There is no session to be refreshed', NO_ATTEMPT)
       context.data = { ...data, refreshToken: before }
     }
     await next()

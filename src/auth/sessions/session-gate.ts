@@ -46,7 +46,6 @@ export class SessionGate {
     authentication.app.observe((change, path, entry) => {
       if (change === 'added') this.#placeAt(path, entry)
     })
-    this.place()
   }
 
   /** Adds the hooks of sessions to their services, each as the innermost one. */

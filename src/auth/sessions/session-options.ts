@@ -1,6 +1,6 @@
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
-import { isNonEmptyString } from '../../core/value-kind.ts'
+import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
 
 /** The setting `sessions`: logins have refresh tokens, and can be ended on the server. */
@@ -38,7 +38,14 @@ export interface SessionOptions {
   readonly origins?: readonly string[]
 }
 
-export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> = {
+declare module '../settings/authentication-config.ts' {
+  interface AuthenticationConfiguration {
+    /** Logins have refresh tokens, and can be ended on the server. Default: logins have an access token alone. */
+    readonly sessions?: SessionOptions
+  }
+}
+
+const RULES: Readonly<Record<keyof SessionOptions, OptionRule>> = {
   service: { expected: 'the path of a service', isValid: isNonEmptyString },
   accessExpiresIn: TIME_SPAN,
   idle: TIME_SPAN,
@@ -62,6 +69,13 @@ export const SESSION_RULES: Readonly<Record<keyof SessionOptions, OptionRule>> =
     expected: "a list of origins, ['https://app.example.org']",
     isValid: (value) => Array.isArray(value) && value.every(isOrigin),
   },
+}
+
+/** The rule of the setting `sessions`. */
+export const SESSIONS_RULE: OptionRule = {
+  expected: "an object with the path of a service, { service: 'sessions' }",
+  isValid: (value) => isPlainObject(value) && value['service'] !== undefined,
+  keys: RULES,
 }
 
 /** Whether a value is an origin as browsers write it: without a path, and not `*`. */

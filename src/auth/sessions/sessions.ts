@@ -1,7 +1,7 @@
 import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
-import type { Authentication, AuthenticationResult } from '../authentication.ts'
+import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
@@ -84,22 +84,21 @@ export class Sessions {
 
   /**
    * Begins a session for a login. Resolves to the result of the login with an access token and a refresh token.
-   * @param params those of the login, with the records that strategies have noted in `proven`
    * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
-  async begin(
-    result: AuthenticationResult,
-    payload: object,
-    options: TokenOptions,
-    params: AuthenticationParams,
-  ): Promise<AuthenticationResult> {
+  async begin({
+    result,
+    payload,
+    tokenOptions,
+    params,
+  }: ProvenLogin): Promise<AuthenticationResult> {
     const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
     const sid = createSessionId()
-    const userId = options.subject ?? ''
+    const userId = tokenOptions.subject ?? ''
     const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
-    const accessToken = await this.#sign(token, issuedAt, payload, options, params)
+    const accessToken = await this.#sign(token, issuedAt, payload, tokenOptions, params)
     const proven = await this.#users.findProven(userId, result, params, this.tokenKeys)
     const session: StoredSession = {
       _id: sid,

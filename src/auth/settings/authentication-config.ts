@@ -1,7 +1,6 @@
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
-import type { SessionOptions } from '../sessions/session-options.ts'
 import type { SettingsObject } from '../settings-values.ts'
 import { mergeSettings } from '../settings-values.ts'
 import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
@@ -31,8 +30,6 @@ export interface AuthenticationConfiguration {
   readonly loginThrottle: LoginThrottleOptions | boolean
   /** Where logout notes its token; `true` for a list in memory. Default: tokens just expire. */
   readonly revocation?: RevocationList | boolean
-  /** Logins have refresh tokens, and can be ended on the server. Default: logins have an access token alone. */
-  readonly sessions?: SessionOptions
   /** The names of other settings here that other packages read: `['refresh-token']`. Default: none. */
   readonly extensions?: readonly string[]
   /** Any other key is the section of the strategy with this name. */

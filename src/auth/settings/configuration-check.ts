@@ -5,10 +5,9 @@ import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
-import type { Authentication } from '../authentication.ts'
+import type { Authentication, LoginExtension } from '../authentication.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
-import { resolveSessionOptions, SESSION_RULES } from '../sessions/session-options.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { THROTTLE_RULES } from '../throttle/login-throttle.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
@@ -32,11 +31,6 @@ const RULES: OptionRules = {
     expected: 'true, false or an object with the methods revoke and isRevoked',
     isValid: (value) => typeof value === 'boolean' || hasMethods(value, ['revoke', 'isRevoked']),
   },
-  sessions: {
-    expected: "an object with the path of a service, { service: 'sessions' }",
-    isValid: (value) => isPlainObject(value) && value['service'] !== undefined,
-    keys: SESSION_RULES,
-  },
   oauth: OPTION.object,
   extensions: OPTION.stringList,
 }
@@ -49,9 +43,14 @@ const EXTENSION: OptionRule = { expected: 'anything', isValid: () => true }
  * check themselves. In a worker of a cluster it warns of what each of them keeps for itself.
  * @param sections the names of the strategies whose sections may have other values for `entity`,
  *   `entityId` and `service`
+ * @param logins contribute the rules of their settings
  * @throws {TypeError} a setting is missing or not valid; the message names it
  */
-export function checkConfiguration(service: Authentication, sections: readonly string[]): void {
+export function checkConfiguration(
+  service: Authentication,
+  sections: readonly string[],
+  logins: readonly LoginExtension[],
+): void {
   const { app, configKey, configuration, strategyNames } = service
   const { secret, entity, entityId, service: path } = configuration
   if (secret === undefined) {
@@ -64,10 +63,12 @@ export function checkConfiguration(service: Authentication, sections: readonly s
   const { extensions = [] } = configuration
   const listed = Array.isArray(extensions) ? extensions : []
   const others = Object.fromEntries(listed.map((name) => [name, EXTENSION]))
-  const rules = { ...others, ...sectionRules, ...RULES }
+  const ofLogins = Object.fromEntries(logins.map(({ setting, rule }) => [setting, rule]))
+  const own = { ...sectionRules, ...RULES, ...ofLogins }
+  const rules = { ...others, ...own }
   checkKeys(service, Object.keys(rules))
   checkOptions(`the setting '${configKey}'`, configuration, rules)
-  checkExtensions(service, listed, { ...sectionRules, ...RULES })
+  checkExtensions(service, listed, own)
   checkNames(service)
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
@@ -82,10 +83,6 @@ export function checkConfiguration(service: Authentication, sections: readonly s
     }
   }
   for (const name of sections) checkSection(service, name)
-  if (configuration.sessions !== undefined) {
-    checkExists(app, configuration.sessions.service, `${configKey}.sessions.service`)
-    resolveSessionOptions(configuration.sessions, `${configKey}.sessions`)
-  }
   if (cluster.isWorker) warnOfMemory(service)
 }
 
@@ -164,7 +161,8 @@ function checkSection({ app, configKey, configuration }: Authentication, name: s
   }
 }
 
-function checkExists(app: Application, path: unknown, place: string): EntityService {
+/** @throws {TypeError} there is no service at the path. @param place how the error names the setting */
+export function checkExists(app: Application, path: unknown, place: string): EntityService {
   const service = findEntityService(app, path)
   if (service !== null) return service
   throw new TypeError(`The '${path}' service that '${place}' names does not exist`)

@@ -1,4 +1,5 @@
 import type { Application } from '../../core/index.ts'
+import type { LoginExtension } from '../authentication.ts'
 import { freezeDeep, isSameSetting } from '../settings-values.ts'
 import { LoginThrottle } from '../throttle/login-throttle.ts'
 import { TokenIssuer } from '../tokens/access-token.ts'
@@ -7,6 +8,14 @@ import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
 
+/** What the settings need of their service. */
+interface SettingsOwner {
+  /** Throws where something about the settings in effect is not valid. */
+  readonly check: () => void
+  /** Returns what may add to its logins. */
+  readonly listExtensions: () => readonly LoginExtension[]
+}
+
 /**
  * The setting of an authentication service, which `app.set()` may replace while the service runs. A
  * new one takes effect only if it is valid: a mistake must not lock everybody out.
@@ -14,7 +23,7 @@ import { resolveAuthenticationConfig } from './authentication-config.ts'
 export class LiveSettings {
   readonly #app: Application
   readonly #configKey: string
-  readonly #check: () => void
+  readonly #owner: SettingsOwner
   /** The setting as it was looked at last, which may be one that was refused. */
   #setting: unknown
   #prepared: PreparedSettings | null = null
@@ -24,12 +33,11 @@ export class LiveSettings {
   /**
    * Writes the defaults and the options into the setting.
    * @param options overrides what the setting holds, key by key
-   * @param check throws where something about the settings in effect is not valid
    */
-  constructor(app: Application, configKey: string, options: object, check: () => void) {
+  constructor(app: Application, configKey: string, options: object, owner: SettingsOwner) {
     this.#app = app
     this.#configKey = configKey
-    this.#check = check
+    this.#owner = owner
     app.set(configKey, resolveAuthenticationConfig(app.get(configKey), options))
   }
 
@@ -42,7 +50,8 @@ export class LiveSettings {
     const configuration = freezeDeep(resolveAuthenticationConfig(setting))
     // Until it is frozen the setting may change in place; what was made of it stays if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
-    const prepared = prepareSettings(configuration, this.#configKey, known)
+    const extensions = this.#owner.listExtensions()
+    const prepared = prepareSettings(configuration, this.#configKey, extensions, known)
     this.#prepared = prepared
     if (known === null || !this.isFrozen) return prepared
     try {
@@ -67,7 +76,7 @@ export class LiveSettings {
 
   /** Checks settings that are in effect already, for strategies read theirs from the service. */
   #checkPrepared({ getIssuer, getThrottle }: PreparedSettings): void {
-    this.#check()
+    this.#owner.check()
     // Made now, so that what is not valid for them fails now.
     getIssuer()
     getThrottle()
@@ -84,6 +93,8 @@ interface PreparedSettings {
   /** Returns `null` only where the setting is `false`. */
   readonly getThrottle: () => LoginThrottle | null
   readonly revocationList: RevocationList | null
+  /** Those whose settings are there. */
+  readonly extensions: readonly LoginExtension[]
 }
 
 /**
@@ -93,6 +104,7 @@ interface PreparedSettings {
 function prepareSettings(
   configuration: AuthenticationConfiguration,
   configKey: string,
+  extensions: readonly LoginExtension[],
   previous: PreparedSettings | null,
 ): PreparedSettings {
   const { loginThrottle, revocation } = configuration
@@ -104,6 +116,7 @@ function prepareSettings(
       return options === false ? null : new LoginThrottle(options)
     }),
     revocationList: revocation === true ? new MemoryRevocationList() : revocation || null,
+    extensions: extensions.filter(({ setting }) => configuration[setting] !== undefined),
   }
   if (previous === null) return prepared
   const { configuration: old, getThrottle, revocationList } = previous

@@ -1,9 +1,7 @@
-import type { Authentication } from '../../auth/authentication.ts'
+import type { Authentication, LoginDescription } from '../../auth/authentication.ts'
 import { authenticationServices, isAuthentication } from '../../auth/default-authentication.ts'
-import { findUserFinder } from '../../auth/entity-service.ts'
 import { findRequiredProof } from '../../auth/hooks/open-methods.ts'
 import type { RequiredProof } from '../../auth/method-description.ts'
-import { toCookieName } from '../../auth/sessions/session-options.ts'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import { getMiddleware } from '../middleware.ts'
@@ -55,11 +53,10 @@ export function readSecurity(
   const { service } = entry
   if (method === 'remove' && isAuthentication(service)) {
     const logout = toSecurity(app, { strategies: [JWT], authentication: service }, schemes)
-    const { cookie, cookiePath = '/' } = service.configuration.sessions ?? {}
-    if (!cookie) return logout
-    const name = toCookieName(service.configKey, 'refresh', cookiePath)
-    const refresh = addScheme(schemes, 'refreshCookie', { type: 'apiKey', in: 'cookie', name })
-    return { requirements: [...(logout?.requirements ?? []), { [refresh]: [] }] }
+    const others = listLoginSchemes(service, null).map(([name, scheme]) => {
+      return { [addScheme(schemes, name, scheme)]: [] }
+    })
+    return { requirements: [...(logout?.requirements ?? []), ...others] }
   }
   const before = getMiddleware(entry)?.before
   return toSecurity(app, findRequiredProof(entry, method, before), schemes)
@@ -99,18 +96,24 @@ function listSchemes(app: Application, proof: RequiredProof, name: string): Name
     const isBearer = scheme['scheme'] === BEARER
     schemes.push([isBearer ? BEARER : name.replace(/[^A-Za-z0-9._-]/g, ''), scheme])
   }
-  if (authentication !== undefined && readsCookie(authentication, name)) {
-    const cookie = toCookieName(authentication.configKey, 'access', '/')
-    schemes.push(['cookie', { type: 'apiKey', in: 'cookie', name: cookie }])
-  }
-  return schemes
+  return authentication === undefined
+    ? schemes
+    : [...schemes, ...listLoginSchemes(authentication, name)]
 }
 
-/** Whether a strategy accepts the access token of a session in a cookie. */
-function readsCookie(authentication: Authentication, strategy: string): boolean {
-  const { configuration, parseStrategies } = authentication
-  if (configuration.sessions?.cookie !== 'all' || !parseStrategies.includes(strategy)) return false
-  return findUserFinder(authentication)?.name === strategy
+/** Returns what extensions of logins accept in place of a strategy, `null` for a logout. */
+function listLoginSchemes(
+  { loginExtensions }: Authentication,
+  strategy: string | null,
+): NamedScheme[] {
+  return describeLogins(loginExtensions)
+    .flatMap(({ schemes = [] }) => schemes)
+    .filter((one) => one.strategy === strategy)
+    .map(({ name, scheme }) => [name, scheme])
+}
+
+function describeLogins(extensions: Authentication['loginExtensions']): LoginDescription[] {
+  return extensions.flatMap((one) => one.describe?.() ?? [])
 }
 
 /** Adds a scheme by a name that is free or has the same scheme already. Returns the name. */
@@ -124,27 +127,25 @@ function addScheme(schemes: SecuritySchemes, name: string, scheme: DocumentSchem
 }
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
-export function toLoginSchemas({ configuration }: Authentication, method: string): MethodSchemas {
-  const { authStrategies, entity, sessions } = configuration
-  const refresh = sessions === undefined ? [] : ['refresh']
-  // Tokens in cookies are in no body.
-  const cookie = sessions?.cookie ?? false
-  const refreshToken: object =
-    sessions === undefined || cookie ? {} : { refreshToken: { type: 'string' } }
-  const accessToken: object =
-    cookie === 'all'
-      ? {}
-      : {
-          accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
-        }
+export function toLoginSchemas(
+  { configuration, loginExtensions }: Authentication,
+  method: string,
+): MethodSchemas {
+  const { authStrategies, entity } = configuration
+  const added = describeLogins(loginExtensions)
+  const tokens = Object.entries({
+    accessToken: { type: 'string', description: 'The token for `Authorization: Bearer …`.' },
+    ...Object.assign({}, ...added.map(({ result }) => result)),
+  }).filter(([, schema]) => schema !== null)
+  const accessToken = tokens.some(([name]) => name === 'accessToken') ? ['accessToken'] : []
+  const strategies = loginExtensions.flatMap(({ strategies: names = [] }) => names)
   const local = describeLocal(configuration)
   const any: JSONSchema = { type: 'object', additionalProperties: true }
   const result: JSONSchema = {
     type: 'object',
-    required: [...Object.keys(accessToken), 'authentication'],
+    required: [...accessToken, 'authentication'],
     properties: {
-      ...accessToken,
-      ...refreshToken,
+      ...Object.fromEntries(tokens),
       authentication: any,
       ...(entity == null ? {} : { [entity]: any }),
     },
@@ -154,10 +155,10 @@ export function toLoginSchemas({ configuration }: Authentication, method: string
     type: 'object',
     required: ['strategy'],
     properties: {
-      strategy: { type: 'string', enum: [...authStrategies, ...refresh] },
+      strategy: { type: 'string', enum: [...authStrategies, ...strategies] },
       ...local.properties,
       ...(authStrategies.includes(JWT) ? { accessToken: { type: 'string' } } : {}),
-      ...refreshToken,
+      ...Object.assign({}, ...added.map(({ data: fields }) => fields)),
     },
     additionalProperties: true,
     // A page fills in all properties otherwise: the token of one strategy beside the password of another.

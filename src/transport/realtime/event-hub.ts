@@ -1,12 +1,12 @@
 import type { Authentication, AuthenticationResult } from '../../auth/authentication.ts'
+import type { LoginEnd } from '../../auth/login-end.ts'
+import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
-import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
 import { TimeLimit } from '../call-time-limit.ts'
-import { isEndedBy } from '../streams/caller.ts'
 import type { RequestStreams, StreamedCall } from '../streams/request-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
@@ -76,7 +76,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     app.on('logout', (result: AuthenticationResult, _params: Params, { service }: HookContext) => {
       this.#endToken(result, (service as Partial<Authentication>).revocationList != null)
     })
-    app.on('sessionEnd', (end: SessionEnd) => this.#endLogins(end))
+    onLoginEnd(app, (isEnded) => this.#endLogins(isEnded))
     if (options.bus !== null) followLifecycle(app, options.bus, this)
   }
 
@@ -292,9 +292,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  /** Ends the streams of a session, or of all sessions of a user but one. */
-  #endLogins(end: SessionEnd): void {
-    for (const stream of this.#streams) if (isEndedBy(end, stream.params)) stream.end('expired')
+  #endLogins(isEnded: LoginEnd): void {
+    for (const stream of this.#streams) {
+      if (isEnded(getTokenClaims(stream.params.authentication))) stream.end('expired')
+    }
   }
 
   /**

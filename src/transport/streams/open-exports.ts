@@ -1,12 +1,12 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
+import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
-import type { SessionEnd } from '../../auth/sessions/sessions.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
-import { isEndedBy, toExpiry } from './caller.ts'
+import { toExpiry } from './caller.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
@@ -40,12 +40,17 @@ export class OpenExports {
   readonly #app: Application
   readonly #options: Required<ExportOptions>
   readonly #open = new Set<OpenExport>()
+  readonly #stopListening: () => void
 
   constructor(app: Application, options: ExportOptions = {}) {
     this.#app = app
     this.#options = withDefaults(DEFAULTS, options)
     app.on('logout', this.#onLogout)
-    app.on('sessionEnd', this.#onSessionEnd)
+    this.#stopListening = onLoginEnd(app, (isEnded) => {
+      for (const one of this.#open) {
+        if (isEnded(getTokenClaims(one.params.authentication))) one.hasEnded = true
+      }
+    })
   }
 
   /**
@@ -77,7 +82,7 @@ export class OpenExports {
   /** Stops listening. */
   close(): void {
     this.#app.off('logout', this.#onLogout)
-    this.#app.off('sessionEnd', this.#onSessionEnd)
+    this.#stopListening()
   }
 
   readonly #onLogout = ({ authentication }: AuthenticationResult): void => {
@@ -87,17 +92,13 @@ export class OpenExports {
       if (getTokenClaims(one.params.authentication).jti === jti) one.askForRecheck()
     }
   }
-
-  readonly #onSessionEnd = (end: SessionEnd): void => {
-    for (const one of this.#open) if (isEndedBy(end, one.params)) one.hasEnded = true
-  }
 }
 
 /** An open stream of records and its caller. */
 class OpenExport {
   readonly caller: string
   readonly params: Params
-  /** Whether the session of the caller has ended. */
+  /** Whether the login of the caller has ended. */
   hasEnded = false
   readonly #recheckMs: number
   #recheckAt: number
