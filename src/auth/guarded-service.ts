@@ -3,6 +3,7 @@ import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
 import type { ResultOf } from '../core/method-arguments.ts'
 import { replaceRecords } from '../core/results.ts'
 import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
+import { isEventStream } from '../core/transport-facts.ts'
 import type { Authentication } from './authentication.ts'
 import { findEntityService } from './entity-service.ts'
 import { proveParams } from './hooks/authenticate.ts'
@@ -11,7 +12,7 @@ import { getTokenClaims } from './proof.ts'
 
 /**
  * Returns the service at a path that stores records of the authentication.
- * @param records how errors name them: `sessions`
+ * @param records how errors name them: `API keys`
  * @throws {TypeError} the service is gone
  */
 export function findRecordService<Service>(
@@ -71,8 +72,8 @@ export interface OwnerClaims {
 
 /**
  * Resolves to the claims of a caller outside, who has to send an access token.
- * @param records names them in errors: `Sessions`
- * @throws {NotAcceptable} the caller asks for a stream
+ * @param records names them in errors: `API keys`
+ * @throws {NotAcceptable} the answer would be a stream of events
  * @throws {NotAuthenticated} there is no token, or it names no user
  */
 export async function proveOwner(
@@ -81,9 +82,7 @@ export async function proveOwner(
   records: string,
 ): Promise<OwnerClaims> {
   // By a stream, a thief would see at once when the owner acts.
-  if (/text\/event-stream/i.test(String(context.params.headers?.['accept']))) {
-    throw new NotAcceptable(`${records} have no stream`)
-  }
+  if (isEventStream(context.params)) throw new NotAcceptable(`${records} have no stream`)
   await proveParams(authentication, context, authentication.configuration.authStrategies)
   const { sub, ...claims } = getTokenClaims(context.params.authentication)
   // Any proof but an access token names no user by a claim.
@@ -93,7 +92,7 @@ export async function proveOwner(
 
 /**
  * Has a call find the records of a user alone.
- * @param records names them in errors: `Sessions`
+ * @param records names them in errors: `API keys`
  * @throws {BadRequest} all are to be removed at once, or the query has conditions
  */
 export function restrictToOwn(context: HookContext, userId: string, records: string): void {

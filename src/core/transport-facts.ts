@@ -24,6 +24,17 @@ export function isRepeated(params: Params): boolean {
   return (params as TransportParams)[REPEATED] === true
 }
 
+/**
+ * The key under which params say that the call is answered by a stream of events. It is enumerable, as
+ * {@link CALL_RULES} is.
+ */
+export const EVENT_STREAM: unique symbol = Symbol('remex.eventStream')
+
+/** Whether a transport answers a call by a stream of events, which lasts longer than the call. */
+export function isEventStream(params: Params): boolean {
+  return (params as TransportParams)[EVENT_STREAM] === true
+}
+
 /** What a transport knows of one call. */
 export interface TransportFacts {
   /**
@@ -46,6 +57,7 @@ export interface TransportParams extends Params {
   readonly [TRANSPORT_FACTS]?: TransportFacts | undefined
   [CALL_RULES]?: CarriedRules | undefined
   [REPEATED]?: true
+  [EVENT_STREAM]?: true
 }
 
 /**

@@ -5,6 +5,8 @@ import { PAGING_NAMES } from '../../core/query-names.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
+import type { TransportParams } from '../../core/transport-facts.ts'
+import { EVENT_STREAM } from '../../core/transport-facts.ts'
 import { writeResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import { toExpiry } from '../streams/caller.ts'
@@ -36,12 +38,14 @@ export class FollowedCall implements Viewer {
   #isPage = false
 
   /**
-   * @param params those of the call, before its hooks
+   * @param params those of the call, before its hooks: from now on, they say that there is a stream
    * @param admit throws if the caller has too many streams
    */
   constructor(hub: CallHub, topic: Topic, params: Params, admit: (params: Params) => void) {
     this.hub = hub
     this.topic = topic
+    const marked: TransportParams = params
+    marked[EVENT_STREAM] = true
     this.given = copyParams(params, params.query)
     this.recheck = new Recheck(topic, hub.options.recheckMs)
     this.#admit = admit
