@@ -64,10 +64,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   sessions: { rooms: ['auth/sessions/'], namedIn: [] },
   'api-keys': { rooms: ['auth/api-keys/'], namedIn: [] },
   accounts: { rooms: ['auth/accounts/'], namedIn: [] },
-  oauth: {
-    rooms: ['auth/oauth/'],
-    namedIn: ['transport/openapi/document.ts', 'transport/replies/accept-check.ts'],
-  },
+  oauth: { rooms: ['auth/oauth/'], namedIn: [] },
   openapi: { rooms: ['transport/openapi/'], namedIn: ['transport/services-plugin.ts'] },
   observing: {
     rooms: ['transport/observing/'],

@@ -40,9 +40,9 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
       return
     }
     const path = `${settings.defaults?.prefix ?? '/oauth'}/:provider`
-    const quiet = { serviceEvents: [] }
-    app.use(`${path}/callback`, new OAuthCallbackService(authentication, linkStrategy), quiet)
-    app.use(path, new OAuthStartService(authentication, linkStrategy), quiet)
+    const pages = { serviceEvents: [], page: true }
+    app.use(`${path}/callback`, new OAuthCallbackService(authentication, linkStrategy), pages)
+    app.use(path, new OAuthStartService(authentication, linkStrategy), pages)
     for (const one of [`${path}/callback`, path]) {
       app.service(one).hooks({ around: { all: [sendAnswer] } })
     }

@@ -1,5 +1,6 @@
 import type { AuthenticationRequest, HookContext, NullableId, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import type { OptionRule } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import type {
   Authentication,
@@ -22,8 +23,8 @@ import type { SessionEnd, Sessions } from './sessions.ts'
 /** The sessions of logins: each login gets a refresh token, and can be ended on the server. */
 export class SessionLogins implements LoginExtension {
   readonly setting = 'sessions'
-  readonly rule = SESSIONS_RULE
-  readonly strategies = ['refresh']
+  readonly rule: OptionRule = SESSIONS_RULE
+  readonly strategies: readonly string[] = ['refresh']
   readonly #authentication: Authentication
   readonly #gate: SessionGate
   /** The path of the service with the sessions, as the last check has found it. */

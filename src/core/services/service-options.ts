@@ -40,6 +40,11 @@ export interface ServiceOptions<Name extends string = string> {
    */
   readonly etag?: boolean
   /**
+   * Whether the service answers browsers by pages and redirects: any `Accept` header will do, and the OpenAPI
+   * document leaves the service out. Default: `false`.
+   */
+  readonly page?: boolean
+  /**
    * Options that other packages read, where those of Feathers find them: `{ docs }` is
    * `getServiceOptions(service).docs`, and `options.docs` in `app.mixins`. Default: none.
    */
@@ -48,8 +53,8 @@ export interface ServiceOptions<Name extends string = string> {
 
 /** Options with every default filled in. */
 export type ResolvedServiceOptions = GivenExtensions &
-  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'etag' | 'extensions'>> &
-  Pick<ServiceOptions, 'schemas' | 'singleton' | 'etag'>
+  Required<Omit<ServiceOptions, 'schemas' | 'singleton' | 'etag' | 'page' | 'extensions'>> &
+  Pick<ServiceOptions, 'schemas' | 'singleton' | 'etag' | 'page'>
 
 export const SERVICE_OPTION_RULES: OptionRules = {
   methods: STRING_LIST_OPTION,
@@ -59,6 +64,7 @@ export const SERVICE_OPTION_RULES: OptionRules = {
   schemas: OBJECT_OPTION,
   singleton: BOOLEAN_OPTION,
   etag: BOOLEAN_OPTION,
+  page: BOOLEAN_OPTION,
   extensions: {
     expected: 'an object',
     isValid: isPlainObject,
@@ -109,7 +115,8 @@ export function resolveServiceOptions(
   }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   const options = read(path, given, service, standard)
-  const { schemas, singleton = false, etag = false, extensions, methods = standard } = options
+  const { schemas, singleton = false, etag = false, page = false } = options
+  const { extensions, methods = standard } = options
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
     throw new TypeError(
@@ -137,6 +144,7 @@ export function resolveServiceOptions(
     ...(schemas && { schemas }),
     ...(singleton && { singleton }),
     ...(etag && { etag }),
+    ...(page && { page }),
   }
 }
 
@@ -147,7 +155,7 @@ export function toOwner(path: string): string {
 
 function readClientOptions(path: string, options: ServiceOptions): ServiceOptions {
   checkRules(toOwner(path), options, SERVICE_OPTION_RULES)
-  for (const name of ['schemas', 'singleton', 'etag', 'extensions'] as const) {
+  for (const name of ['schemas', 'singleton', 'etag', 'page', 'extensions'] as const) {
     if (options[name]) requireSupport(undefined, `${toOwner(path)}: the option '${name}'`)
   }
   return options

@@ -1,4 +1,3 @@
-import { isPageService } from '../../auth/oauth/page-services.ts'
 import type { AnyApplication, Application, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -172,7 +171,7 @@ export async function addServices(
   const excluded = exclude.map(toServicePath)
   const loading = [...app.entries].map(async ([path, entry]): Promise<[string, ServiceEntry][]> => {
     // Browsers are sent to pages, programs do not call them.
-    if (excluded.includes(path) || isPageService(entry.service)) return []
+    if (excluded.includes(path) || entry.options.page) return []
     try {
       await entry.schemas?.load()
       return [[path, entry]]

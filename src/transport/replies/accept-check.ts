@@ -1,4 +1,3 @@
-import { isPageService } from '../../auth/oauth/page-services.ts'
 import type { MethodEntry } from '../../core/index.ts'
 import { NotAcceptable } from '../../core/index.ts'
 import type { RestFeature, ServedCall } from '../rest-plan.ts'
@@ -29,7 +28,7 @@ export const acceptOfReads: RestFeature = (method, transport) => {
 
 /** Whether answers may have any type: a formatter writes them, or browsers are sent to the service. */
 function takesAny({ entry }: MethodEntry, { options }: RestTransport): boolean {
-  return options.formatter != null || isPageService(entry.service)
+  return options.formatter != null || entry.options.page === true
 }
 
 /** @throws {NotAcceptable} the `Accept` header excludes JSON */

@@ -290,6 +290,31 @@ t.test('leaves out what it is told to, and lets the application add to it', asyn
   t.notOk(document.paths['/secret'])
 })
 
+t.test('a service of pages takes any Accept header, and is in no document', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    addNotes(app)
+    app.use(
+      'start',
+      { create: async () => ({}), get: async (id: string) => ({ id }) },
+      { page: true },
+    )
+  })
+  const headers = { accept: 'text/html' }
+  for (const [path, status] of [
+    ['/start', 201],
+    ['/notes', 406],
+  ] as const) {
+    t.equal((await server.request(path, { data: {}, headers })).status, status, path)
+  }
+  t.equal((await server.request('/start/1', { headers })).status, 200)
+  t.equal((await server.request('/notes/1', { headers })).status, 406)
+  t.strictSame(Object.keys((await readDocument(server)).paths), [
+    '/notes',
+    '/notes/{id}',
+    '/notes#ping',
+  ])
+})
+
 t.test('warns of names to leave out that no service has', async (t) => {
   const server = await startOwnServer(t, (app) => addNotes(app, { exclude: ['nots'] }))
   t.match(server.logged, [{ details: { services: ['nots'] }, message: /option 'exclude'/ }])

@@ -11,16 +11,14 @@ import type { Authentication } from '../../authentication.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { joinPageAddress } from '../page-address.ts'
-import { PageService } from '../page-services.ts'
 
 /** The services of a flow: its start, and the callback that ends it. */
-export abstract class FlowService extends PageService {
+export abstract class FlowService {
   protected readonly authentication: Authentication
   /** The strategy that verifies the token of the account to link. */
   protected readonly linkStrategy: string
 
   constructor(authentication: Authentication, linkStrategy: string) {
-    super()
     this.authentication = authentication
     this.linkStrategy = linkStrategy
   }
