@@ -22,6 +22,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ['ajv', 'ajv-formats', 'typebox'],
     node: false,
   },
+  // Apart from the rest of core, which runs in browsers.
+  'core/secrets': { layers: ['core'], packages: [], node: true },
   transport: {
     layers: ['auth', ...CORE],
     packages: [
@@ -32,11 +34,15 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
   },
   auth: {
-    layers: CORE,
+    layers: [...CORE, 'core/secrets'],
     packages: ['fast-jwt', 'openid-client', 'jose', 'bcryptjs', 'request-filtering-agent'],
     node: true,
   },
-  adapter: { layers: [...CORE, 'adapter/matching'], packages: ['mongodb'], node: true },
+  adapter: {
+    layers: [...CORE, 'core/secrets', 'adapter/matching'],
+    packages: ['mongodb'],
+    node: true,
+  },
   'adapter/matching': { layers: [], packages: ['bson'], node: true },
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
   cli: { layers: [], packages: ['@clack/prompts'], node: true },

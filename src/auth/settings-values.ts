@@ -85,6 +85,16 @@ export function isStringOrList(value: unknown): value is string | readonly strin
   return isNonEmptyString(value) || (isStringList(value) && value.length > 0)
 }
 
+/** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual, and not `*`. */
+export function isOrigin(value: unknown): value is string {
+  return typeof value === 'string' && parseUrl(value)?.origin === value
+}
+
+/** Returns an absolute URL, `null` where the value is none. */
+export function parseUrl(value: unknown): URL | null {
+  return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
+}
+
 /** Whether a value is an object with all of these methods. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return isObject(value) && names.every((name) => typeof value[name] === 'function')

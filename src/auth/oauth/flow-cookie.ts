@@ -1,7 +1,8 @@
+import { deriveKey } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
-import { deriveKey, openData, sealData } from '../tokens/sealed-data.ts'
+import { openData, sealData } from '../tokens/sealed-data.ts'
 
 /** A login that has begun at a provider and has not come back yet. */
 export interface Flow {

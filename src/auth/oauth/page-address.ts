@@ -1,8 +1,7 @@
 import { NotAuthenticated } from '../../core/index.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
-import { isOrigin } from './settings/oauth-settings.ts'
-import { parseUrl } from './settings/provider-section.ts'
+import { isOrigin, parseUrl } from '../settings-values.ts'
 
 /** What stands for the address of this server where a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'

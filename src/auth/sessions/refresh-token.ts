@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { deriveKey } from '../../core/secrets/secret.ts'
 import { createRandom, hashString } from '../tokens/opaque-token.ts'
-import { deriveKey, findSealed, sealData } from '../tokens/sealed-data.ts'
+import { findSealed, sealData } from '../tokens/sealed-data.ts'
 
 /** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
 export type TokenKeys = readonly Uint8Array[]

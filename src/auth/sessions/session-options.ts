@@ -1,6 +1,7 @@
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
+import { isOrigin } from '../settings-values.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
 
 /** The setting `sessions`: logins have refresh tokens, and can be ended on the server. */
@@ -76,11 +77,6 @@ export const SESSIONS_RULE: OptionRule = {
   expected: "an object with the path of a service, { service: 'sessions' }",
   isValid: (value) => isPlainObject(value) && value['service'] !== undefined,
   keys: RULES,
-}
-
-/** Whether a value is an origin as browsers write it: without a path, and not `*`. */
-function isOrigin(value: unknown): boolean {
-  return typeof value === 'string' && URL.canParse(value) && new URL(value).origin === value
 }
 
 /** The options of sessions with their defaults. */

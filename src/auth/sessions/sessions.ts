@@ -1,5 +1,6 @@
 import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import { listSecrets } from '../../core/secrets/secret.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -69,15 +70,13 @@ export class Sessions {
   #prepare(): Prepared {
     const { configKey, configuration } = this.#authentication
     if (this.#prepared?.base === configuration) return this.#prepared
-    const secrets = [configuration.secret ?? []].flat()
-    const signing = secrets.filter((one) => !one.includes('PUBLIC KEY'))
     this.#prepared = {
       base: configuration,
       options: resolveSessionOptions(
         configuration.sessions as SessionOptions,
         `${configKey}.sessions`,
       ),
-      tokenKeys: deriveTokenKeys(configKey, signing),
+      tokenKeys: deriveTokenKeys(configKey, listSecrets(configuration.secret)),
     }
     return this.#prepared
   }

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+import { MIN_SECRET_BYTES } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** The algorithms that tokens can be signed with; a service uses one of them. */
@@ -35,8 +36,6 @@ export interface TokenKey {
 /** The first key signs. */
 type TokenKeys = [TokenKey & { readonly signing: string }, ...TokenKey[]]
 
-/** As long as the digest of HS256: shorter secrets can be found by trying. @see RFC 7518 §3.2 */
-const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
 
 /** The kind of key that an algorithm takes: a key type of Node, with the curve for some. */

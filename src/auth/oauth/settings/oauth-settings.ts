@@ -2,8 +2,9 @@ import type { OptionRules } from '../../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isPlainObject } from '../../../core/value-kind.ts'
 import type { AuthenticationConfiguration } from '../../settings/authentication-config.ts'
+import { isOrigin } from '../../settings-values.ts'
 import type { ProviderSection } from './provider-section.ts'
-import { checkProviderSection, PROVIDER_RULES, parseUrl, SERVER_URL } from './provider-section.ts'
+import { checkProviderSection, PROVIDER_RULES, SERVER_URL } from './provider-section.ts'
 
 /** What the sections of all providers have in common, and where the services stand. */
 export interface OAuthDefaults extends ProviderSection {
@@ -87,12 +88,6 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
       `The setting '${place}.redirect' ends in '?': tokens would stand in a query, and in logs`,
     )
   }
-}
-
-/** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual. */
-export function isOrigin(value: unknown): value is string {
-  if (typeof value !== 'string' || value === 'null') return false
-  return parseUrl(value)?.origin === value
 }
 
 function isPageAddress(value: unknown): boolean {

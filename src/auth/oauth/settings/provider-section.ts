@@ -1,7 +1,7 @@
 import type { OptionRule, OptionRules } from '../../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
-import { AUTH_OPTION } from '../../settings-values.ts'
+import { AUTH_OPTION, parseUrl } from '../../settings-values.ts'
 
 /**
  * The section of one provider, `authentication.oauth.github`. The names are those of Grant, which
@@ -206,9 +206,4 @@ function isHttpUrl(value: unknown): value is string {
   const url = parseUrl(String(value).replace('[subdomain]', 'subdomain'))
   if (url === null || url.username !== '' || url.password !== '') return false
   return url.protocol === 'https:' || url.protocol === 'http:'
-}
-
-/** Returns an absolute URL, `null` where the value is none. */
-export function parseUrl(value: unknown): URL | null {
-  return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
 }
