@@ -1,5 +1,6 @@
 import type { OptionRule, OptionRules } from '../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../core/options/option-check.ts'
+import { SECRET_OPTION } from '../core/secrets/secret.ts'
 import { SERVICE_OPTION_NAMES } from '../core/services/service-options.ts'
 import { isNonEmptyString, isObject, isPlainObject } from '../core/value-kind.ts'
 import { INDEX_RULES, isIndexList, isModel, MODEL_EXPECTED } from './connection/model.ts'
@@ -72,10 +73,7 @@ const OPTION_RULES: {
     keys: {
       default: OPTION.count,
       max: OPTION.count,
-      secret: {
-        expected: 'a string of at least 32 bytes',
-        isValid: (value) => typeof value === 'string' && Buffer.byteLength(value) >= 32,
-      },
+      secret: SECRET_OPTION,
     },
   },
   multi: {

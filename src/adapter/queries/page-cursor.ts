@@ -1,16 +1,16 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { isProduction } from '../../core/node-env.ts'
-import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
+import { NONCE_BYTES, seal, TAG_BYTES, unseal } from '../../core/secrets/sealing.ts'
+import { hashToKey, listSecrets } from '../../core/secrets/secret.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 
-const CIPHER = 'aes-256-gcm'
 /** The first byte of each cursor. */
 const VERSION = 1
-const NONCE_END = 13
-const TAG_BYTES = 16
+const NONCE_END = 1 + NONCE_BYTES
 /** Characters: it has to fit into a URL. */
 const MAX_CURSOR_LENGTH = 4_096
 
@@ -46,11 +46,8 @@ export function createPageCursors(
   const bound = Buffer.from(JSON.stringify([findServiceEntry(service)?.path, ...scope]))
   return {
     seal(values) {
-      const nonce = randomBytes(NONCE_END - 1)
-      const cipher = createCipheriv(CIPHER, first, nonce).setAAD(bound)
-      const sealed = [cipher.update(BSON.serialize({ values })), cipher.final()]
-      const parts = [Buffer.of(VERSION), nonce, ...sealed, cipher.getAuthTag()]
-      const cursor = Buffer.concat(parts).toString('base64url')
+      const { nonce, text, tag } = seal(BSON.serialize({ values }), first, bound)
+      const cursor = Buffer.concat([Buffer.of(VERSION), nonce, text, tag]).toString('base64url')
       if (cursor.length <= MAX_CURSOR_LENGTH) return cursor
       throw new BadRequest('The values that $sort sorts by are too long for a cursor')
     },
@@ -59,26 +56,18 @@ export function createPageCursors(
         const bytes = Buffer.from(cursor, 'base64url')
         // Other characters, which the decoder skips, would make many cursors of one.
         const isWhole = bytes[0] === VERSION && bytes.toString('base64url') === cursor
+        const sealed = {
+          nonce: bytes.subarray(1, NONCE_END),
+          text: bytes.subarray(NONCE_END, -TAG_BYTES),
+          tag: bytes.subarray(-TAG_BYTES),
+        }
         for (const key of isWhole ? [first, ...others] : []) {
-          const values = decrypt(bytes, key, bound)
-          if (values !== null) return values
+          const data = unseal(sealed, key, bound)
+          if (data !== null) return BSON.deserialize(data)['values']
         }
       }
       throw new BadRequest(`${name} is not a cursor of this service and this $sort`)
     },
-  }
-}
-
-/** Returns the values of a cursor, `null` where it was made by another key, or changed. */
-function decrypt(bytes: Buffer, key: Uint8Array, bound: Buffer): readonly unknown[] | null {
-  try {
-    const nonce = bytes.subarray(1, NONCE_END)
-    const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-    decipher.setAAD(bound).setAuthTag(bytes.subarray(-TAG_BYTES))
-    const sealed = decipher.update(bytes.subarray(NONCE_END, -TAG_BYTES))
-    return BSON.deserialize(Buffer.concat([sealed, decipher.final()]))['values']
-  } catch {
-    return null
   }
 }
 
@@ -99,8 +88,8 @@ function listKeys(
   const authentication = (app as WithSettings | undefined)?.get?.('authentication')
   const { secret } = isObject(authentication) ? authentication : {}
   // Of a list, the first signs tokens, and the others still verify them.
-  const secrets: readonly unknown[] = own === undefined ? [secret].flat().filter(isSecret) : [own]
-  const [first, ...others] = secrets.filter(isNonEmptyString).map(deriveKey)
+  const secrets = own === undefined ? listSecrets(secret) : [own]
+  const [first, ...others] = secrets.map((one) => hashToKey('page-cursor', one))
   if (first !== undefined) return [first, ...others]
   if (ownKey === undefined && isProduction()) {
     app?.logger.warn(
@@ -112,16 +101,5 @@ function listKeys(
   return [ownKey]
 }
 
-/** Whether a value is none of the public keys in PEM format that tokens may be verified by. */
-function isSecret(value: unknown): boolean {
-  const text = String(value)
-  return !text.includes('-----BEGIN ') || text.includes('PRIVATE KEY-----')
-}
-
 /** The key of cursors where no secret is set: each process has its own. */
 let ownKey: Uint8Array | undefined
-
-/** So that tokens and cursors share no key. It is derived in each call, for which HKDF takes too long. */
-function deriveKey(secret: string): Uint8Array {
-  return hash('sha256', `remex page-cursor\0${secret}`, 'buffer')
-}
