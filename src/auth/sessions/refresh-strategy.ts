@@ -35,7 +35,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
   ): Promise<T> {
     const { app, loginThrottle } = this.#authentication
     // A token that was made here is no guess, and does not wait for the guesses from its address.
-    const isMade = readRefreshToken(refreshToken, this.#sessions.tokenKeys) !== null
+    const isMade = readRefreshToken(refreshToken, this.#sessions.tokens.keys) !== null
     if (isMade || loginThrottle === null || address === undefined) return prove()
     return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }

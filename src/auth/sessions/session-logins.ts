@@ -1,5 +1,12 @@
-import type { AuthenticationRequest, HookContext, NullableId, Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
+import type {
+  AroundHook,
+  AuthenticationRequest,
+  HookContext,
+  NullableId,
+  Query,
+  ServiceEntry,
+} from '../../core/index.ts'
+import { BadRequest, toServicePath } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import type {
@@ -12,28 +19,63 @@ import type {
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { findUserFinder } from '../entity-service.ts'
+import { addAround, KeptRecords, orNotReady } from '../kept-records.ts'
 import { emitLoginEnd } from '../login-end.ts'
 import { getTokenClaims } from '../proof.ts'
 import { checkExists } from '../settings/configuration-check.ts'
 import type { AccessTokenPayload } from '../tokens/access-token.ts'
-import { SessionGate } from './session-gate.ts'
+import { WATCHED_METHODS } from './changed-users.ts'
+import { createSessionDescriber } from './own-session.ts'
+import type { SessionCookies } from './session-cookies.ts'
 import { resolveSessionOptions, SESSIONS_RULE, toCookieName } from './session-options.ts'
+import type { SessionParts } from './session-setup.ts'
 import type { SessionEnd, Sessions } from './sessions.ts'
 
-/** The sessions of logins: each login gets a refresh token, and can be ended on the server. */
+/** Indexes that find the sessions of a user, and by which the database removes sessions that have ended. */
+const INDEXES = [
+  { key: { userId: 1 } },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  { key: { endsAt: 1 }, expireAfterSeconds: 0 },
+]
+
+/**
+ * The sessions of an authentication service: logins have refresh tokens, and can be ended on the server. All but the
+ * guards is loaded when it is first used. The hooks are in place as soon as the settings name sessions and the services
+ * are registered.
+ */
 export class SessionLogins implements LoginExtension {
   readonly setting = 'sessions'
   readonly rule: OptionRule = SESSIONS_RULE
   readonly strategies: readonly string[] = ['refresh']
   readonly #authentication: Authentication
-  readonly #gate: SessionGate
+  readonly #records: KeptRecords
+  readonly #watch: AroundHook
+  readonly #cookieHook: AroundHook
+  #parts: Promise<SessionParts> | null = null
+  #installed: Promise<Sessions> | null = null
+  /** Reads the tokens of sessions from cookies; `null` until it is loaded. */
+  #cookies: SessionCookies | null = null
   /** The path of the service with the sessions, as the last check has found it. */
   #path: string | undefined
 
   constructor(authentication: Authentication) {
     const { app } = authentication
+    const run = (pick: (parts: SessionParts) => AroundHook): AroundHook => {
+      return async (context, next) => pick(await this.#load())(context, next)
+    }
     this.#authentication = authentication
-    this.#gate = new SessionGate(authentication)
+    this.#watch = run(({ watch }) => watch)
+    this.#cookieHook = run(({ cookieHook }) => cookieHook)
+    this.#records = new KeptRecords({
+      ...{ authentication, records: 'sessions', indexes: INDEXES },
+      readSetting: () => `${authentication.configKey}.sessions`,
+      readPath: () => authentication.configuration.sessions?.service,
+      guard: run(({ guard }) => guard),
+      describe: createSessionDescriber(authentication),
+    })
+    app.observe((change, path, entry) => {
+      if (change === 'added') this.#guardAt(path, entry)
+    })
     app.on('sessionEnd', (end: SessionEnd) => {
       emitLoginEnd(app, (claims) => isEndedBy(end, claims))
     })
@@ -55,34 +97,68 @@ export class SessionLogins implements LoginExtension {
     this.#path = sessions?.service
   }
 
+  /** Adds the hooks of sessions to their services, each as the innermost one. */
   guard(): void {
-    this.#gate.place()
+    this.#records.place()
+    for (const [path, entry] of this.#authentication.app.entries) this.#guardAt(path, entry)
   }
 
-  setup(): Promise<Sessions> {
-    return this.#gate.install()
+  #guardAt(path: string, entry: ServiceEntry): void {
+    const { sessions, service } = this.#authentication.configuration
+    if (sessions === undefined) return
+    if (entry.service === (this.#authentication as object)) {
+      addAround(entry, ['create', 'remove'], this.#cookieHook)
+    }
+    const isOfUsers = typeof service === 'string' && path === toServicePath(service)
+    if (isOfUsers) addAround(entry, WATCHED_METHODS, this.#watch)
+  }
+
+  /**
+   * Checks the settings of sessions, creates the indexes, and registers the strategy `refresh`.
+   * @throws {TypeError} the setting names no `MongoDBService` or that of another authentication service, no
+   *   strategy finds users, or one is named `refresh` already
+   */
+  async setup(): Promise<Sessions> {
+    const authentication = this.#authentication
+    const { sessions, strategy } = await this.#load()
+    if (this.#installed !== null) return sessions
+    if (authentication.getStrategy('refresh') !== undefined) {
+      throw new TypeError(
+        `'${authentication.configKey}.sessions' adds a strategy 'refresh', and there is one already`,
+      )
+    }
+    // Throws now, and not at each login, if `accessExpiresIn` is longer than tokens may live.
+    const { accessSeconds } = sessions.options
+    await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
+    await this.#records.prepare()
+    // Calls at the same time all get here: the first one registers the strategy.
+    if (this.#installed === null) {
+      authentication.register('refresh', strategy)
+      this.#installed = Promise.resolve(sessions)
+    }
+    return sessions
   }
 
   async begin(params: AuthenticationParams): Promise<AuthenticationParams> {
-    await this.#gate.open()
+    await this.#open()
     const login = { ...params, proven: [] }
     return carryFacts(params, login)
   }
 
   async issue(login: ProvenLogin): Promise<AuthenticationResult> {
-    return (await this.#gate.open()).begin(login)
+    return (await this.#open()).begin(login)
   }
 
   parse(
     request: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null {
-    return this.#gate.cookies?.parse(request, strategies) ?? null
+    return this.#cookies?.parse(request, strategies) ?? null
   }
 
   verify({ sid }: AccessTokenPayload): Promise<void> | undefined {
     if (typeof sid !== 'string') return undefined
-    return this.#gate.open().then((sessions) => sessions.check(sid))
+    return this.#open().then((sessions) => sessions.check(sid))
   }
 
   isLogoutId(id: NullableId, { query }: AuthenticationParams): boolean {
@@ -97,7 +173,7 @@ export class SessionLogins implements LoginExtension {
     result: AuthenticationResult,
     revoke: () => Promise<void>,
   ): Promise<void> {
-    const sessions = await this.#gate.open()
+    const sessions = await this.#open()
     const { sid, sub = '' } = getTokenClaims(result.authentication)
     const own = typeof sid === 'string' ? sid : undefined
     const isAll = id === 'all'
@@ -116,7 +192,7 @@ export class SessionLogins implements LoginExtension {
     if (id === '' || id.startsWith('[object')) {
       throw new TypeError('endSessions() takes the id of a user')
     }
-    await (await this.#gate.open()).endAll(id, keep)
+    await (await this.#open()).endAll(id, keep)
   }
 
   toLogEntry(
@@ -149,6 +225,23 @@ export class SessionLogins implements LoginExtension {
       schemes.push({ name: 'cookie', scheme: toScheme('access', '/'), strategy: finder })
     }
     return { result: { accessToken: null }, schemes }
+  }
+
+  /**
+   * Resolves to the sessions once they are set up. If that fails, the next call tries again.
+   * @throws {Unavailable} the set-up fails
+   */
+  #open(): Promise<Sessions> {
+    return this.#installed ?? orNotReady('sessions', this.setup())
+  }
+
+  #load(): Promise<SessionParts> {
+    this.#parts ??= import('./session-setup.ts').then(({ createSessionParts }) => {
+      const parts = createSessionParts(this.#authentication)
+      this.#cookies = parts.cookies
+      return parts
+    })
+    return this.#parts
   }
 }
 

@@ -1,28 +1,24 @@
 import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
-import { listSecrets } from '../../core/secrets/secret.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
 import { findRecordService } from '../guarded-service.ts'
-import { decodeClaims } from '../tokens/access-token.ts'
-import type { TokenOptions } from '../tokens/token-options.ts'
-import type { RefreshToken, TokenKeys } from './refresh-token.ts'
+import type { RefreshToken } from './refresh-token.ts'
 import {
   createRefreshToken,
   createSessionId,
-  deriveTokenKeys,
   openSuccessor,
   readRefreshToken,
   sealSuccessor,
-  toTokenId,
 } from './refresh-token.ts'
-import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
-import { resolveSessionOptions } from './session-options.ts'
+import type { ResolvedSessionOptions } from './session-options.ts'
+import { SessionTokens, toResult } from './session-tokens.ts'
 import { SessionUsers } from './session-users.ts'
 import type { SessionService, SpentToken, StoredSession } from './stored-session.ts'
+import { describeCaller } from './stored-session.ts'
 import type { UserState } from './user-state.ts'
 
 /** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
@@ -34,51 +30,25 @@ export interface SessionEnd {
 
 /** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
 const MAX_SPENT = 3
-const MAX_AGENT_LENGTH = 300
 const MAX_CHECKED = 10_000
 const REFUSED = 'The refresh token is not valid'
 
-/** What follows from one state of the settings. */
-interface Prepared {
-  readonly base: unknown
-  readonly options: ResolvedSessionOptions
-  readonly tokenKeys: TokenKeys
-}
-
 /** The sessions of one authentication service. */
 export class Sessions {
-  readonly #authentication: Authentication
+  readonly tokens: SessionTokens
+  readonly #app: Application
   readonly #users: SessionUsers
   /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
-  #prepared: Prepared | null = null
 
   constructor(authentication: Authentication) {
-    this.#authentication = authentication
+    this.tokens = new SessionTokens(authentication)
+    this.#app = authentication.app
     this.#users = new SessionUsers(authentication)
   }
 
   get options(): ResolvedSessionOptions {
-    return this.#prepare().options
-  }
-
-  /** The keys of tokens, none from a public key: that is known to everybody. */
-  get tokenKeys(): TokenKeys {
-    return this.#prepare().tokenKeys
-  }
-
-  #prepare(): Prepared {
-    const { configKey, configuration } = this.#authentication
-    if (this.#prepared?.base === configuration) return this.#prepared
-    this.#prepared = {
-      base: configuration,
-      options: resolveSessionOptions(
-        configuration.sessions as SessionOptions,
-        `${configKey}.sessions`,
-      ),
-      tokenKeys: deriveTokenKeys(configKey, listSecrets(configuration.secret)),
-    }
-    return this.#prepared
+    return this.tokens.options
   }
 
   /**
@@ -95,10 +65,10 @@ export class Sessions {
     const now = Date.now()
     const sid = createSessionId()
     const userId = tokenOptions.subject ?? ''
-    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
+    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokens.keys)
     const issuedAt = Math.floor(now / 1000)
-    const accessToken = await this.#sign(token, issuedAt, payload, tokenOptions, params)
-    const proven = await this.#users.findProven(userId, result, params, this.tokenKeys)
+    const accessToken = await this.tokens.sign(token, issuedAt, payload, tokenOptions, params)
+    const proven = await this.#users.findProven(userId, result, params, this.tokens.keys)
     const session: StoredSession = {
       _id: sid,
       userId,
@@ -131,7 +101,7 @@ export class Sessions {
     params: AuthenticationParams,
   ): Promise<void> {
     try {
-      const state = await this.#users.confirm(userId, proven, params, this.tokenKeys)
+      const state = await this.#users.confirm(userId, proven, params, this.tokens.keys)
       if (state.findChange(proven.marks) === null) return
       // The strategy has noted only a part of the record.
       await this.#patch(_id, { marks: state.marks }, {})
@@ -159,18 +129,18 @@ export class Sessions {
     params: AuthenticationParams,
     isSecond = false,
   ): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.tokenKeys)
+    const given = readRefreshToken(text, this.tokens.keys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
       await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
     const generation = given.generation + 1
-    const successor = createRefreshToken({ ...given, generation }, this.tokenKeys)
+    const successor = createRefreshToken({ ...given, generation }, this.tokens.keys)
     // The work on tokens is done while the database works: after the commands have left.
     const [user, next] = await Promise.all([
       // Before anything is written: a user who can not be read now keeps the token.
-      this.#users.read(given.userId, params, this.tokenKeys),
+      this.#users.read(given.userId, params, this.tokens.keys),
       afterOutput(() => sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000))),
     ])
     const result = { authentication: { strategy: 'refresh' }, ...user.result }
@@ -178,11 +148,12 @@ export class Sessions {
     const renewed = { userId: given.userId, issuedAt: Math.floor(now / 1000) }
     const [isRotated, answer] = await Promise.all([
       this.#rotate(given, { ...successor, next }, user.state, now, params),
-      afterOutput(() => this.#renew(result, renewed, successor, params)),
+      afterOutput(() => this.tokens.renew(result, renewed, successor, params)),
     ])
     if (isRotated) return answer
     const repeated = await this.#repeat(given, user.state, params)
-    if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
+    if (repeated !== null)
+      return this.tokens.renew(result, repeated.session, repeated.token, params)
     // The user may have been read before a change by this session, which has the new marks by now.
     if (!isSecond) return this.refresh(text, params, true)
     await this.end(given.sessionId)
@@ -208,7 +179,7 @@ export class Sessions {
 
   /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
   async endByToken(text: string, ended?: unknown): Promise<boolean> {
-    const token = readRefreshToken(text, this.tokenKeys)
+    const token = readRefreshToken(text, this.tokens.keys)
     return token !== null && token.sessionId !== ended && this.end(token.sessionId)
   }
 
@@ -221,7 +192,7 @@ export class Sessions {
 
   /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
   async endOutdated(userId: string): Promise<void> {
-    const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
+    const user = await orRefused(this.#users.read(userId, {}, this.tokens.keys))
     const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
     for (const { _id } of ended) this.noteEnd({ sid: _id })
   }
@@ -236,7 +207,7 @@ export class Sessions {
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
-    const user = await orRefused(this.#users.read(userId, {}, this.tokenKeys))
+    const user = await orRefused(this.#users.read(userId, {}, this.tokens.keys))
     if (user === null) return
     await this.#patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
@@ -329,41 +300,9 @@ export class Sessions {
     return this.#users.finder
   }
 
-  /** Resolves to a result with a pair of tokens. */
-  async #renew(
-    result: AuthenticationResult,
-    { userId, issuedAt }: Pick<StoredSession, 'userId' | 'issuedAt'>,
-    token: RefreshToken,
-    params: AuthenticationParams,
-  ): Promise<AuthenticationResult> {
-    const authentication = this.#authentication
-    const payload = await authentication.getPayload(result, params)
-    const options = await authentication.getTokenOptions(result, params)
-    const subject = userId === '' ? {} : { subject: userId }
-    const all = { ...options, ...subject }
-    return toResult(result, await this.#sign(token, issuedAt, payload, all, params), token)
-  }
-
-  #sign(
-    token: RefreshToken,
-    issuedAt: number,
-    payload: object,
-    options: TokenOptions,
-    { secret }: AuthenticationParams,
-  ): Promise<string> {
-    const { accessSeconds } = this.options
-    const times = { expiresIn: accessSeconds, issuedAt, jwtid: toTokenId(token) }
-    const claims = { ...payload, sid: token.sessionId }
-    return this.#authentication.createAccessToken(claims, { ...options, ...times }, secret)
-  }
-
   #patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
     const patched = this.#service.patch(sid, data, { query } as Params)
     return orNone(patched) as Promise<StoredSession | null>
-  }
-
-  get #app(): Application {
-    return this.#authentication.app
   }
 
   get #service(): SessionService {
@@ -374,21 +313,6 @@ export class Sessions {
 /** Returns the field of a session that keeps a used token. */
 function toPlace({ generation }: RefreshToken): string {
   return `spent.${generation % MAX_SPENT}`
-}
-
-function describeCaller({ headers, address }: AuthenticationParams) {
-  const agent = headers?.['user-agent']
-  const userAgent = typeof agent === 'string' ? agent.slice(0, MAX_AGENT_LENGTH) : null
-  return { userAgent, address: address ?? null }
-}
-
-function toResult(
-  result: AuthenticationResult,
-  accessToken: string,
-  { text }: RefreshToken,
-): AuthenticationResult {
-  const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
-  return { accessToken, refreshToken: text, ...result, authentication }
 }
 
 /** Resolves to what a function returns, called when the output of this turn of the event loop was written. */

@@ -1,4 +1,5 @@
 import type { Params } from '../../core/index.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
 import type { UserMarks } from './user-state.ts'
 
 /** The methods that sessions call on the service that keeps them, each one command. */
@@ -50,4 +51,16 @@ export interface SpentToken {
   readonly next: string
   /** When it was used, by the clock of the database. */
   readonly at: Date
+}
+
+const MAX_AGENT_LENGTH = 300
+
+/** Returns what a session stores of the caller who logs in or refreshes it. */
+export function describeCaller({
+  headers,
+  address,
+}: AuthenticationParams): Pick<SessionRecord, 'userAgent' | 'address'> {
+  const agent = headers?.['user-agent']
+  const userAgent = typeof agent === 'string' ? agent.slice(0, MAX_AGENT_LENGTH) : null
+  return { userAgent, address: address ?? null }
 }
