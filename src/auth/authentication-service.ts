@@ -15,7 +15,7 @@ import type {
 } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
-import { findEntityService, getEntityIdName } from './entity-service.ts'
+import { getSubject } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { LOGIN_EXTENSIONS } from './login-extensions.ts'
 import { limitProof } from './proof.ts'
@@ -23,13 +23,13 @@ import type { AuthenticationConfiguration } from './settings/authentication-conf
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
 import { mergeSettings } from './settings-values.ts'
-import { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
+import { StrategyRegistry } from './strategies/strategy-registry.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import type { AccessTokenPayload } from './tokens/access-token.ts'
-import { createTokenError, decodeClaims } from './tokens/access-token.ts'
+import { decodeClaims } from './tokens/access-token.ts'
 import type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
-import { getRevocationExpiry } from './tokens/token-revocation.ts'
+import { checkRevoked, revokeToken } from './tokens/token-revocation.ts'
 
 /**
  * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
@@ -40,8 +40,7 @@ export class AuthenticationService implements Authentication {
   /** The application that the service was made for. */
   readonly app: Application
   readonly configKey: string
-  // A map, as names come from requests: an object would have a strategy `constructor`.
-  readonly #strategies = new Map<string, AuthenticationStrategy>()
+  readonly #strategies: StrategyRegistry
   readonly #settings: LiveSettings
   readonly #extensions: readonly LoginExtension[]
   /** Whether the last set-up has failed. */
@@ -58,6 +57,7 @@ export class AuthenticationService implements Authentication {
     }
     this.app = app
     this.configKey = configKey
+    this.#strategies = new StrategyRegistry(this)
     this.#settings = new LiveSettings(app, configKey, options, {
       check: () => this.#checkSettings(),
       listExtensions: () => this.#extensions,
@@ -81,7 +81,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get strategyNames(): string[] {
-    return [...this.#strategies.keys()]
+    return this.#strategies.names
   }
 
   get parseStrategies(): readonly string[] {
@@ -102,14 +102,7 @@ export class AuthenticationService implements Authentication {
   }
 
   register(name: string, strategy: AuthenticationStrategy): this {
-    if (typeof strategy?.authenticate !== 'function') {
-      throw new TypeError(`The strategy '${name}' has no authenticate method`)
-    }
-    strategy.setName?.(name)
-    strategy.setApplication?.(this.app)
-    strategy.setAuthentication?.(this)
-    strategy.verifyConfiguration?.()
-    this.#strategies.set(name, strategy)
+    this.#strategies.add(name, strategy)
     // One that comes after the setup of the service is set up at once.
     if (this.#settings.isFrozen) {
       Promise.resolve()
@@ -141,7 +134,7 @@ export class AuthenticationService implements Authentication {
     try {
       this.#settings.freeze()
       for (const extension of this.loginExtensions) await extension.setup?.()
-      for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
+      await this.#strategies.setup()
     } catch (error) {
       this.#isBroken = true
       throw error
@@ -178,11 +171,7 @@ export class AuthenticationService implements Authentication {
     const { getIssuer, revocationList, extensions } = this.#settings.current
     const payload = getIssuer().verify(token, options, secret)
     // Not part of what the issuer caches, so that a logout takes effect at once.
-    if (revocationList !== null && (await revocationList.isRevoked(payload.jti))) {
-      // The cause is for the log only: it says whose token somebody still uses.
-      const { jti, sub } = payload
-      throw createTokenError('jwt was revoked', { jti, sub })
-    }
+    if (revocationList !== null) await checkRevoked(revocationList, payload)
     for (const extension of extensions) {
       const pending = extension.verify?.(payload)
       if (pending !== undefined) await pending
@@ -225,21 +214,7 @@ export class AuthenticationService implements Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    // It is a promise only from the first strategy on that returns one.
-    const parseFrom = (start: number): ReturnType<Authentication['parse']> => {
-      for (let index = start; index < strategies.length; index += 1) {
-        const strategy = this.#strategies.get(strategies[index] ?? '')
-        const parsed = strategy?.parse?.(request, reply) ?? null
-        if (parsed instanceof Promise) return parsed.then((value) => value ?? parseFrom(index + 1))
-        if (parsed !== null) return parsed
-      }
-      for (const extension of this.loginExtensions) {
-        const parsed = extension.parse?.(request, strategies) ?? null
-        if (parsed !== null) return parsed
-      }
-      return null
-    }
-    return parseFrom(0)
+    return this.#strategies.parse(request, reply, strategies)
   }
 
   async handleConnection(
@@ -264,16 +239,9 @@ export class AuthenticationService implements Authentication {
     params: AuthenticationParams,
   ): Promise<TokenOptions> {
     const options: TokenOptions = mergeSettings(params.jwtOptions, params.jwt)
-    const { configuration } = this
-    const { entity, service } = configuration
-    if (entity == null || service === undefined || options.subject !== undefined) return options
-    const entityService = findEntityService(this.app, service)
-    const idName = getEntityIdName({ configuration, entityService })
-    const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
-    if (id === undefined || id === null) {
-      throw new NotAuthenticated(`Can not set subject from ${entity}.${idName}`)
-    }
-    return { ...options, subject: String(id) }
+    if (options.subject !== undefined) return options
+    const subject = getSubject(this, result)
+    return subject === undefined ? options : { ...options, subject }
   }
 
   async create(
@@ -312,9 +280,9 @@ export class AuthenticationService implements Authentication {
     if (id != null && !isKnown && id !== authentication?.['accessToken']) {
       throw new NotAuthenticated('Invalid access token')
     }
-    const { authStrategies } = this.configuration
-    const result = await this.authenticate(authentication, params, ...authStrategies)
-    let end = (): Promise<void> => this.#revoke(result, params)
+    const allowed = this.configuration.authStrategies
+    const result = await this.authenticate(authentication, params, ...allowed)
+    let end = (): Promise<void> => this.#revoke(result.accessToken, params)
     for (const extension of this.loginExtensions) {
       const revoke = end
       end = () => extension.end?.(id, params, result, revoke) ?? revoke()
@@ -323,17 +291,11 @@ export class AuthenticationService implements Authentication {
     return result
   }
 
-  async #revoke(
-    { accessToken }: AuthenticationResult,
-    params: AuthenticationParams,
-  ): Promise<void> {
+  async #revoke(token: string | undefined, params: AuthenticationParams): Promise<void> {
     const list = this.revocationList
-    if (list === null || accessToken === undefined) return
-    const payload = await this.verifyAccessToken(accessToken, params.jwt, params.secret)
-    await list.revoke(
-      payload.jti,
-      getRevocationExpiry(payload, this.configuration.jwtOptions, params.jwt),
-    )
+    if (list === null || token === undefined) return
+    const payload = await this.verifyAccessToken(token, params.jwt, params.secret)
+    await revokeToken(list, payload, this.configuration.jwtOptions, params.jwt)
   }
 
   /**
@@ -347,13 +309,9 @@ export class AuthenticationService implements Authentication {
 
   /** @throws {TypeError} something about the settings in effect is not valid */
   #checkSettings(): void {
-    // Strategies that don't extend the base class may use the names of its options otherwise.
-    const sections = this.strategyNames.filter(
-      (name) => this.getStrategy(name) instanceof AuthenticationBaseStrategy,
-    )
-    checkConfiguration(this, sections, this.#extensions)
+    checkConfiguration(this, this.#strategies.sections, this.#extensions)
     for (const extension of this.#extensions) extension.check(this.#settings.isFrozen)
-    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
+    this.#strategies.check()
     for (const extension of this.#extensions) extension.guard()
   }
 }

@@ -92,6 +92,22 @@ export function getEntityIdName(of: Pick<Finder, 'configuration' | 'entityServic
 }
 
 /**
+ * Returns the subject of the token for a login: the id of its entity. `undefined` without an entity.
+ * @throws {NotAuthenticated} the result has no entity, or the entity no id
+ */
+export function getSubject(
+  { app, configuration }: Authentication,
+  result: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const { entity, service } = configuration
+  if (entity == null || service === undefined) return undefined
+  const idName = getEntityIdName({ configuration, entityService: findEntityService(app, service) })
+  const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
+  if (id != null) return String(id)
+  throw new NotAuthenticated(`Can not set subject from ${entity}.${idName}`)
+}
+
+/**
  * Returns an entity for the result of a login: for external calls as callers outside may see it, which
  * is the result of an external `get`, since the hooks of its service decide which fields are sent.
  * @param id of the entity

@@ -55,12 +55,8 @@ export class Sessions {
    * Begins a session for a login. Resolves to the result of the login with an access token and a refresh token.
    * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
-  async begin({
-    result,
-    payload,
-    tokenOptions,
-    params,
-  }: ProvenLogin): Promise<AuthenticationResult> {
+  async begin(login: ProvenLogin): Promise<AuthenticationResult> {
+    const { result, payload, tokenOptions, params } = login
     const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
     const sid = createSessionId()

@@ -1,5 +1,6 @@
 import { orUnavailable } from '../auth-errors.ts'
 import type { AccessTokenPayload } from './access-token.ts'
+import { createTokenError } from './access-token.ts'
 import type { TokenOptions } from './token-options.ts'
 
 /** Where a logout notes that a token is no longer valid. */
@@ -121,14 +122,24 @@ export async function claimOnce(list: RevocationList, id: string, exp: number): 
 const CLOCK_MARGIN_SECONDS = 300
 
 /**
- * Returns from when on a token is refused everywhere, revoked or not.
+ * Notes a token until it is rejected everywhere, revoked or not.
  * @param options those that the token may be verified by: with a `clockTolerance` it is accepted
  *   for some time after its expiry
  */
-export function getRevocationExpiry(
-  { exp }: AccessTokenPayload,
+export async function revokeToken(
+  list: RevocationList,
+  { jti, exp }: AccessTokenPayload,
   ...options: (TokenOptions | undefined)[]
-): Date {
+): Promise<void> {
   const tolerance = Math.max(0, ...options.map((one) => one?.clockTolerance ?? 0))
-  return new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000)
+  await list.revoke(jti, new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000))
+}
+
+/** @throws {NotAuthenticated} a token was revoked */
+export async function checkRevoked(
+  list: RevocationList,
+  { jti, sub }: AccessTokenPayload,
+): Promise<void> {
+  // The cause is for the log only: it says whose token somebody still uses.
+  if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
 }
