@@ -11,7 +11,7 @@ import type { JSONSchema } from '../core/services/service-schemas.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
-import type { AccessTokenPayload } from './tokens/access-token.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
 import type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
 

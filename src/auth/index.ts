@@ -71,7 +71,7 @@ export type {
   ThrottleStore,
 } from './throttle/throttle-store.ts'
 export { CollectionThrottleStore, MemoryThrottleStore } from './throttle/throttle-store.ts'
-export type { AccessTokenPayload } from './tokens/access-token.ts'
+export type { AccessTokenPayload } from './tokens/token-claims.ts'
 export type { Algorithm } from './tokens/token-key.ts'
 export type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 export type { RevocationCollection, RevocationList } from './tokens/token-revocation.ts'

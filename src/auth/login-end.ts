@@ -1,5 +1,5 @@
 import type { Application } from '../core/index.ts'
-import type { AccessTokenPayload } from './tokens/access-token.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
 /** Returns whether logins have ended, by the claims of their access tokens. */
 export type LoginEnd = (claims: Partial<AccessTokenPayload>) => boolean

@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../core/index.ts'
 import type { Authentication, AuthenticationStrategy } from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
-import type { AccessTokenPayload } from './tokens/access-token.ts'
+import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
 /** What was proven about an authentication, and by whom. */
 export interface Proof {

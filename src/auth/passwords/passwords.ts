@@ -1,7 +1,5 @@
-import type { ScryptOptions } from 'node:crypto'
-import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { promisify } from 'node:util'
 import bcrypt from 'bcryptjs'
 import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
@@ -10,6 +8,23 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 import { AUTH_OPTION } from '../settings-values.ts'
 import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
+import type { ScryptCost, ScryptHash } from './password-hash.ts'
+import {
+  createBcryptDummies,
+  deriveKey,
+  digestHash,
+  formatBcryptSalt,
+  formatCost,
+  formatScryptHash,
+  isScryptCost,
+  KEY_BYTES,
+  MAX_PARALLELIZATION,
+  matchesScrypt,
+  parseScryptHash,
+  readBcryptCost,
+  readSalt,
+  SALT_BYTES,
+} from './password-hash.ts'
 
 /** The setting `scrypt` of the local strategy. */
 export interface PasswordOptions {
@@ -48,15 +63,6 @@ export interface PasswordVerdict {
   readonly isOutdated: boolean
   /** What is stored is no hash that can be read. */
   readonly isMalformed: boolean
-}
-
-/** The parameters of a hash, by the names of Node's `crypto.scrypt`. */
-type ScryptCost = Required<Pick<PasswordOptions, 'cost' | 'blockSize' | 'parallelization'>>
-
-/** A password hash with all that is needed to check a password against it. */
-interface ScryptHash extends ScryptCost {
-  readonly salt: Buffer
-  readonly key: Buffer
 }
 
 /** The first of the parameter sets that OWASP advises for scrypt. */
@@ -210,124 +216,4 @@ export function checkPassword(password: unknown): asserts password is string {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
     throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)
   }
-}
-
-const SALT_BYTES = 16
-const KEY_BYTES = 32
-
-/**
- * Returns the names of a stored hash: its digest, and its salt, which is the digest of the outdated hash of the same
- * password that it may have replaced. If it has replaced none, the salt is random and names nothing.
- */
-export function nameHash(stored: unknown): readonly string[] {
-  const hash = String(stored ?? '')
-  const salt = readSalt(hash)
-  const names = salt === null ? [digestHash(hash)] : [digestHash(hash), salt]
-  return names.map((name) => name.toString('base64url'))
-}
-
-/** Returns the digest of a stored hash, as long as a salt. */
-function digestHash(stored: string): Buffer {
-  return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
-}
-
-/** Stored hashes with higher parameters are refused: checking one could stop the server. */
-const MAX_MEMORY_BYTES = 2 ** 29
-const MAX_PARALLELIZATION = 16
-
-const PHC_FORMAT =
-  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
-
-/** Whether a password has this hash, compared in constant time. */
-async function matchesScrypt(password: string, hash: ScryptHash): Promise<boolean> {
-  return timingSafeEqual(await deriveKey(password, hash, hash.key.length), hash.key)
-}
-
-/**
- * Returns a hash as a string in PHC format: `$scrypt$ln=17,r=8,p=1$<salt>$<key>`.
- * @see https://github.com/P-H-C/phc-string-format
- */
-function formatScryptHash(hash: ScryptHash): string {
-  const [salt, key] = [hash.salt, hash.key].map((bytes) =>
-    bytes.toString('base64').replaceAll('=', ''),
-  )
-  return ['', 'scrypt', formatCost(hash), salt, key].join('$')
-}
-
-function formatCost({ cost, blockSize, parallelization }: ScryptCost): string {
-  return `ln=${Math.log2(cost)},r=${blockSize},p=${parallelization}`
-}
-
-/** Returns the hash that a string in PHC format stands for, `null` for any other string. */
-function parseScryptHash(hash: string): ScryptHash | null {
-  const match = PHC_FORMAT.exec(hash)
-  if (match === null) return null
-  const [, ln, r, p, salt = '', key = ''] = match
-  const cost = { cost: 2 ** Number(ln), blockSize: Number(r), parallelization: Number(p) }
-  if (!isScryptCost(cost)) return null
-  return { ...cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') }
-}
-
-/** Whether scrypt can take these parameters, and they are within the limits for time and memory. */
-function isScryptCost({ cost, blockSize, parallelization }: ScryptCost): boolean {
-  return (
-    [cost, blockSize, parallelization].every((one) => Number.isInteger(one) && one >= 1) &&
-    cost >= 2 &&
-    Number.isInteger(Math.log2(cost)) &&
-    parallelization <= MAX_PARALLELIZATION &&
-    128 * cost * blockSize <= MAX_MEMORY_BYTES
-  )
-}
-
-const scryptOnThread = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
-
-function deriveKey(
-  password: string,
-  { cost, blockSize, parallelization, salt }: Omit<ScryptHash, 'key'>,
-  bytes: number,
-): Promise<Buffer> {
-  // A little more than the algorithm needs; Node's default limit is below what OWASP advises.
-  const maxmem = 128 * blockSize * (cost + parallelization + 2) + 1024
-  return scryptOnThread(password, salt, bytes, { cost, blockSize, parallelization, maxmem })
-}
-
-/** Hashes of Feathers and others. Costs above 15 are refused: each step doubles the time. */
-const BCRYPT_HASH = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
-
-/** Bytes of the key in a hash by bcrypt. */
-const BCRYPT_KEY_BYTES = 23
-
-/** Returns the cost of a hash by bcrypt, `null` for any other string and for costs above 15. */
-function readBcryptCost(hash: string): number | null {
-  const [, cost] = BCRYPT_HASH.exec(hash) ?? []
-  return cost === undefined ? null : Number(cost)
-}
-
-/** Returns the salt in a hash by scrypt or bcrypt, `null` for any other string. */
-function readSalt(hash: string): Buffer | null {
-  if (readBcryptCost(hash) === null) return parseScryptHash(hash)?.salt ?? null
-  return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
-}
-
-/** Returns a salt in the form that `bcrypt.hash()` takes: `$2b$10$<salt>`. */
-function formatBcryptSalt(salt: Buffer, cost: number): string {
-  return `$2b$${String(cost).padStart(2, '0')}$${bcrypt.encodeBase64(salt, SALT_BYTES)}`
-}
-
-/**
- * Returns hashes that no password has and that take as long to check as one of this cost. Beside one of a
- * lower cost that is checked, they take the rest of that time: each step doubles the work, so one of each
- * cost in between is as much as is missing.
- * @param checked the cost of the hash that is checked, `null` for none
- */
-function createBcryptDummies(cost: number, checked: number | null): string[] {
-  if (checked === null) return [createDummy(cost)]
-  const missing = Math.max(0, cost - checked)
-  return Array.from({ length: missing }, (_, step) => createDummy(checked + step))
-}
-
-function createDummy(cost: number): string {
-  return (
-    bcrypt.genSaltSync(cost) + bcrypt.encodeBase64(randomBytes(BCRYPT_KEY_BYTES), BCRYPT_KEY_BYTES)
-  )
 }

@@ -3,7 +3,7 @@ import type { Query } from '../../core/index.ts'
 import type { Authentication } from '../authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
-import { nameHash } from '../passwords/passwords.ts'
+import { nameHash } from '../passwords/password-hash.ts'
 import type { TokenKeys } from './refresh-token.ts'
 
 /** The fields of users that hold passwords and user names, those of all strategies. */

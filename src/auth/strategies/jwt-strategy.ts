@@ -19,7 +19,7 @@ import type {
 } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
-import type { AccessTokenPayload } from '../tokens/access-token.ts'
+import type { AccessTokenPayload } from '../tokens/token-claims.ts'
 import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 

@@ -1,52 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createDecoder, createSigner, createVerifier } from 'fast-jwt'
-import { NotAuthenticated } from '../../core/index.ts'
-import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
 import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { freezeDeep, isStringOrList, mergeSettings } from '../settings-values.ts'
+import { freezeDeep, mergeSettings } from '../settings-values.ts'
+import type { AccessTokenPayload, Claims } from './token-claims.ts'
+import { AUTHORITY_CLAIM, checkClaims, checkTimes, createTokenError } from './token-claims.ts'
 import { readTokenKeys } from './token-key.ts'
 import type { NewTokenOptions, TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
-
-/** The claims of a verified access token, frozen: all callers with this token share them. */
-export interface AccessTokenPayload {
-  /** When it was issued, in seconds since the epoch. */
-  readonly iat: number
-  /** From when on it is refused, in seconds since the epoch. */
-  readonly exp: number
-  /** From when on it is accepted, in seconds since the epoch. */
-  readonly nbf?: number
-  /** Whom the token is meant for. */
-  readonly aud: string | readonly string[]
-  /** Who issued the token. */
-  readonly iss: string
-  /** The id of the entity as a string; services without entity may leave it out. */
-  readonly sub?: string
-  /** The id of the token, by which a logout revokes it. */
-  readonly jti: string
-  readonly [claim: string]: unknown
-}
-
-type Claims = Readonly<Record<string, unknown>>
-
-/** Names the service that issued a token, where that is not the default one. */
-const AUTHORITY_CLAIM = 'auth_service'
-
-/** Whether the value of a claim can be accepted; those that are not listed are the application's. */
-const CLAIM_TYPES: readonly (readonly [name: string, isValid: (value: unknown) => boolean])[] = [
-  ['exp', isNumericDate],
-  ['iat', isNumericDate],
-  ['nbf', isNumericDate],
-  ['sub', isKeyString],
-  ['jti', isKeyString],
-  ['iss', isNonEmptyString],
-  ['aud', isStringOrList],
-]
-
-const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
-const REQUIRED_WITH_SUBJECT = [...REQUIRED_CLAIMS, 'sub'] as const
 
 /** No header of a request is longer; a longer string is refused unread. */
 const MAX_TOKEN_LENGTH = 8192
@@ -283,63 +245,4 @@ function readKeyId(token: string): unknown {
   } catch (error) {
     throw createTokenError('jwt malformed', error)
   }
-}
-
-/**
- * Checks everything about the claims of a token that does not change while time passes.
- * @throws {NotAuthenticated} a claim is missing, of another type, or not for this service
- */
-function checkClaims(claims: Claims, rules: TokenRules): asserts claims is AccessTokenPayload {
-  for (const name of rules.needsSubject ? REQUIRED_WITH_SUBJECT : REQUIRED_CLAIMS) {
-    if (!Object.hasOwn(claims, name)) throw createTokenError(`jwt ${name} claim is required`)
-  }
-  for (const [name, isValid] of CLAIM_TYPES) {
-    if (Object.hasOwn(claims, name) && !isValid(claims[name])) {
-      throw createTokenError(`invalid ${name} value`)
-    }
-  }
-  const { exp, iat, aud, iss, sub, jti } = claims as AccessTokenPayload
-  if (exp - iat > rules.maxLifetime) throw createTokenError('jwt lifetime is too long')
-  const audiences = [rules.audience].flat()
-  if (![aud].flat().some((one) => audiences.includes(one))) {
-    throw createTokenError('jwt audience invalid')
-  }
-  if (iss !== rules.issuer) throw createTokenError('jwt issuer invalid')
-  if ((claims[AUTHORITY_CLAIM] ?? null) !== rules.authority) {
-    throw createTokenError('jwt is for another service')
-  }
-  if (rules.subject !== undefined && sub !== rules.subject) {
-    throw createTokenError('jwt subject invalid')
-  }
-  if (jti !== (rules.jwtid ?? jti)) throw createTokenError('jwt jwtid invalid')
-}
-
-/**
- * Checks the times of a token, which has to be done on every use.
- * @throws {NotAuthenticated} it has expired, is not valid yet, or was issued in the future
- */
-function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void {
-  // The wall clock: the times in a token are those of a calendar, on whichever machine it was made.
-  const now = Date.now() / 1000
-  if (now >= claims.exp + rules.expiryTolerance) {
-    const expiredAt = new Date(claims.exp * 1000).toISOString()
-    throw new NotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
-  }
-  const latestStart = now + rules.startTolerance
-  if (claims.nbf !== undefined && claims.nbf > latestStart) {
-    const date = new Date(claims.nbf * 1000).toISOString()
-    throw new NotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
-  }
-  if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
-}
-
-/** Returns the error for a token that is not valid at any time. */
-export function createTokenError(message: string, cause?: unknown): Error {
-  const options = cause === undefined ? undefined : { cause }
-  return new NotAuthenticated(message, { name: 'JsonWebTokenError' }, options)
-}
-
-/** Whole seconds that a date can hold. */
-function isNumericDate(value: unknown): boolean {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
 }

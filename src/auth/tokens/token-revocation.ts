@@ -1,6 +1,6 @@
 import { orUnavailable } from '../auth-errors.ts'
-import type { AccessTokenPayload } from './access-token.ts'
-import { createTokenError } from './access-token.ts'
+import type { AccessTokenPayload } from './token-claims.ts'
+import { createTokenError } from './token-claims.ts'
 import type { TokenOptions } from './token-options.ts'
 
 /** Where a logout notes that a token is no longer valid. */

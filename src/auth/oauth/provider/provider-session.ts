@@ -8,7 +8,7 @@ import type { IdClaims, OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
 import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'
 import { loadOpenId } from './provider.ts'
-import { findProviderError } from './provider-fetch.ts'
+import { findProviderError } from './provider-error.ts'
 
 /** What a provider gives for a login that it has confirmed. */
 export interface ProviderGrant {

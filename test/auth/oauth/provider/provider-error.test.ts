@@ -4,7 +4,7 @@ import {
   findProviderError,
   getSafeOrigin,
   ProviderError,
-} from '../../../../src/auth/oauth/provider/provider-fetch.ts'
+} from '../../../../src/auth/oauth/provider/provider-error.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')
 const error = new ProviderError(url, 'timeout', 'did not answer within 5000 ms')
