@@ -148,10 +148,8 @@ export class AuthenticationService implements Authentication {
     try {
       await this.setup()
     } catch (error) {
-      this.app.logger.error(
-        { err: error, setting: this.configKey },
-        'The setup of a service failed',
-      )
+      const details = { err: error, setting: this.configKey }
+      this.app.logger.error(details, 'The setup of a service failed')
     }
   }
 

@@ -1,16 +1,14 @@
 import type { AnyApplication, Application, Params } from '../../core/index.ts'
-import { BadRequest, NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { BadRequest, ServiceError } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import { seekAuthentication } from '../default-authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
-import { proveParams } from '../hooks/authenticate.ts'
-import { reportFailure } from '../hooks/login-events.ts'
 import { omitFields } from '../hooks/protect.ts'
 import type { MethodDescription } from '../method-description.ts'
 import { describeService } from '../method-description.ts'
-import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
+import { AccountCallers } from './account-callers.ts'
 import { checkAddress, readAccountData, toAccountSchemas } from './account-data.ts'
 import { AccountMails } from './account-mails.ts'
 import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
@@ -43,6 +41,7 @@ export class AccountService {
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
   readonly #mails: AccountMails
+  readonly #callers: AccountCallers
 
   /** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
   constructor(app: AnyApplication, options: AccountOptions) {
@@ -50,6 +49,7 @@ export class AccountService {
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
     this.#mails = new AccountMails(app, options.notify)
+    this.#callers = new AccountCallers(this.#app, () => this.#setting)
     describeService(this.#app, this, (method) => this.#describe(method))
   }
 
@@ -135,7 +135,7 @@ export class AccountService {
     const { password, newPassword } = readAccountData(data, params, 'changePassword')
     const { strategy, passwordField, emailField } = this.#setting
     strategy.checkPassword(newPassword)
-    const caller = await this.#proveCaller(password, params)
+    const caller = await this.#callers.prove(password, params)
     // The proof of the caller stays in the params, so that the session that changes the password goes on.
     const internal = withoutProvider(caller.params)
     const user = await this.#patch(caller.id, { [passwordField]: newPassword }, {}, internal)
@@ -158,10 +158,12 @@ export class AccountService {
   ): Promise<object> {
     const { password, email } = readAccountData(data, params, 'changeEmail')
     checkAddress(email)
-    const { id } = await this.#proveCaller(password, params)
-    await this.#countRequest('change', email, params)
+    const { id } = await this.#callers.prove(password, params)
+    await this.#callers.countRequest('change', email, params)
     // Without this limit, one caller could send emails to many addresses, even from many networks.
-    await this.#findThrottle(params)?.begin(`change by ${this.#setting.path} ${id}`, undefined)
+    await this.#callers
+      .findThrottle(params)
+      ?.begin(`change by ${this.#setting.path} ${id}`, undefined)
     this.#mails.start('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
@@ -183,7 +185,7 @@ export class AccountService {
   /** Answers before anything is looked up: it takes as long where there is no account. */
   async #request(purpose: keyof typeof REQUESTS, data: object, params: Params): Promise<object> {
     const { email } = readAccountData(data, params, REQUESTS[purpose])
-    const attempt = await this.#countRequest(purpose, email, params)
+    const attempt = await this.#callers.countRequest(purpose, email, params)
     this.#mails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
@@ -197,15 +199,6 @@ export class AccountService {
       return null
     })
     return {}
-  }
-
-  /** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
-  async #countRequest(
-    purpose: TokenPurpose,
-    email: string,
-    params: Params,
-  ): Promise<LoginAttempt | undefined> {
-    return this.#findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
   }
 
   get #setting(): AccountSetting {
@@ -241,7 +234,7 @@ export class AccountService {
     toChanges: (stored: StoredToken) => Entity,
   ): Promise<{ readonly stored: StoredToken; readonly user: Entity }> {
     const { path } = this.#setting
-    return this.#limit(null, params, async () => {
+    return this.#callers.limit(null, params, async () => {
       const token = readAccountToken(text)
       if (token === null || !purposes.includes(token.purpose)) throw new BadRequest(INVALID)
       const stored = await this.#tokens.take(token, path)
@@ -304,43 +297,6 @@ export class AccountService {
     return user as Entity
   }
 
-  /**
-   * Resolves to the caller, after a check of the password as at a login.
-   * @throws {NotAuthenticated} nobody is logged in
-   * @throws {BadRequest} the password is wrong
-   */
-  async #proveCaller(password: string, params: AuthenticationParams) {
-    const { authentication, entity, idName, users } = this.#setting
-    const holder = { params }
-    await proveParams(authentication, holder, authentication.configuration.authStrategies)
-    const { [entity]: found } = holder.params as Record<string, unknown>
-    const id = getField(found, idName) as string | undefined
-    if (id == null) throw new NotAuthenticated('Not authenticated')
-    const internal = { ...withoutProvider(holder.params), query: {} }
-    const user = (await users.get(id, internal)) as Entity
-    await this.#checkPassword(user, password, params)
-    return { id, user, params: holder.params }
-  }
-
-  /** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
-  async #checkPassword(
-    user: Entity,
-    password: string,
-    params: AuthenticationParams,
-  ): Promise<void> {
-    const { authentication, strategy, nameField } = this.#setting
-    const name = String(getField(user, nameField))
-    try {
-      await this.#limit(name, params, () => strategy.comparePassword(user, password, params))
-    } catch (error) {
-      if (!(error instanceof NotAuthenticated)) throw error
-      const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
-      reportFailure(authentication, 'login', { data, params } as never, error)
-      throw new BadRequest('The password is wrong')
-    }
-  }
-
-  /** Tells a user of a change. */
   #tell(kind: 'passwordChanged' | 'emailChanged', email: unknown, user: Entity): void {
     if (typeof email !== 'string') return
     this.#mails.start(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
@@ -353,27 +309,6 @@ export class AccountService {
   #log(message: string, id: unknown, { address }: Params): void {
     const { entity } = this.#setting
     this.#app.logger.info({ event: 'account', address, [entity]: String(id) }, message)
-  }
-
-  /** Runs a proof of the caller within the limits for failing logins. */
-  #limit<T>(
-    name: string | null,
-    params: AuthenticationParams,
-    prove: () => Promise<T>,
-  ): Promise<T> {
-    const throttle = this.#findThrottle(params)
-    if (throttle === null) return prove()
-    const { address, signal } = params
-    return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
-  }
-
-  /** Returns the limits for failing logins, for callers outside; `null` for none. */
-  #findThrottle(params: Params): LoginThrottle | null {
-    const { authentication } = this.#setting
-    const { loginThrottle, configKey } = authentication
-    if (!params.provider || loginThrottle === null) return null
-    loginThrottle.warnOfProxy(params, this.#app.logger, `${configKey}.loginThrottle`)
-    return loginThrottle
   }
 }
 

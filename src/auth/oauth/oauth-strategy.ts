@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { Conflict, GeneralError, NotAuthenticated, NotFound } from '../../core/index.ts'
 import { getFirst } from '../../core/results.ts'
-import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
@@ -19,7 +19,7 @@ import { proveDirectly } from './direct-proof.ts'
 import type { OAuthOutcome } from './page-address.ts'
 import { addOutcome, checkOrigin, getOutcomeFields, joinPageAddress } from './page-address.ts'
 import type { OAuthProfile } from './provider/profile.ts'
-import { getProfileId } from './provider/profile.ts'
+import { getProfileId, isWellFormed } from './provider/profile.ts'
 import { ProviderAccess } from './provider-access.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 import { findVerifiedEmail } from './settings/provider-settings.ts'
@@ -94,7 +94,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       return
     }
     const { entity, service: path } = this.configuration
-    checkResponse(service, name, this.providerAccess)
+    this.providerAccess.checkResponse()
     if (entity !== null && findEntityService(service.app, path) !== null) return
     const reason = entity === null ? "'entity' is null" : `there is no service '${path}'`
     throw new TypeError(`The strategy '${name}' keeps accounts in an entity service, but ${reason}`)
@@ -318,27 +318,3 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 }
 
 const TAKEN = 'There is an account with these details: log in to it, then link this one'
-
-/** Whether no string of a query has half of a character, at any depth. */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
-  const isNested = Array.isArray(value) || isPlainObject(value)
-  return !isNested || Object.values(value).every(isWellFormed)
-}
-
-/** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */
-function checkResponse(
-  { app, configKey, configuration, loginExtensions }: Authentication,
-  name: string,
-  access: ProviderAccess,
-): void {
-  const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
-  const hasPage = redirect !== undefined || origins !== undefined
-  const issuing = loginExtensions.find(({ issue }) => issue !== undefined)
-  if (issuing === undefined || !hasPage) return
-  if (access.getProvider().settings.givesCode) return
-  throw new TypeError(
-    `'${configKey}.oauth.${name}.response' must be 'code' where there are ${issuing.setting}: ` +
-      'the page exchanges it for both tokens, and a refresh token stands in no URL',
-  )
-}

@@ -99,6 +99,19 @@ export class ProviderAccess {
     }
   }
 
+  /** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */
+  checkResponse(): void {
+    const { app, configuration, loginExtensions } = this.authentication
+    const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
+    const hasPage = redirect !== undefined || origins !== undefined
+    const issuing = loginExtensions.find(({ issue }) => issue !== undefined)
+    if (issuing === undefined || !hasPage || this.getProvider().settings.givesCode) return
+    throw new TypeError(
+      `'${this.place}.response' must be 'code' where there are ${issuing.setting}: ` +
+        'the page exchanges it for both tokens, and a refresh token stands in no URL',
+    )
+  }
+
   /**
    * Returns the provider.
    * @param override the name of a set of other settings, `null` for none

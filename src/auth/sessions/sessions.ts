@@ -228,7 +228,7 @@ export class Sessions {
     params: AuthenticationParams,
   ): Promise<boolean> {
     const { idleMs } = this.options
-    const place = toPlace(given)
+    const place = `spent.${given.generation % MAX_SPENT}`
     const data = {
       $set: {
         tokenHash: successor.hash,
@@ -304,11 +304,6 @@ export class Sessions {
   get #service(): SessionService {
     return findRecordService(this.#app, this.options.service, 'sessions')
   }
-}
-
-/** Returns the field of a session that keeps a used token. */
-function toPlace({ generation }: RefreshToken): string {
-  return `spent.${generation % MAX_SPENT}`
 }
 
 /** Resolves to what a function returns, called when the output of this turn of the event loop was written. */

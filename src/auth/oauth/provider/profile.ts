@@ -1,5 +1,5 @@
 import type { Configuration } from 'openid-client'
-import { isKeyString, isObject } from '../../../core/value-kind.ts'
+import { isKeyString, isObject, isPlainObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
 import type { OAuthEndpoints } from '../settings/provider-settings.ts'
 import { loadOpenId } from './provider.ts'
@@ -97,4 +97,11 @@ export function getProfileId({ sub, id }: OAuthProfile): string | number {
     'The provider does not say who you are',
     `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
   )
+}
+
+/** Whether no string of a query has half of a character, at any depth. */
+export function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  const isNested = Array.isArray(value) || isPlainObject(value)
+  return !isNested || Object.values(value).every(isWellFormed)
 }

@@ -1,0 +1,92 @@
+import type { Application, Params } from '../../core/index.ts'
+import { BadRequest, NotAuthenticated } from '../../core/index.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { withoutProvider } from '../authentication-params.ts'
+import type { Entity } from '../entity-service.ts'
+import { getField } from '../entity-service.ts'
+import { proveParams } from '../hooks/authenticate.ts'
+import { reportFailure } from '../hooks/login-events.ts'
+import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
+import type { AccountSetting } from './account-setting.ts'
+import type { TokenPurpose } from './account-token.ts'
+
+/** A caller who is logged in and has given the password once more. */
+interface Caller {
+  readonly id: string
+  readonly user: Entity
+  /** With the proof of the caller. */
+  readonly params: Params
+}
+
+/** Proves the callers of an account service, within the limits for failing logins. */
+export class AccountCallers {
+  readonly #app: Application
+  readonly #readSetting: () => AccountSetting
+
+  constructor(app: Application, readSetting: () => AccountSetting) {
+    this.#app = app
+    this.#readSetting = readSetting
+  }
+
+  /**
+   * Resolves to the caller, after a check of the password as at a login.
+   * @throws {NotAuthenticated} nobody is logged in
+   * @throws {BadRequest} the password is wrong
+   */
+  async prove(password: string, params: AuthenticationParams): Promise<Caller> {
+    const { authentication, entity, idName, users } = this.#readSetting()
+    const holder = { params }
+    await proveParams(authentication, holder, authentication.configuration.authStrategies)
+    const { [entity]: found } = holder.params as Record<string, unknown>
+    const id = getField(found, idName) as string | undefined
+    if (id == null) throw new NotAuthenticated('Not authenticated')
+    const internal = { ...withoutProvider(holder.params), query: {} }
+    const user = (await users.get(id, internal)) as Entity
+    await this.#checkPassword(user, password, params)
+    return { id, user, params: holder.params }
+  }
+
+  /** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
+  async #checkPassword(
+    user: Entity,
+    password: string,
+    params: AuthenticationParams,
+  ): Promise<void> {
+    const { authentication, strategy, nameField } = this.#readSetting()
+    const name = String(getField(user, nameField))
+    try {
+      await this.limit(name, params, () => strategy.comparePassword(user, password, params))
+    } catch (error) {
+      if (!(error instanceof NotAuthenticated)) throw error
+      const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
+      reportFailure(authentication, 'login', { data, params } as never, error)
+      throw new BadRequest('The password is wrong')
+    }
+  }
+
+  /** Runs a proof of the caller within the limits for failing logins. */
+  limit<T>(name: string | null, params: AuthenticationParams, prove: () => Promise<T>): Promise<T> {
+    const throttle = this.findThrottle(params)
+    if (throttle === null) return prove()
+    const { address, signal } = params
+    return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
+  }
+
+  /** Returns the limits for failing logins, for callers outside; `null` for none. */
+  findThrottle(params: Params): LoginThrottle | null {
+    const { authentication } = this.#readSetting()
+    const { loginThrottle, configKey } = authentication
+    if (!params.provider || loginThrottle === null) return null
+    loginThrottle.warnOfProxy(params, this.#app.logger, `${configKey}.loginThrottle`)
+    return loginThrottle
+  }
+
+  /** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
+  async countRequest(
+    purpose: TokenPurpose,
+    email: string,
+    params: Params,
+  ): Promise<LoginAttempt | undefined> {
+    return this.findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
+  }
+}
