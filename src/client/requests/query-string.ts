@@ -14,16 +14,14 @@ const LIST_KEY = /^(?:0|[1-9]\d*|\$empty)$/
 /** No server reads as deep; an object that contains itself would never end. */
 const MAX_DEPTH = 100
 
-/** A part of a query. */
-interface Part {
-  readonly value: unknown
+/** Where a value stands in a query. */
+interface Place {
   /** The name by which the value stands in its object, or the list that it is in. */
   readonly name: string
   /** The whole name of the parameter, encoded: `a%5Bb%5D`. */
   readonly encoded: string
   /** The way to the value, for errors: `query.a.b`. */
   readonly path: string
-  readonly depth: number
 }
 
 /**
@@ -36,7 +34,7 @@ interface Part {
 export function toQueryString(query: Query, arrayLimit: number): string {
   if (!isPlainObject(query)) throw new BadRequest('params.query must be an object')
   const parameters: string[] = []
-  const add = ({ value, name, encoded, path, depth }: Part): void => {
+  const add = (value: unknown, { name, encoded, path }: Place, depth: number): void => {
     if (depth > MAX_DEPTH) throw new BadRequest(`${path.slice(0, 80)}… is nested too deep`)
     const isList = Array.isArray(value)
     if (!isList && !(isPlainObject(value) && toSentForm(value) === undefined)) {
@@ -63,19 +61,14 @@ export function toQueryString(query: Query, arrayLimit: number): string {
       }
       const innerName = isList ? name : String(key)
       const innerKey = isList ? key : encodeName(innerName, innerPath)
-      add({
-        value: inner,
-        name: innerName,
-        encoded: `${encoded}%5B${innerKey}%5D`,
-        path: innerPath,
-        depth: depth + 1,
-      })
+      const place = { name: innerName, encoded: `${encoded}%5B${innerKey}%5D`, path: innerPath }
+      add(inner, place, depth + 1)
     }
   }
   for (const [name, value] of Object.entries(query)) {
     if (RESULT_NAMES.includes(name) && isNotGiven(name, value)) continue
     const path = `query.${name}`
-    add({ value, name, encoded: encodeName(name, path), path, depth: 0 })
+    add(value, { name, encoded: encodeName(name, path), path }, 0)
   }
   return parameters.join('&')
 }
