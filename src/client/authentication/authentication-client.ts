@@ -8,10 +8,11 @@ import { mergeHeaders } from '../requests/request-headers.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
 import { CookieLogin } from './cookie-login.ts'
+import type { KeptLogin } from './kept-login.ts'
 import type { LocationWithHash } from './location-token.ts'
 import { findLocation } from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
-import type { Login, LoginAttempt } from './login-state.ts'
+import type { LoginAttempt } from './login-state.ts'
 import { LoginState, toClaims } from './login-state.ts'
 import { followOtherTabs, readClaims } from './other-tabs.ts'
 import { PageLogin } from './page-login.ts'
@@ -34,8 +35,7 @@ export class AuthenticationClient {
   readonly #state: LoginState
   readonly #session: SessionRefresh
   readonly #logout: ServerLogout
-  readonly #cookies: CookieLogin
-  readonly #tokens: TokenLogin
+  readonly #kept: KeptLogin
   readonly #pageLogin = new PageLogin()
   /** The token that was stored last, perhaps by a login that is not complete yet. */
   #written: string | undefined
@@ -57,10 +57,9 @@ export class AuthenticationClient {
     const call = (): LoginService => this.#call()
     this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
     this.#logout = new ServerLogout(this.#session, call)
-    const tools = { options: this.options, session: this.#session, logout: this.#logout, call }
-    this.#cookies = new CookieLogin({ ...tools, isLoggedIn: () => this.authenticated })
-    this.#tokens = new TokenLogin({
-      ...tools,
+    const Kept = cookie ? CookieLogin : TokenLogin
+    this.#kept = new Kept({
+      ...{ options: this.options, session: this.#session, logout: this.#logout, call },
       findLogin: () => this.#state.login,
       findToken: () => this.getAccessToken(),
       readToken: () => this.#readToken(),
@@ -196,9 +195,7 @@ export class AuthenticationClient {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     // A listener hands its event on: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
-    const attempt = this.options.cookie
-      ? this.#cookies.createAttempt()
-      : this.#tokens.createAttempt(strategy || jwtStrategy, params)
+    const attempt = this.#kept.createAttempt(strategy || jwtStrategy, params)
     const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
     return this.#state.attempt({ ...attempt, isRenewal: true, lock })
   }
@@ -213,20 +210,7 @@ export class AuthenticationClient {
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
     this.#pageLogin.take().catch(() => undefined)
-    if (this.options.cookie) return this.#logOutByCookie(login)
-    return this.#tokens.logOut(login)
-  }
-
-  async #logOutByCookie(login: Login | undefined): Promise<LoginResult | null> {
-    let result: LoginResult | null = null
-    try {
-      result = await this.#cookies.logOut(login)
-    } finally {
-      // This tells other tabs, which would log in again by the cookies if these were still there.
-      await this.removeAccessToken()
-      this.app.emit('logout', result)
-    }
-    return result
+    return this.#kept.logOut(login)
   }
 
   async #usePageToken(): Promise<string | undefined> {

@@ -1,33 +1,20 @@
-import type { AuthenticationClientOptions } from './client-options.ts'
+import type { KeptLogin, LoginTools } from './kept-login.ts'
 import { createLocationError, exchangeCode, findLocation, takeFromHash } from './location-token.ts'
-import type { LoginResult, LoginService } from './login-result.ts'
+import type { LoginResult } from './login-result.ts'
 import type { Login, LoginAttempt } from './login-state.ts'
 import { isRefusal, NoAccessToken } from './login-state.ts'
-import type { ServerLogout } from './server-logout.ts'
-import type { SessionRefresh } from './session-refresh.ts'
-
-/** What logs in and out where the browser keeps the tokens. */
-interface CookieTools {
-  readonly options: AuthenticationClientOptions
-  readonly session: SessionRefresh
-  readonly logout: ServerLogout
-  /** Returns the authentication service. */
-  call(): LoginService
-  /** Whether somebody is logged in here. */
-  isLoggedIn(): boolean
-}
 
 /** Logs in and out by tokens in cookies, of which the browser has those of the last answer. */
-export class CookieLogin {
-  readonly #tools: CookieTools
+export class CookieLogin implements KeptLogin {
+  readonly #tools: LoginTools
 
-  constructor(tools: CookieTools) {
+  constructor(tools: LoginTools) {
     this.#tools = tools
   }
 
   /** Returns how to log in by the cookies; else by the code in the URL of the page, so that no link replaces a login. */
   createAttempt(): LoginAttempt {
-    const { session, isLoggedIn } = this.#tools
+    const { session, findLogin } = this.#tools
     return {
       readToken: async () => undefined,
       send: async () => {
@@ -36,7 +23,7 @@ export class CookieLogin {
           this.#readLocation()
           return result
         } catch (error) {
-          if (!isRefusal(error) || isLoggedIn()) throw error
+          if (!isRefusal(error) || findLogin() !== undefined) throw error
         }
         const result = await this.#useLocation()
         if (result === null) throw new NoAccessToken('Nobody is logged in by a cookie')
@@ -45,12 +32,19 @@ export class CookieLogin {
     }
   }
 
-  /** Ends a login on the server. Resolves to its result, `null` if it knows nothing of the login. */
-  logOut(login: Login | undefined): Promise<LoginResult | null> {
-    const { session, logout } = this.#tools
+  async logOut(login: Login | undefined): Promise<LoginResult | null> {
+    const { session, logout, removeTokens, tellEnd } = this.#tools
     const accessToken = login?.result.accessToken ?? null
-    // The answer to a refresh under way brings cookies: it has to come before.
-    return session.lock(() => logout.run({ accessToken, refreshToken: undefined }))
+    let result: LoginResult | null = null
+    try {
+      // The answer to a refresh under way brings cookies: it has to come before.
+      result = await session.lock(() => logout.run({ accessToken, refreshToken: undefined }))
+    } finally {
+      // This tells other tabs, which would log in again by the cookies if these were still there.
+      await removeTokens()
+      tellEnd(result)
+    }
+    return result
   }
 
   /** Takes the outcome of a login elsewhere out of the URL of the page. Returns its error, `undefined` for none. */

@@ -1,42 +1,18 @@
 import type { ClientParams } from '../remote-services.ts'
-import type { AuthenticationClientOptions } from './client-options.ts'
-import type { LoginResult, LoginService } from './login-result.ts'
+import type { KeptLogin, LoginTools } from './kept-login.ts'
+import type { LoginResult } from './login-result.ts'
 import type { Login, LoginAttempt } from './login-state.ts'
 import { isRefusal, NoAccessToken, toClaims } from './login-state.ts'
 import { readClaims } from './other-tabs.ts'
-import type { ServerLogout } from './server-logout.ts'
-import type { SessionRefresh } from './session-refresh.ts'
-
-/** What logs in and out where the storage keeps the tokens. */
-interface TokenTools {
-  readonly options: AuthenticationClientOptions
-  readonly session: SessionRefresh
-  readonly logout: ServerLogout
-  /** Returns the authentication service. */
-  call(): LoginService
-  /** Returns who is logged in here. */
-  findLogin(): Login | undefined
-  /** Resolves to the token in the storage, else to that of the page's URL; `null` for none. */
-  findToken(): Promise<string | null>
-  /** Resolves to the token in the storage, `null` for none. */
-  readToken(): Promise<string | null>
-  /** Resolves to the token of the page's URL, which moves into the storage; `undefined` for none. */
-  usePageToken(): Promise<string | undefined>
-  /** Removes the token in the storage: one of these, or any. */
-  removeTokens(tokens?: readonly string[]): Promise<void>
-  /** Called with what the server has answered to a logout, `null` for nothing. */
-  tellEnd(result: LoginResult | null): void
-}
 
 /** Logs in and out by tokens in the storage. */
-export class TokenLogin {
-  readonly #tools: TokenTools
+export class TokenLogin implements KeptLogin {
+  readonly #tools: LoginTools
 
-  constructor(tools: TokenTools) {
+  constructor(tools: LoginTools) {
     this.#tools = tools
   }
 
-  /** Returns how to log in by the token that was kept, or to renew the session of the login. */
   createAttempt(strategy: string, params: ClientParams | undefined): LoginAttempt {
     const { options, session, call, findLogin, findToken, usePageToken } = this.#tools
     const refresh = async (accessToken: string): Promise<LoginResult | undefined> =>
@@ -64,10 +40,6 @@ export class TokenLogin {
     }
   }
 
-  /**
-   * Ends a login, or without one the token that was kept, here and on the server. Resolves to the server's result,
-   * `null` if it knows nothing of it.
-   */
   async logOut(login: Login | undefined): Promise<LoginResult | null> {
     const { session, logout, readToken, removeTokens, tellEnd } = this.#tools
     const reading = Promise.all([readToken(), session.readEntry()])
