@@ -3,17 +3,15 @@ import { deriveKey } from '../../core/secrets/secret.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 
-/** What sealed data is for: data that was sealed for one purpose opens for no other. */
-export type SealPurpose = 'oauth-flow' | 'oauth-code' | 'session-successor'
-
 /**
  * Returns data as a string that only those with the same secret can read or make: an encrypted JWT in the compact
  * form (RFC 7516, `dir` with A256GCM).
+ * @param purpose what it is for: it opens for no other
  * @param key of 32 bytes, from {@link deriveKey} where it comes from a secret
  * @param lifetime seconds after which it does not open any more
  */
 export function sealData(
-  purpose: SealPurpose,
+  purpose: string,
   data: Record<string, unknown>,
   key: Uint8Array,
   lifetime: number,
@@ -32,7 +30,7 @@ export function sealData(
  * @throws {NotAuthenticated} it was sealed by somebody else, for another purpose or too long ago
  */
 export function openData(
-  purpose: SealPurpose,
+  purpose: string,
   sealed: string,
   secrets: readonly string[],
   message: string,
@@ -45,7 +43,7 @@ export function openData(
 
 /** Returns the data that was sealed, or why it does not open. */
 export function findSealed(
-  purpose: SealPurpose,
+  purpose: string,
   sealed: string,
   keys: readonly Uint8Array[],
 ): Record<string, unknown> | string {
@@ -67,7 +65,7 @@ export function findSealed(
   return 'none of the keys opens it'
 }
 
-function toHeader(purpose: SealPurpose): string {
+function toHeader(purpose: string): string {
   const header = JSON.stringify({ alg: 'dir', enc: 'A256GCM', typ: purpose })
   return Buffer.from(header).toString('base64url')
 }
