@@ -113,7 +113,7 @@ export class LiveList<Result = unknown> {
 
   #replace(found: unknown): void {
     const records = listFound(found)
-    if (records === null) throw new TypeError('live() needs a find that answers a list or a page')
+    if (records === null) throw new TypeError('live() needs a find of a list or a page')
     const { total, limit = this.#shape.$limit } = found as Partial<Page<unknown>>
     this.#data = records as readonly Fields[]
     this.#total = typeof total === 'number' ? total : undefined

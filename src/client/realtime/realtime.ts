@@ -50,7 +50,7 @@ const REALTIME = Symbol('remex.realtime')
  */
 export function realtime(options: LiveOptions = {}): (client: object) => void {
   const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
-    if (REALTIME in app) throw new TypeError('The client has been given live queries already')
+    if (REALTIME in app) throw new TypeError('The client has live queries already')
     Object.defineProperty(app, REALTIME, { value: true })
     const all = new Map<ServiceEntryFace, HeardEvents>()
     const add = (entry: ServiceEntryFace): void => {
