@@ -12,17 +12,12 @@ interface Feature {
 
 const FEATURES: Readonly<Record<string, Feature>> = {
   realtime: {
-    rooms: ['adapter/events/', 'adapter/record-view.ts', 'client/realtime/', 'transport/realtime/'],
-    namedIn: [
-      'adapter/mongodb-service.ts',
-      'adapter/record-hooks/limit-conditions.ts',
-      'adapter/record-hooks/limit-to.ts',
-    ],
+    rooms: ['adapter/events/', 'adapter/realtime/', 'client/realtime/', 'transport/realtime/'],
+    namedIn: [],
   },
   streams: {
-    rooms: ['adapter/record-stream.ts', 'core/services/record-stream.ts', 'transport/streams/'],
+    rooms: ['adapter/streams/', 'core/services/record-stream.ts', 'transport/streams/'],
     namedIn: [
-      'adapter/mongodb-service.ts',
       'transport/observing/developer-page.ts',
       'transport/observing/prometheus.ts',
       'transport/openapi/operations.ts',
@@ -38,20 +33,13 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   },
   versions: {
     rooms: [
-      'adapter/writes/record-version.ts',
+      'adapter/versions/',
       'core/conditional.ts',
       'core/entity-tag.ts',
       'core/services/record-version.ts',
       'transport/versions/',
     ],
     namedIn: [
-      'adapter/adapter-call.ts',
-      'adapter/call-checks.ts',
-      'adapter/hookless-service.ts',
-      'adapter/record-commands.ts',
-      'adapter/record-hooks/stored-answer.ts',
-      'adapter/writes/write-data.ts',
-      'adapter/writes/write.ts',
       'client/remote-services.ts',
       'client/requests/record-target.ts',
       'core/params.ts',
@@ -62,8 +50,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     ],
   },
   pages: {
-    rooms: ['adapter/queries/keyset-page.ts', 'adapter/queries/page-cursor.ts'],
-    namedIn: ['adapter/hookless-service.ts'],
+    rooms: ['adapter/pages/'],
+    namedIn: [],
   },
   'record-hooks': { rooms: ['adapter/record-hooks/'], namedIn: [] },
   sessions: {
@@ -94,7 +82,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
 }
 
 /** Files that may name every feature: what a package exports, and the list of what requests pass through. */
-const LISTS = /(?:^|\/)index\.ts$|^transport\/rest-features\.ts$/
+const LISTS = /(?:^|\/)index\.ts$|^transport\/rest-features\.ts$|^adapter\/features\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
 function findBroken(sources: Sources, rooms: readonly string[]): string[] {

@@ -2,7 +2,7 @@ import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
-import { applyRules, createMark } from './call-rules.ts'
+import { applyRules, createMark, takeData } from './adapter-call.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -21,9 +21,6 @@ import {
   findById,
   findIds,
   findPage,
-  isNotingStored,
-  showMarked,
-  toWholeRecords,
 } from './queries/find.ts'
 import {
   checkShardKeyKept,
@@ -34,10 +31,10 @@ import {
 } from './shard-key.ts'
 import { runIsolated } from './transactions/run-transaction.ts'
 import { insertRecords } from './writes/insert-many.ts'
-import { checkNoVersion, takeVersion } from './writes/record-version.ts'
-import { changeById, deleteById, insertRecord, replaceById } from './writes/write.ts'
+import { removeNoting } from './writes/removed-records.ts'
+import { changeById, deleteById, insertRecord, replaceById, toUpdate } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
-import { createUpdate, hasOperators } from './writes/write-data.ts'
+import { hasOperators } from './writes/write-data.ts'
 import type { WriteCount } from './writes/write-many.ts'
 import {
   changeAll,
@@ -54,6 +51,7 @@ import {
 
 /** Resolves to a page, or to an array when the query asks for none. */
 export function findRecords(call: AdapterCall): Promise<Page<Document> | Document[]> {
+  for (const rule of call.rules) if (rule.find !== undefined) return rule.find(call)
   if (call.pipeline === null) return findPage(call)
   const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
   return findPage(call, find, countRecords)
@@ -114,12 +112,12 @@ export function updateRecord(
   given: WriteData,
 ): Promise<Document> {
   if (hasOperators(given)) return patchRecord(call, id, given)
-  const { data, kept } = applyRules(call, 'update', given, id)
-  const write = takeVersion(call, data)
-  const targeted = withShardValues(write.call, write.data)
+  const ruled = applyRules(call, 'update', given, id)
+  const data = takeData(call, ruled.data)
+  const targeted = withShardValues(call, data)
   checkTarget(targeted)
-  checkShardKeyKept(targeted, write.data)
-  return changeRecord(targeted, id, (change) => replaceById(change, id, write.data, kept))
+  checkShardKeyKept(targeted, data)
+  return changeRecord(targeted, id, (change) => replaceById(change, id, data, ruled.kept))
 }
 
 /**
@@ -131,11 +129,11 @@ export function patchRecord(call: AdapterCall, id: AdapterId, given: WriteData):
   return changeOne(call, id, applyRules(call, 'patch', given, id).data)
 }
 
-function changeOne(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const write = takeVersion(call, data)
+function changeOne(call: AdapterCall, id: AdapterId, given: WriteData): Promise<Document> {
+  const data = takeData(call, given)
   checkTarget(call)
-  checkShardKeyKept(call, write.data)
-  return changeRecord(write.call, id, (change) => changeById(change, id, write.data))
+  checkShardKeyKept(call, data)
+  return changeRecord(call, id, (change) => changeById(change, id, data))
 }
 
 /**
@@ -145,12 +143,9 @@ function changeOne(call: AdapterCall, id: AdapterId, data: WriteData): Promise<D
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const mark = createMark(call.rules)
-  if (mark !== null) {
-    if (!isNotingStored(call)) return changeOne(call, id, mark)
-    return showMarked(call, await changeOne(toWholeRecords(call), id, mark), mark)
-  }
+  if (mark !== null) return removeNoting(call, (noted) => changeOne(noted, id, mark), mark)
   checkTarget(call)
-  if (call.pipeline === null) return deleteById(call, id)
+  if (call.pipeline === null) return removeNoting(call, (noted) => deleteById(noted, id))
   const record = await callDatabase(() => aggregateById(call, id))
   await deleteById(selectIdsOnly(absorbMatches(call)), id)
   return record
@@ -167,12 +162,12 @@ export async function patchRecords(
   return changeMany(call, applyRules(call, 'patch', given, null).data)
 }
 
-async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[] | WriteCount> {
-  checkNoVersion(data, call.settings)
+async function changeMany(call: AdapterCall, given: WriteData): Promise<Document[] | WriteCount> {
+  const data = takeData(call, given, false)
   checkShardKeyKept(call, data)
   if (call.driver.returning === false) return changeUnread(call, data)
   if (call.pipeline === null) return changeMatching(call, data)
-  const update = createUpdate(data, call.settings)
+  const update = toUpdate(call, data)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const stages = createAnswerStages(absorbed, changed)
@@ -184,14 +179,10 @@ async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[
 /** The same for all records that matched, as they were when they were removed. */
 export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
   const mark = createMark(call.rules)
-  if (mark !== null) {
-    const isUnread = call.driver.returning === false
-    if (isUnread || !isNotingStored(call)) return changeMany(call, mark)
-    const marked = (await changeMany(toWholeRecords(call), mark)) as Document[]
-    return marked.map((record) => showMarked(call, record, mark))
-  }
-  if (call.driver.returning === false) return deleteUnread(call)
-  if (call.pipeline === null) return deleteMatching(call)
+  const isUnread = call.driver.returning === false
+  if (isUnread) return mark === null ? deleteUnread(call) : changeMany(call, mark)
+  if (mark !== null) return removeNoting(call, (noted) => changeMany(noted, mark), mark)
+  if (call.pipeline === null) return removeNoting(call, deleteMatching)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const found = createAnswerStages(absorbed, { _id: { $in: ids } })
     const records = await search(absorbed, (limited) => aggregateAll(limited, found))

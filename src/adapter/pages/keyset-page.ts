@@ -1,43 +1,16 @@
 import type { CountDocumentsOptions, Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
-import type { Page, Query } from '../../core/params.ts'
+import type { Page } from '../../core/params.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { selectOutermost } from '../field-path.ts'
 import { bsonTagOf, TYPE_ORDER } from '../matching/bson-type.ts'
-import { countMatching, findAll, findCounted } from './find.ts'
-import { checkRawQuery } from './hidden-field-check.ts'
+import { countMatching, findAll, findCounted } from '../queries/find.ts'
+import { checkRawQuery } from '../queries/hidden-field-check.ts'
+import { readSort } from '../queries/query-filters.ts'
+import { pickSelected } from '../queries/select.ts'
+import type { KeysetRequest } from './keyset-request.ts'
 import type { PageCursors } from './page-cursor.ts'
-import type { TotalKind } from './query-filters.ts'
-import { KEYSET_NAMES, readCursor, readSort, readTotal } from './query-filters.ts'
-import { pickSelected } from './select.ts'
-
-/** What a query asks of a keyset page. */
-interface KeysetRequest {
-  /** The name that asks for it: `$total` alone asks for the first page. */
-  readonly name: '$after' | '$before' | '$total'
-  /** The record that the page begins behind or ends in front of, `''` for an end of all records. */
-  readonly cursor: string
-  readonly total: TotalKind | undefined
-  /** The other parts of the query. */
-  readonly query: Query
-}
-
-/**
- * Returns what a query asks of a keyset page, `undefined` where it asks for none.
- * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
- */
-export function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
-  if (KEYSET_NAMES.every((name) => given[name] === undefined)) return undefined
-  const { $after, $before, $total, ...query } = given
-  const after = readCursor('$after', $after)
-  const before = readCursor('$before', $before)
-  const total = readTotal($total)
-  const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
-  const other = after !== undefined && before !== undefined ? '$before' : '$skip'
-  if (given[other] === undefined) return { name, cursor: after ?? before ?? '', total, query }
-  throw new BadRequest(`${name} and ${other} can not stand in one query`)
-}
 
 /** One key of an order. */
 interface SortKey {

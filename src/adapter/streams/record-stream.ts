@@ -1,18 +1,18 @@
 import type { AggregationCursor, Document, FindCursor } from 'mongodb'
-import { BadRequest } from '../core/errors/index.ts'
-import type { RecordStream } from '../core/services/record-stream.ts'
-import type { AdapterCall } from './adapter-call.ts'
-import { callAdapter } from './adapter-call.ts'
-import type { ReadSignal } from './connection/read-signal.ts'
-import { toAbortError } from './connection/read-signal.ts'
-import { callDatabase } from './driver-error.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import type { MongoDBParams } from './mongodb-params.ts'
-import { getGivenOptions } from './mongodb-params.ts'
-import { createStages } from './pipelines/framework-stages.ts'
-import { checkReadOnly, readPipeline } from './pipelines/pipeline-option.ts'
-import { openCursor } from './queries/find.ts'
-import { openAggregation } from './record-commands.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import type { RecordStream } from '../../core/services/record-stream.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { callAdapter } from '../call-adapter.ts'
+import type { CalledService } from '../call-feature.ts'
+import type { ReadSignal } from '../connection/read-signal.ts'
+import { toAbortError } from '../connection/read-signal.ts'
+import { callDatabase } from '../driver-error.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
+import { createStages } from '../pipelines/framework-stages.ts'
+import { checkReadOnly, readPipeline } from '../pipelines/pipeline-option.ts'
+import { openCursor } from '../queries/find.ts'
+import { openAggregation } from '../record-commands.ts'
 
 /** How many records hooks get at a time. */
 const BATCH_RECORDS = 100
@@ -39,7 +39,7 @@ interface StreamSignals {
  *   records
  */
 export async function openBatches(
-  service: { readonly options: MongoDBSettings },
+  service: CalledService,
   params: MongoDBParams,
   max: number,
 ): Promise<RecordStream['batches']> {
