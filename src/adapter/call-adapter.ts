@@ -18,7 +18,7 @@ import { checkPipelineUse } from './pipelines/framework-stages.ts'
 import type { Pipeline } from './pipelines/pipeline-option.ts'
 import { putTextFirst, readPipeline } from './pipelines/pipeline-option.ts'
 import type { SplitQuery } from './queries/split-query.ts'
-import { splitQuery } from './queries/split-query.ts'
+import { selectOnly, splitQuery } from './queries/split-query.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
 
 /** Reads that hand out a cursor. */
@@ -44,7 +44,7 @@ export async function callAdapter<R>(
   const isFind = method === 'find'
   const operation = isFind ? 'read' : method
   const facts = readFacts(service, params)
-  const { settings } = facts
+  const { settings, isExternal, hidden } = facts
   const rules = findRules({ operation, isFind, service, params, settings })
   const { given, query, pipeline } = readQuery(operation, params, settings, rules)
   const driver = createDriverOptions(params, operation)
@@ -56,8 +56,11 @@ export async function callAdapter<R>(
   const collection = await openModel(settings.Model)
   const transaction = joinTransaction(collection, driver)
   const searchLimitMs = addServiceOptions(driver, facts, operation)
+  // Written out: to spread the facts costs more than all the rest.
   const call: AdapterCall = {
-    ...facts,
+    settings,
+    isExternal,
+    hidden,
     collection,
     query,
     given,
@@ -71,7 +74,19 @@ export async function callAdapter<R>(
     if (operation === 'read') return runRead(params, call, run)
     // What fails within a transaction is not written: the caller ends it by an abort.
     if (CURSORS.has(operation)) return callDatabase(() => openFollowing(params, call, run))
-    const write = (): Promise<R> => runWrite(operation, service, call, run)
+    const write = async (): Promise<R> => {
+      try {
+        const result = await run(call)
+        const isWritten = WRITES.has(operation)
+        for (const rule of isWritten ? rules : []) {
+          rule.onWritten?.({ operation, change: call.change, result })
+        }
+        return result as R
+      } catch (error) {
+        emitUnclear(service, error)
+        throw error
+      }
+    }
     const isAtOnce = driver.session?.inTransaction() !== true
     return isAtOnce ? callWrite(collection.db.client, write) : callDatabase(write)
   }
@@ -87,37 +102,14 @@ function readQuery(
 ): Pick<AdapterCall, 'given' | 'query' | 'pipeline'> {
   let asked = params.query ?? {}
   for (const rule of rules) asked = rule.query ?? asked
-  // Of the query for new records, only the fields of the answer matter: nothing is looked up.
   const isNew = operation === 'create'
-  const own = splitQuery(isNew ? { $select: asked['$select'] } : asked, settings)
+  const own = isNew ? selectOnly(asked) : splitQuery(asked, settings)
   const given = own.filter
   let query = own
   if (rules.length > 0) query = addFields(query, rules)
   if (rules.length > 0 && !isNew) query = addConditions(query, rules)
   if (params.pipeline === undefined) return { given, query, pipeline: null }
   return { given, ...putTextFirst({ query, pipeline: readPipeline(params.pipeline) }) }
-}
-
-/**
- * Runs a write, and tells the rules of it.
- * @throws what the write throws
- */
-async function runWrite<R>(
-  operation: Operation,
-  service: CalledService,
-  call: AdapterCall,
-  run: (call: AdapterCall) => unknown,
-): Promise<R> {
-  try {
-    const result = await run(call)
-    if (WRITES.has(operation)) {
-      for (const rule of call.rules) rule.onWritten?.({ operation, change: call.change, result })
-    }
-    return result as R
-  } catch (error) {
-    emitUnclear(service, error)
-    throw error
-  }
 }
 
 /** Emits `changed` if a write fails after it has written something. Which records it has written is unknown. */

@@ -36,18 +36,8 @@ export function sanitizeParams<P extends MongoDBParams>(
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
   if (hidden.length > 0) checkHiddenQuery(query, allowed)
   // The settings that are known for the call from here on are without what schemas allow.
-  return withFacts(service, facts, params, allowed === settings ? query : withTextCondition(query))
-}
-
-/** Returns a copy of params with a query, which carries what is settled of the call to its next step. */
-function withFacts<P extends MongoDBParams>(
-  { options }: CalledService,
-  { settings }: CallFacts,
-  params: P | undefined,
-  query: P['query'],
-): P {
-  const copy = withQuery(params, query)
-  if (settings !== options) carrySettings(copy, options, settings)
+  const copy = withQuery(params, allowed === settings ? query : withTextCondition(query))
+  if (settings !== service.options) carrySettings(copy, service.options, settings)
   return copy
 }
 

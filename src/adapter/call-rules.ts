@@ -1,7 +1,7 @@
 import type { CarriedRules, TransportParams } from '../core/transport-facts.ts'
 import { CALL_RULES, changeParams } from '../core/transport-facts.ts'
 import type { CallRule } from './adapter-call.ts'
-import type { AskedCall, CallFeature } from './call-feature.ts'
+import type { AskedCall } from './call-feature.ts'
 import { CALL_FEATURES } from './call-feature.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 
@@ -89,23 +89,18 @@ const NO_RULES: readonly CallRule[] = []
  * @throws {ServiceError} a feature rejects the call
  */
 export function findRules(asked: AskedCall): readonly CallRule[] {
-  const { service, params } = asked
+  const { service, settings, params } = asked
   const isRuled = (params as RuledParams)[CALL_RULES] !== undefined
   let rules = isRuled ? listHookRules(params, service) : NO_RULES
-  for (const feature of service[CALL_FEATURES] ?? []) {
-    const rule = isAskedFor(feature, asked) ? feature.createRule?.(asked) : undefined
+  for (const { askedBy = {}, createRule } of service[CALL_FEATURES] ?? []) {
+    const { option, param, member, names = [] } = askedBy
+    let isAsked =
+      (option !== undefined && settings[option] !== undefined) ||
+      (param !== undefined && params[param] !== undefined) ||
+      (member !== undefined && Reflect.get(service, member) === true)
+    for (const name of names) isAsked ||= params.query?.[name] !== undefined
+    const rule = isAsked ? createRule?.(asked) : undefined
     if (rule !== undefined) rules = [...rules, rule]
   }
   return rules
-}
-
-function isAskedFor({ askedBy }: CallFeature, { service, settings, params }: AskedCall): boolean {
-  if (askedBy === undefined) return false
-  const { option, param, member, names = [] } = askedBy
-  if (option !== undefined && settings[option] !== undefined) return true
-  if (param !== undefined && params[param] !== undefined) return true
-  if (member !== undefined && Reflect.get(service, member) === true) return true
-  const { query = {} } = params
-  for (const name of names) if (query[name] !== undefined) return true
-  return false
 }

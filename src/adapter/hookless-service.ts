@@ -221,11 +221,13 @@ export class HooklessService<
   _create(data: AnyData<T, D>[], params?: P): Promise<T[]>
   _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]>
   async _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]> {
+    if (!Array.isArray(data)) {
+      checkRecord(data)
+      return callAdapter('create', this, params, (call) => createRecord(call, data))
+    }
     const records = listRecords(data)
-    if (Array.isArray(data)) checkMulti('create', readFacts(this, params).settings)
-    return callAdapter('create', this, params, (call) =>
-      Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
-    )
+    checkMulti('create', readFacts(this, params).settings)
+    return callAdapter('create', this, params, (call) => createRecords(call, records))
   }
 
   /** `update` without hooks and without a check of query and data. */

@@ -23,6 +23,7 @@ import {
   findPage,
 } from './queries/find.ts'
 import {
+  checkShardedChange,
   checkShardKeyKept,
   checkShardValues,
   checkTarget,
@@ -69,14 +70,14 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * @throws {NotFound} none has this id, or the query or the pipeline excludes it
  */
 export function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  checkTarget(call)
+  if (call.settings.shardKey.length > 0) checkTarget(call)
   return call.pipeline === null ? findById(call, id) : aggregateById(call, id)
 }
 
 /** Resolves to the new record; with a pipeline to what that makes of it, by a second command. */
 export async function createRecord(call: AdapterCall, given: WriteData): Promise<Document> {
   const { data } = applyRules(call, 'create', given)
-  checkShardValues(data, call.settings)
+  if (call.settings.shardKey.length > 0) checkShardValues(data, call.settings)
   if (call.pipeline === null) return insertRecord(call, data)
   return readAnswer(call, await insertRecord(createInsertCall(call), data))
 }
@@ -114,9 +115,7 @@ export function updateRecord(
   if (hasOperators(given)) return patchRecord(call, id, given)
   const ruled = applyRules(call, 'update', given, id)
   const data = takeData(call, ruled.data)
-  const targeted = withShardValues(call, data)
-  checkTarget(targeted)
-  checkShardKeyKept(targeted, data)
+  const targeted = call.settings.shardKey.length > 0 ? withShardValues(call, data) : call
   return changeRecord(targeted, id, (change) => replaceById(change, id, data, ruled.kept))
 }
 
@@ -130,9 +129,9 @@ export function patchRecord(call: AdapterCall, id: AdapterId, given: WriteData):
 }
 
 function changeOne(call: AdapterCall, id: AdapterId, given: WriteData): Promise<Document> {
-  const data = takeData(call, given)
-  checkTarget(call)
-  checkShardKeyKept(call, data)
+  const data = call.rules.length === 0 ? given : takeData(call, given)
+  if (call.settings.shardKey.length > 0) checkShardedChange(call, data)
+  if (call.pipeline === null) return changeById(call, id, data)
   return changeRecord(call, id, (change) => changeById(change, id, data))
 }
 

@@ -38,7 +38,8 @@ export function pickSelected(document: Document, select: readonly string[], id: 
 /** Returns a copy of a whole record with the fields that a projection would give. */
 export function showFields(stored: Document, fields: ShownFields): Document {
   const { select, hidden, id } = fields
-  return omitFields(select === undefined ? { ...stored } : pickSelected(stored, select, id), hidden)
+  const shown = select === undefined ? { ...stored } : pickSelected(stored, select, id)
+  return hidden.length === 0 ? shown : omitFields(shown, hidden)
 }
 
 /** Which fields of a record a caller gets. */

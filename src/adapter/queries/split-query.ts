@@ -56,6 +56,12 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
   }
 }
 
+/** Returns the fields of the answer that a query names, for new records: nothing is looked up. */
+export function selectOnly({ $select }: Query): SplitQuery {
+  const select = $select === undefined ? undefined : readSelect($select)
+  return { filter: {}, limit: undefined, paged: false, skip: 0, sort: undefined, select }
+}
+
 /** Returns a filter for the record with an id; conditions on the id in the filter apply as well. */
 export function createRecordFilter(filter: Document, id: string, value: unknown): Document {
   return Object.hasOwn(filter, id)

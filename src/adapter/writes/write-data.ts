@@ -107,12 +107,17 @@ export function checkUnmixed(data: unknown): asserts data is WriteData {
 export function createUpdate(data: WriteData, { id }: Pick<MongoDBSettings, 'id'>): Document {
   const operators: [string, unknown][] = []
   const fields: [string, unknown][] = []
-  for (const entry of Object.entries(data)) (isOperator(entry[0]) ? operators : fields).push(entry)
+  for (const entry of Object.entries(data)) {
+    if (entry[0].startsWith('$')) operators.push(entry)
+    else fields.push(entry)
+  }
   const { $set = {}, ...others } = Object.fromEntries(operators)
   if (!isPlainObject($set)) throw new BadRequest('$set must be an object')
-  const set = [...fields, ...Object.entries($set)].filter(
-    ([name, value]) => name !== '_id' && name !== id && value !== undefined,
-  )
+  const set: [string, unknown][] = []
+  for (const entry of [...fields, ...Object.entries($set)]) {
+    const [name, value] = entry
+    if (name !== '_id' && name !== id && value !== undefined) set.push(entry)
+  }
   // A patch without any change is still one command that finds the record, or does not.
   const isOnlyOperators = set.length === 0 && Object.keys(others).length > 0
   return isOnlyOperators ? others : { ...others, $set: Object.fromEntries(set) }
