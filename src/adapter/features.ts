@@ -1,12 +1,12 @@
 import type { StreamableService } from '../core/services/record-stream.ts'
 import type { CallFeature, FindMethods } from './call-feature.ts'
 import { CALL_FEATURES } from './call-feature.ts'
-import { PAGES } from './pages/pages.ts'
-import type { FollowedMembers } from './realtime/following.ts'
-import { FOLLOWING } from './realtime/following.ts'
-import { STREAMS } from './streams/streams.ts'
-import type { VersionMembers } from './versions/versions.ts'
-import { VERSIONS } from './versions/versions.ts'
+import { PAGES } from './pages/keyset-page.ts'
+import type { FollowedMembers } from './realtime/record-view.ts'
+import { FOLLOWING } from './realtime/record-view.ts'
+import { STREAMS } from './streams/record-stream.ts'
+import type { VersionMembers } from './versions/record-versions.ts'
+import { VERSIONS } from './versions/record-versions.ts'
 
 /** All features of services on collections: one is deleted with its folder and its place here. */
 export const FEATURES: readonly CallFeature[] = [VERSIONS, PAGES, FOLLOWING, STREAMS]

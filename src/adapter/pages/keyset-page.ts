@@ -1,16 +1,59 @@
 import type { CountDocumentsOptions, Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
-import type { Page } from '../../core/params.ts'
+import type { Page, Query } from '../../core/params.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import type { CallFeature } from '../call-feature.ts'
 import { selectOutermost } from '../field-path.ts'
 import { bsonTagOf, TYPE_ORDER } from '../matching/bson-type.ts'
 import { countMatching, findAll, findCounted } from '../queries/find.ts'
 import { checkRawQuery } from '../queries/hidden-field-check.ts'
-import { readSort } from '../queries/query-filters.ts'
+import type { TotalKind } from '../queries/query-filters.ts'
+import { KEYSET_NAMES, readCursor, readSort, readTotal } from '../queries/query-filters.ts'
 import { pickSelected } from '../queries/select.ts'
-import type { KeysetRequest } from './keyset-request.ts'
 import type { PageCursors } from './page-cursor.ts'
+import { createPageCursors } from './page-cursor.ts'
+
+/** Pages with cursors, in `find` alone: the query of any other call may not ask for one. */
+export const PAGES: CallFeature = {
+  askedBy: { names: KEYSET_NAMES },
+  createRule({ service, params, isFind }) {
+    const asked = isFind ? readKeysetRequest(params.query) : undefined
+    if (asked === undefined) return undefined
+    return {
+      query: asked.query,
+      find: (call) =>
+        findKeysetPage(call, asked, (scope) => createPageCursors(service, call.settings, scope)),
+    }
+  },
+}
+
+/** What a query asks of a keyset page. */
+interface KeysetRequest {
+  /** The name that asks for it: `$total` alone asks for the first page. */
+  readonly name: '$after' | '$before' | '$total'
+  /** The record that the page begins behind or ends in front of, `''` for an end of all records. */
+  readonly cursor: string
+  readonly total: TotalKind | undefined
+  /** The other parts of the query. */
+  readonly query: Query
+}
+
+/**
+ * Returns what a query asks of a keyset page, `undefined` where it asks for none.
+ * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
+ */
+function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
+  if (KEYSET_NAMES.every((name) => given[name] === undefined)) return undefined
+  const { $after, $before, $total, ...query } = given
+  const after = readCursor('$after', $after)
+  const before = readCursor('$before', $before)
+  const total = readTotal($total)
+  const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
+  const other = after !== undefined && before !== undefined ? '$before' : '$skip'
+  if (given[other] === undefined) return { name, cursor: after ?? before ?? '', total, query }
+  throw new BadRequest(`${name} and ${other} can not stand in one query`)
+}
 
 /** One key of an order. */
 interface SortKey {
@@ -24,7 +67,7 @@ interface SortKey {
  * @param createCursors returns the cursors of a scope
  * @throws {BadRequest} the call, or the value of a record that it sorts by, allows no keyset page
  */
-export async function findKeysetPage(
+async function findKeysetPage(
   call: AdapterCall,
   { name, cursor, total }: KeysetRequest,
   createCursors: (scope: readonly unknown[]) => PageCursors,

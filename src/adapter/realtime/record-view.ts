@@ -1,8 +1,14 @@
 import type { Collection, Document, FindCursor } from 'mongodb'
 import { BSON } from 'mongodb'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
-import type { RecordView } from '../../core/services/record-view.ts'
+import type { FollowableService, RecordView } from '../../core/services/record-view.ts'
+import { isPromise } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { callAdapter } from '../call-adapter.ts'
+import { checkFind, sanitizeParams } from '../call-checks.ts'
+import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
+import { openModel } from '../connection/model.ts'
+import { relate } from '../field-path.ts'
 import { measureFilter } from '../filter-cost.ts'
 import { sizeOf } from '../matching/decode.ts'
 import { getField } from '../matching/field-paths.ts'
@@ -10,7 +16,54 @@ import type { DriverOptions, MongoDBParams } from '../mongodb-params.ts'
 import { toStoredId } from '../object-id.ts'
 import { readsHiddenFields } from '../queries/hidden-field-check.ts'
 import { compileJudge, refuseStream, toCompared } from '../queries/judge.ts'
-import { showFields } from '../queries/select.ts'
+import { omitFields, showFields } from '../queries/select.ts'
+import { resolveCallSettings } from '../resolve-options.ts'
+
+/** Live queries: what they show, and how removed records were stored while somebody follows them. */
+export const FOLLOWING: CallFeature = {
+  askedBy: { member: 'isFollowed' },
+  createRule: () => ({ notesRemoved: true }),
+  createMembers: createFollowedMembers,
+}
+
+/** What a service on a collection has for those who follow its records. */
+export interface FollowedMembers extends Omit<FollowableService, 'id'> {
+  /** Whether `watchCollection()` sees the changes of the collection. */
+  isWatched: boolean
+  hideFields(record: object): object
+}
+
+function createFollowedMembers(
+  own: FindMethods,
+): FollowedMembers & ThisType<CalledService & FindMethods> {
+  return {
+    isFollowed: false,
+    isWatched: false,
+    /**
+     * Resolves to what `find` shows with these params, for streams of its records.
+     * @throws {BadRequest} the query, or an option of the call, can't be judged outside of the database
+     * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
+     */
+    async followRecords(params) {
+      checkFind(this, own)
+      const checked = sanitizeParams(params, this)
+      const { hidden } = this.options
+      return callAdapter('read', this, checked, (call) => createRecordView(call, checked, hidden))
+    },
+    hideFields(record) {
+      const { hidden } = this.options
+      const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
+      return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
+    },
+    /** Returns the namespace of the collection of a call, `'database.collection'`. */
+    locateRecords(params) {
+      const collection = openModel(resolveCallSettings(this.options, params).Model)
+      return isPromise(collection)
+        ? collection.then(({ namespace }) => namespace)
+        : collection.namespace
+    },
+  }
+}
 
 /** Options for the driver that change neither which records are found nor what they hold. */
 const HARMLESS: ReadonlySet<string> = new Set([
@@ -24,7 +77,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
  * @param hiddenOfAll the fields that the service hides from all external callers
  * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
  */
-export async function createRecordView(
+async function createRecordView(
   call: AdapterCall,
   params: MongoDBParams,
   hiddenOfAll: readonly string[],
