@@ -146,6 +146,16 @@ export function takeData(call: AdapterCall, given: WriteData, isOne = true): Wri
   return data
 }
 
+/** The steps that make a document of a document. */
+type DocumentStep = 'show' | 'toNew' | 'toUpdate' | 'aim' | 'unmark'
+
+/** Returns a document after one step of all rules of a call. */
+export function takeStep({ rules }: AdapterCall, step: DocumentStep, given: Document): Document {
+  let document = given
+  for (const rule of rules) document = rule[step]?.(document) ?? document
+  return document
+}
+
 /** Returns the data that a removal sets in place of removing, `null` where it removes. */
 export function createMark(rules: readonly CallRule[]): Document | null {
   for (const { mark } of rules) if (mark !== undefined) return { [mark]: new Date() }

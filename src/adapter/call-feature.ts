@@ -27,6 +27,11 @@ export interface FindMethods {
   readonly _find: unknown
 }
 
+/** The options that name one field, if any. */
+type FieldOption = {
+  [Name in keyof MongoDBSettings]: MongoDBSettings[Name] extends string | undefined ? Name : never
+}[keyof MongoDBSettings]
+
 /** What calls can do beside reading and writing: a folder, and an entry in the list of features. */
 export interface CallFeature {
   /**
@@ -34,9 +39,9 @@ export interface CallFeature {
    */
   readonly askedBy?: {
     /** The option that names the field of the feature in the records of a service. Callers outside never set the field. */
-    readonly option?: 'version'
+    readonly option?: FieldOption
     /** The param of a call. */
-    readonly param?: 'version'
+    readonly param?: keyof MongoDBParams
     /** The member of a service that is `true`. */
     readonly member?: string
     /** Names in the query. */

@@ -2,7 +2,7 @@ import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
-import { applyRules, createMark, takeData } from './adapter-call.ts'
+import { applyRules, createMark, takeData, takeStep } from './adapter-call.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -33,9 +33,9 @@ import {
 import { runIsolated } from './transactions/run-transaction.ts'
 import { insertRecords } from './writes/insert-many.ts'
 import { removeNoting } from './writes/removed-records.ts'
-import { changeById, deleteById, insertRecord, replaceById, toUpdate } from './writes/write.ts'
+import { changeById, deleteById, insertRecord, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
-import { hasOperators } from './writes/write-data.ts'
+import { createUpdate, hasOperators } from './writes/write-data.ts'
 import type { WriteCount } from './writes/write-many.ts'
 import {
   changeAll,
@@ -166,7 +166,7 @@ async function changeMany(call: AdapterCall, given: WriteData): Promise<Document
   checkShardKeyKept(call, data)
   if (call.driver.returning === false) return changeUnread(call, data)
   if (call.pipeline === null) return changeMatching(call, data)
-  const update = toUpdate(call, data)
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const stages = createAnswerStages(absorbed, changed)

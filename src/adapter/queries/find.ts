@@ -3,6 +3,7 @@ import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions }
 import { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import { relate, selectOutermost } from '../field-path.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toStoredId } from '../object-id.ts'
@@ -126,10 +127,8 @@ interface FieldChoice {
 
 /** Returns a record as a call shows it. A projection for the driver says what there is, whatever the rules have. */
 function showFound(call: AdapterCall, record: Document, { omitted }: FieldChoice): Document {
-  let shown = omitFields(record, omitted)
-  if (call.driver.projection !== undefined) return shown
-  for (const rule of call.rules) shown = rule.show?.(shown) ?? shown
-  return shown
+  const shown = omitFields(record, omitted)
+  return call.driver.projection === undefined ? takeStep(call, 'show', shown) : shown
 }
 
 /** Returns which fields the records of a call have. A projection for the driver wins over `$select`. */

@@ -1,12 +1,14 @@
 import type { BulkWriteResult, Document, InsertManyResult } from 'mongodb'
 import { ServiceError } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
 import { readOutcome, toDatabaseError, withOutcome } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { toStoredForm } from './stored-form.ts'
-import { findDuplicateKey, pickCreated, toNewDocument } from './write.ts'
+import { findDuplicateKey, pickCreated } from './write.ts'
 import type { WriteData } from './write-data.ts'
+import { createDocument } from './write-data.ts'
 import { runAfterWrite, runOnMany, runSlices, SLICE } from './write-many.ts'
 
 /**
@@ -21,7 +23,7 @@ export async function insertRecords(
 ): Promise<Document[]> {
   if (list.length === 0) return []
   const documents = list.map((data): NewDocument => {
-    const document = toNewDocument(call, data)
+    const document = takeStep(call, 'toNew', createDocument(data, call.settings))
     return { document, stored: toStoredForm(call, document) }
   })
   const insert = async (isolated: AdapterCall, slice: NewDocument[]): Promise<Document[]> => {

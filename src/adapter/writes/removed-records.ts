@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import { addNotes } from '../../core/external-form.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import { omitFields, showFields } from '../queries/select.ts'
 
 /**
@@ -23,14 +24,11 @@ export async function removeNoting<Removed extends Document | Document[]>(
 }
 
 /** Returns a removed record with the fields of a call, and notes how it was stored before. */
-function showRemoved(
-  { settings, query, hidden, rules }: AdapterCall,
-  record: Document,
-  mark: Document,
-): Document {
+function showRemoved(call: AdapterCall, record: Document, mark: Document): Document {
+  const { settings, query, hidden } = call
   const marked = Object.keys(mark)
-  let stored = omitFields(record, marked)
-  if (marked.length > 0) for (const rule of rules) stored = rule.unmark?.(stored) ?? stored
+  const before = omitFields(record, marked)
+  const stored = marked.length === 0 ? before : takeStep(call, 'unmark', before)
   const shown = showFields(record, { select: query.select, hidden, id: settings.id })
   addNotes(shown, { stored })
   return shown

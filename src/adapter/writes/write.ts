@@ -1,6 +1,7 @@
 import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import { isAnswer } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
@@ -17,7 +18,7 @@ type ChangeOptions = FindOneAndUpdateOptions & {
 
 /** Resolves to the new record as it is stored, put together from the data and its id: one command. */
 export async function insertRecord(call: AdapterCall, data: WriteData): Promise<Document> {
-  const document = toNewDocument(call, data)
+  const document = takeStep(call, 'toNew', createDocument(data, call.settings))
   const stored = toStoredForm(call, document)
   const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
   return pickCreated(call, stored, insertedId)
@@ -61,7 +62,7 @@ function createReplacingStages(fields: Document, own: Document): Document[] {
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const update = toUpdate(call, data)
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   return writeById(call, id, (filter, options) =>
     call.collection.findOneAndUpdate(filter, update, options),
   )
@@ -73,11 +74,14 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
   const fields = chooseFields(call)
-  const removed = await call.collection.findOneAndDelete(aimAt(call, id), {
-    ...fields.options,
-    ...createWriteOptions(call.driver),
-    includeResultMetadata: false,
-  })
+  const removed = await call.collection.findOneAndDelete(
+    takeStep(call, 'aim', createIdFilter(call, id)),
+    {
+      ...fields.options,
+      ...createWriteOptions(call.driver),
+      includeResultMetadata: false,
+    },
+  )
   const record = removed ?? (await refuseMissing(call, id))
   return fields.omitted.length === 0 ? record : omitFields(record, fields.omitted)
 }
@@ -89,7 +93,7 @@ async function writeById(
   write: (filter: Document, options: ChangeOptions) => Promise<ModifyResult>,
 ): Promise<Document> {
   const fields = chooseFields(call)
-  const { value, lastErrorObject } = await write(aimAt(call, id), {
+  const { value, lastErrorObject } = await write(takeStep(call, 'aim', createIdFilter(call, id)), {
     ...fields.options,
     ...createWriteOptions(call.driver),
     returnDocument: 'after',
@@ -101,13 +105,6 @@ async function writeById(
   return record
 }
 
-/** Returns the filter of the command for the record that is to be written. */
-function aimAt(call: AdapterCall, id: AdapterId): Document {
-  let filter = createIdFilter(call, id)
-  for (const rule of call.rules) filter = rule.aim?.(filter) ?? filter
-  return filter
-}
-
 /**
  * @throws {ServiceError} the reason of a rule why no record was written
  * @throws {NotFound} none has this id, or the query excludes it
@@ -115,23 +112,6 @@ function aimAt(call: AdapterCall, id: AdapterId): Document {
 async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<never> {
   for (const rule of call.rules) await rule.explainMissing?.(call, id)
   throw createMissingError(id)
-}
-
-/** Returns a new document to insert, with what the rules of its call store in it. */
-export function toNewDocument(call: AdapterCall, data: WriteData): Document {
-  let document = createDocument(data, call.settings)
-  for (const rule of call.rules) document = rule.toNew?.(document) ?? document
-  return document
-}
-
-/**
- * Returns the operators of a change, with what the rules of its call store by it.
- * @throws {BadRequest} as `createUpdate()`
- */
-export function toUpdate(call: AdapterCall, data: WriteData): Document {
-  let update = createUpdate(data, call.settings)
-  for (const rule of call.rules) update = rule.toUpdate?.(update) ?? update
-  return update
 }
 
 /** Returns a record that was inserted as its call shows it. */
