@@ -36,8 +36,21 @@ export function sanitizeParams<P extends MongoDBParams>(
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
   if (hidden.length > 0) checkHiddenQuery(query, allowed)
   // The settings that are known for the call from here on are without what schemas allow.
-  const copy = withQuery(params, allowed === settings ? query : withTextCondition(query))
-  if (settings !== service.options) carrySettings(copy, service.options, settings)
+  const next = allowed === settings ? query : withTextCondition(query)
+  return settings === service.options
+    ? withQuery(params, next)
+    : withSettings(params, next, service, facts)
+}
+
+/** Returns a copy of params with another query, which carries the settings of the call to its next step. */
+export function withSettings<P extends MongoDBParams>(
+  params: P | undefined,
+  query: P['query'],
+  { options }: CalledService,
+  { settings }: CallFacts,
+): P {
+  const copy = withQuery(params, query)
+  carrySettings(copy, options, settings)
   return copy
 }
 

@@ -11,6 +11,7 @@ import {
   checkPreconditions,
   checkWriteToMany,
   sanitizeParams,
+  withSettings,
 } from './call-checks.ts'
 import { readFacts } from './call-facts.ts'
 import { addFeatures } from './features.ts'
@@ -91,7 +92,8 @@ export class CheckedService<
     const facts = readFacts(this, params)
     if (Array.isArray(data)) checkMulti('create', facts.settings)
     checkNewData(this, facts, data, params)
-    return this._create(data, params)
+    const isUsual = params === undefined || facts.settings === this.options
+    return this._create(data, isUsual ? params : withSettings(params, params.query, this, facts))
   }
 
   /**
