@@ -92,8 +92,9 @@ export class CheckedService<
     const facts = readFacts(this, params)
     if (Array.isArray(data)) checkMulti('create', facts.settings)
     checkNewData(this, facts, data, params)
-    const isUsual = params === undefined || facts.settings === this.options
-    return this._create(data, isUsual ? params : withSettings(params, params.query, this, facts))
+    // A copy would lose options that the params inherit.
+    const isOwn = params !== undefined && Object.hasOwn(params, 'adapter')
+    return this._create(data, isOwn ? withSettings(params, params.query, this, facts) : params)
   }
 
   /**

@@ -28,7 +28,8 @@ export function openCursor(call: AdapterCall): FindCursor {
     ...(limit === undefined ? {} : { limit }),
   }
   const cursor = call.collection.find(filter, options)
-  if (fields.omitted.length === 0 && call.rules.length === 0) return cursor
+  const isShown = call.rules.some((rule) => rule.show !== undefined)
+  if (fields.omitted.length === 0 && !isShown) return cursor
   return cursor.map((record) => showFound(call, record, fields))
 }
 

@@ -12,17 +12,19 @@ import { relate } from '../field-path.ts'
 import { measureFilter } from '../filter-cost.ts'
 import { sizeOf } from '../matching/decode.ts'
 import { getField } from '../matching/field-paths.ts'
-import type { DriverOptions, MongoDBParams } from '../mongodb-params.ts'
+import type { DriverOptions, MongoDBParams, Operation } from '../mongodb-params.ts'
 import { toStoredId } from '../object-id.ts'
 import { readsHiddenFields } from '../queries/hidden-field-check.ts'
 import { compileJudge, refuseStream, toCompared } from '../queries/judge.ts'
 import { omitFields, showFields } from '../queries/select.ts'
 import { resolveCallSettings } from '../resolve-options.ts'
 
+const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
+
 /** Live queries: what they show, and how removed records were stored while somebody follows them. */
 export const FOLLOWING: CallFeature = {
   askedBy: { member: 'isFollowed' },
-  createRule: () => ({ notesRemoved: true }),
+  createRule: ({ operation }) => (REMOVALS.has(operation) ? { notesRemoved: true } : undefined),
   createMembers: createFollowedMembers,
 }
 
