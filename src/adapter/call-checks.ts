@@ -150,7 +150,7 @@ export function checkPreconditions(
   data: WriteData = {},
 ): void {
   if (!facts.isExternal) return
-  for (const feature of service[CALL_FEATURES] ?? []) feature.checkChange?.(facts, params, data)
+  for (const feature of service[CALL_FEATURES] ?? []) feature.checkExternal?.(facts, params, data)
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */

@@ -56,7 +56,7 @@ export interface CallFeature {
    * Checks a change or a removal of a caller outside.
    * @throws {ServiceError} it is not allowed
    */
-  readonly checkChange?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
+  readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
   /** Returns members of services. */
   readonly createMembers?: (own: FindMethods) => object
   /** Returns headers that belong to the result of a method, without those that hooks have set. */

@@ -9,15 +9,15 @@ import { checkFind, sanitizeParams } from '../call-checks.ts'
 import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
 import { openModel } from '../connection/model.ts'
 import { relate } from '../field-path.ts'
-import { measureFilter } from '../filter-cost.ts'
 import { sizeOf } from '../matching/decode.ts'
 import { getField } from '../matching/field-paths.ts'
 import type { DriverOptions, MongoDBParams, Operation } from '../mongodb-params.ts'
 import { toStoredId } from '../object-id.ts'
-import { readsHiddenFields } from '../queries/hidden-field-check.ts'
+import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
 import { compileJudge, refuseStream, toCompared } from '../queries/judge.ts'
 import { omitFields, showFields } from '../queries/select.ts'
 import { resolveCallSettings } from '../resolve-options.ts'
+import { measureFilter } from './filter-cost.ts'
 
 const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
 
@@ -41,11 +41,6 @@ function createFollowedMembers(
   return {
     isFollowed: false,
     isWatched: false,
-    /**
-     * Resolves to what `find` shows with these params, for streams of its records.
-     * @throws {BadRequest} the query, or an option of the call, can't be judged outside of the database
-     * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
-     */
     async followRecords(params) {
       checkFind(this, own)
       const checked = sanitizeParams(params, this)
@@ -57,7 +52,7 @@ function createFollowedMembers(
       const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
       return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
     },
-    /** Returns the namespace of the collection of a call, `'database.collection'`. */
+    // By the namespace, `'database.collection'`.
     locateRecords(params) {
       const collection = openModel(resolveCallSettings(this.options, params).Model)
       return isPromise(collection)
@@ -123,6 +118,16 @@ async function createRecordView(
       )
       return maxBytes === undefined ? found.toArray() : readAtMost(found, maxBytes)
     },
+  }
+}
+
+/** Whether conditions read hidden fields, or have an operator that can read any field. */
+function readsHiddenFields(conditions: unknown, hidden: readonly string[]): boolean {
+  try {
+    checkHiddenConditions(conditions, '', hidden)
+    return false
+  } catch {
+    return true
   }
 }
 

@@ -23,16 +23,9 @@ function createStreamedMembers(
   own: FindMethods,
 ): StreamableService & ThisType<CalledService & FindMethods> {
   return {
-    /** The most records of one stream for callers outside. */
     get maxStreamed() {
       return this.options.limits.stream
     },
-    /**
-     * Opens a stream of what `find` finds with these params, without pages and up to `limits.stream`.
-     * @throws {BadRequest} the query is refused, or the call is one of a transaction
-     * @throws {NotAcceptable} the options for this call have no streams
-     * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
-     */
     async streamRecords(params: MongoDBParams) {
       checkFind(this, own)
       const facts = readFacts(this, params)

@@ -24,7 +24,7 @@ import { createFieldError, takeField } from '../writes/write-data.ts'
 export const VERSIONS: CallFeature = {
   askedBy: { option: 'version', param: 'version' },
   createRule: (asked) => new VersionRule(asked),
-  checkChange({ settings }, params, data) {
+  checkExternal({ settings }, params, data) {
     if (params.headers?.['if-none-match'] !== undefined) {
       throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
     }
