@@ -11,7 +11,7 @@ import type { WriteData } from './writes/write-data.ts'
 export interface CallFacts {
   /** The options of the service, with those of the params in their places. */
   readonly settings: MongoDBSettings
-  /** Whether it comes from outside, through a transport. */
+  /** Whether it comes through a transport. */
   readonly isExternal: boolean
   /** Fields that are left out of what the call returns. */
   readonly hidden: readonly string[]

@@ -5,7 +5,7 @@ import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { CALL_RULES, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import type { CallFacts } from './adapter-call.ts'
-import { carrySettings, readFacts } from './call-facts.ts'
+import { readFacts } from './call-facts.ts'
 import type { CalledService, FindMethods } from './call-feature.ts'
 import { CALL_FEATURES } from './call-feature.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
@@ -36,22 +36,7 @@ export function sanitizeParams<P extends MongoDBParams>(
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
   if (hidden.length > 0) checkHiddenQuery(query, allowed)
   // The settings that are known for the call from here on are without what schemas allow.
-  const next = allowed === settings ? query : withTextCondition(query)
-  return settings === service.options
-    ? withQuery(params, next)
-    : withSettings(params, next, service, facts)
-}
-
-/** Returns a copy of params with another query, which carries the settings of the call to its next step. */
-export function withSettings<P extends MongoDBParams>(
-  params: P | undefined,
-  query: P['query'],
-  { options }: CalledService,
-  { settings }: CallFacts,
-): P {
-  const copy = withQuery(params, query)
-  carrySettings(copy, options, settings)
-  return copy
+  return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }
 
 /**

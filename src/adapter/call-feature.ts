@@ -38,7 +38,7 @@ export interface CallFeature {
    * What has a call ask for its rule. Property names and no function: a call that asks for nothing enters none.
    */
   readonly askedBy?: {
-    /** The option that names the field of the feature in the records of a service. Callers outside never set the field. */
+    /** The option that names the field of the feature in the records of a service. External callers never set it. */
     readonly option?: FieldOption
     /** The param of a call. */
     readonly param?: keyof MongoDBParams
@@ -53,7 +53,7 @@ export interface CallFeature {
    */
   readonly createRule?: (asked: AskedCall) => CallRule | undefined
   /**
-   * Checks a change or a removal of a caller outside.
+   * Checks an external call that changes or removes records.
    * @throws {ServiceError} it is not allowed
    */
   readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void

@@ -11,7 +11,6 @@ import {
   checkPreconditions,
   checkWriteToMany,
   sanitizeParams,
-  withSettings,
 } from './call-checks.ts'
 import { readFacts } from './call-facts.ts'
 import { addFeatures } from './features.ts'
@@ -92,9 +91,7 @@ export class CheckedService<
     const facts = readFacts(this, params)
     if (Array.isArray(data)) checkMulti('create', facts.settings)
     checkNewData(this, facts, data, params)
-    // A copy would lose options that the params inherit.
-    const isOwn = params !== undefined && Object.hasOwn(params, 'adapter')
-    return this._create(data, isOwn ? withSettings(params, params.query, this, facts) : params)
+    return this._create(data, params)
   }
 
   /**
