@@ -1,10 +1,11 @@
 import type { Collection, Document } from 'mongodb'
 import type { Page } from '../core/params.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
-import type { DriverOptions, Operation } from './mongodb-params.ts'
+import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
 import type { AdapterId } from './object-id.ts'
 import type { Pipeline } from './pipelines/pipeline-option.ts'
 import type { SplitQuery } from './queries/split-query.ts'
+import { resolveCallSettings } from './resolve-options.ts'
 import type { WriteData } from './writes/write-data.ts'
 
 /** What is known of a call as soon as it begins. */
@@ -15,6 +16,24 @@ export interface CallFacts {
   readonly isExternal: boolean
   /** Fields that are left out of what the call returns. */
   readonly hidden: readonly string[]
+}
+
+const NOTHING: readonly string[] = []
+
+/**
+ * Returns what is known of a call as soon as it begins. Its options are read again in each of its methods: one that a
+ * subclass overrides may change them, in place too.
+ * @throws {TypeError} an option in its params is unknown, or has an invalid value
+ */
+export function readFacts(
+  { options }: { readonly options: MongoDBSettings },
+  params: MongoDBParams = {},
+): CallFacts {
+  const { adapter, paginate, provider } = params
+  const isUsual = adapter === undefined && paginate === undefined
+  const settings = isUsual ? options : resolveCallSettings(options, params)
+  const isExternal = provider !== undefined
+  return { settings, isExternal, hidden: isExternal ? settings.hidden : NOTHING }
 }
 
 /** Everything that one call of a method needs. */

@@ -5,7 +5,7 @@ import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { CALL_RULES, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import type { CallFacts } from './adapter-call.ts'
-import { readFacts } from './call-facts.ts'
+import { readFacts } from './adapter-call.ts'
 import type { CalledService, FindMethods } from './call-feature.ts'
 import { CALL_FEATURES } from './call-feature.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
@@ -93,9 +93,10 @@ export function checkNewData(
     return
   }
   if (settings.hidden.length > 0) checkRawQuery({ $select: params?.query?.['$select'] }, settings)
-  const features = service[CALL_FEATURES] ?? []
-  const options = features.flatMap(({ askedBy }) => askedBy?.option ?? [])
-  const own = options.flatMap((option) => settings[option] ?? [])
+  const own = (service[CALL_FEATURES] ?? []).flatMap(({ askedBy }) => {
+    const field = askedBy?.option === undefined ? undefined : settings[askedBy.option]
+    return field === undefined ? [] : [String(field)]
+  })
   checkNewRecords(data, settings, own)
 }
 

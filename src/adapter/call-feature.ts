@@ -27,11 +27,6 @@ export interface FindMethods {
   readonly _find: unknown
 }
 
-/** The options that name one field, if any. */
-type FieldOption = {
-  [Name in keyof MongoDBSettings]: MongoDBSettings[Name] extends string | undefined ? Name : never
-}[keyof MongoDBSettings]
-
 /** What calls can do beside reading and writing: a folder, and an entry in the list of features. */
 export interface CallFeature {
   /**
@@ -39,7 +34,7 @@ export interface CallFeature {
    */
   readonly askedBy?: {
     /** The option that names the field of the feature in the records of a service. External callers never set it. */
-    readonly option?: FieldOption
+    readonly option?: keyof MongoDBSettings
     /** The param of a call. */
     readonly param?: keyof MongoDBParams
     /** The member of a service that is `true`. */

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
-
 import type { WithMulti } from '../core/method-arguments.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
+import { readFacts } from './adapter-call.ts'
 import {
   checkChangeData,
   checkMulti,
@@ -12,7 +12,6 @@ import {
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
-import { readFacts } from './call-facts.ts'
 import { addFeatures } from './features.ts'
 import type { AnyPatch, Found, NewRecord, Paged } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
