@@ -81,7 +81,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   cli: { rooms: ['cli/'], namedIn: [] },
 }
 
-/** Files that may name every feature: what a package exports, and the list of what requests pass through. */
+/** Files that may name every feature: what a package exports, and the lists of what requests and calls of the adapter pass through. */
 const LISTS = /(?:^|\/)index\.ts$|^transport\/rest-features\.ts$|^adapter\/features\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
