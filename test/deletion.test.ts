@@ -12,17 +12,12 @@ interface Feature {
 
 const FEATURES: Readonly<Record<string, Feature>> = {
   realtime: {
-    rooms: ['adapter/events/', 'adapter/record-view.ts', 'client/realtime/', 'transport/realtime/'],
-    namedIn: [
-      'adapter/mongodb-service.ts',
-      'adapter/record-hooks/limit-conditions.ts',
-      'adapter/record-hooks/limit-to.ts',
-    ],
+    rooms: ['adapter/events/', 'adapter/realtime/', 'client/realtime/', 'transport/realtime/'],
+    namedIn: [],
   },
   streams: {
-    rooms: ['adapter/record-stream.ts', 'core/services/record-stream.ts', 'transport/streams/'],
+    rooms: ['adapter/streams/', 'core/services/record-stream.ts', 'transport/streams/'],
     namedIn: [
-      'adapter/mongodb-service.ts',
       'transport/observing/developer-page.ts',
       'transport/observing/prometheus.ts',
       'transport/openapi/operations.ts',
@@ -37,28 +32,16 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     ],
   },
   versions: {
-    rooms: [
-      'adapter/writes/record-version.ts',
-      'client/versions/',
-      'core/versions/',
-      'transport/versions/',
-    ],
+    rooms: ['adapter/versions/', 'client/versions/', 'core/versions/', 'transport/versions/'],
     namedIn: [
-      'adapter/adapter-call.ts',
-      'adapter/call-checks.ts',
-      'adapter/hookless-service.ts',
-      'adapter/record-commands.ts',
-      'adapter/record-hooks/stored-answer.ts',
-      'adapter/writes/write-data.ts',
-      'adapter/writes/write.ts',
       'transport/openapi/conditions.ts',
       'transport/openapi/openapi.ts',
       'transport/request-params.ts',
     ],
   },
   pages: {
-    rooms: ['adapter/queries/keyset-page.ts', 'adapter/queries/page-cursor.ts'],
-    namedIn: ['adapter/hookless-service.ts'],
+    rooms: ['adapter/pages/'],
+    namedIn: [],
   },
   'record-hooks': { rooms: ['adapter/record-hooks/'], namedIn: [] },
   sessions: { rooms: ['auth/sessions/'], namedIn: [] },

@@ -1,267 +1,202 @@
-import type { Collection, Document, FindCursor } from 'mongodb'
-import { BadRequest, ServiceError } from '../core/errors/index.ts'
-import { findServiceEntry } from '../core/index.ts'
-import type { TransportParams } from '../core/transport-facts.ts'
-import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
-import { EXPECTED_VERSION, isVersion } from '../core/versions/entity-tag.ts'
-import { createManyError } from '../core/versions/record-version.ts'
-import type { CallRule } from './call-rules.ts'
-import { addConditions, findRules } from './call-rules.ts'
-import { openModel } from './connection/model.ts'
-import { ReadSignal, toAbortError } from './connection/read-signal.ts'
-import { callDatabase, callWrite, readOutcome } from './driver-error.ts'
+import type { Collection, Document } from 'mongodb'
+import type { Page } from '../core/params.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
 import type { DriverOptions, MongoDBParams, Operation } from './mongodb-params.ts'
-import {
-  createDriverOptions,
-  getHiddenFields,
-  isExternal,
-  ON_MANY,
-  ON_ONE,
-  READS,
-  WRITES,
-} from './mongodb-params.ts'
-import { checkPipelineUse } from './pipelines/framework-stages.ts'
+import type { AdapterId } from './object-id.ts'
 import type { Pipeline } from './pipelines/pipeline-option.ts'
-import { putTextFirst, readPipeline } from './pipelines/pipeline-option.ts'
 import type { SplitQuery } from './queries/split-query.ts'
-import { splitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
-import { joinTransaction } from './transactions/transaction-attempt.ts'
 import type { WriteData } from './writes/write-data.ts'
 
-/** Reads that hand out a cursor. */
-const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
+/** What is known of a call as soon as it begins. */
+export interface CallFacts {
+  /** The options of the service, with those of the params in their places. */
+  readonly settings: MongoDBSettings
+  /** Whether it comes through a transport. */
+  readonly isExternal: boolean
+  /** Fields that are left out of what the call returns. */
+  readonly hidden: readonly string[]
+}
+
+const NOTHING: readonly string[] = []
+
+/**
+ * Returns what is known of a call as soon as it begins. Its options are read again in each of its methods: one that a
+ * subclass overrides may change them, in place too.
+ * @throws {TypeError} an option in its params is unknown, or has an invalid value
+ */
+export function readFacts(
+  { options }: { readonly options: MongoDBSettings },
+  params: MongoDBParams = {},
+): CallFacts {
+  const { adapter, paginate, provider } = params
+  const isUsual = adapter === undefined && paginate === undefined
+  const settings = isUsual ? options : resolveCallSettings(options, params)
+  const isExternal = provider !== undefined
+  return { settings, isExternal, hidden: isExternal ? settings.hidden : NOTHING }
+}
 
 /** Everything that one call of a method needs. */
-export interface AdapterCall {
+export interface AdapterCall extends CallFacts {
   readonly collection: Collection
-  readonly settings: MongoDBSettings
   readonly query: SplitQuery
   /** The conditions of the query, without those of {@link rules}. */
   readonly given: Document
-  /** Fields that are left out of what the call returns. */
-  readonly hidden: readonly string[]
   /** The stages of `params.pipeline`, `null` when it has none. */
   readonly pipeline: Pipeline | null
   /** Options for the driver, fresh for this call. */
   readonly driver: DriverOptions
   /** How many ms the server may look for what is to be written; `undefined` for any time. */
   readonly searchLimitMs: number | undefined
-  /** The versions of which a record that is written has to have one; `undefined` for any. */
-  readonly expected: readonly number[] | undefined
-  /** Whether it is noted how removed records were stored: for streams, and for rules that hear of writes. */
-  readonly notesRemoved: boolean
-  /** What hooks have said of the records; the query has the conditions. */
+  /** What hooks and features have said of the records; the query has the conditions. */
   readonly rules: readonly CallRule[]
   /** The data of a patch after the rules, set by `applyRules()`: rules that hear of writes get it. */
   change: WriteData | undefined
 }
 
-/** The service that is called. */
-interface CalledService {
-  readonly options: MongoDBSettings
-  /** Whether somebody follows its records. */
-  readonly isFollowed?: boolean
+/** What a hook or a feature says of one call. Its steps run in the order in which they stand here. */
+export interface CallRule {
+  /** The query, in the place of that of the params. */
+  readonly query?: Document
+  /** Fields that answers have, whatever `$select` names. */
+  readonly fields?: readonly string[]
+  /** Conditions of each command but those of `create`. They are code: nobody checks their operators. */
+  readonly filter?: Document
+  /** Changes the options for the driver. */
+  readonly settle?: (driver: DriverOptions) => void
+  /** Resolves to the answer of `find`, in the place of the usual one. */
+  readonly find?: (call: AdapterCall) => Promise<Page<Document>>
+  /** Returns a record that was read as the answer has it. */
+  readonly show?: (record: Document) => Document
+  /** The field that `remove` sets to the time, in place of removing the record. */
+  readonly mark?: string
+  /**
+   * Returns a write with the fields that the hook sets. It runs when the command is made, so that later hooks cannot
+   * undo it.
+   */
+  readonly fill?: (write: RuledWrite) => RuledWrite
+  /**
+   * Returns a write whose record obeys the rule. It runs after the `fill` of all rules.
+   * @throws {ServiceError} the record would break the rule
+   */
+  readonly hold?: (write: RuledWrite) => RuledWrite
+  /**
+   * Returns the data of a change without what is not to be stored.
+   * @param isOne whether one record is changed, and not many
+   * @throws {BadRequest} the data is not allowed
+   */
+  readonly take?: (data: WriteData, call: AdapterCall, isOne: boolean) => WriteData
+  /** Returns a new document as it is stored. */
+  readonly toNew?: (document: Document) => Document
+  /** Returns the operators of a change as they are sent. */
+  readonly toUpdate?: (update: Document) => Document
+  /** Expressions for fields of a record that is replaced. */
+  readonly computed?: Document
+  /** Returns the filter of a command that writes one record. */
+  readonly aim?: (filter: Document) => Document
+  /**
+   * Called where such a command finds no record.
+   * @throws {ServiceError} the reason, where it is not that there is none with the id
+   */
+  readonly explainMissing?: (call: AdapterCall, id: AdapterId) => Promise<void>
+  /** Whether it is noted how removed records were stored. */
+  readonly notesRemoved?: boolean
+  /** Returns a record that was marked as it was before. */
+  readonly unmark?: (record: Document) => Document
+  /** Called with each write. */
+  readonly onWritten?: (write: Write) => void
+}
+
+/** A write that the database has carried out. */
+export interface Write {
+  readonly operation: Operation
+  /** The data of a patch after all rules, `undefined` for other operations. */
+  readonly change: WriteData | undefined
+  /** The result of the write. */
+  readonly result: unknown
+}
+
+/** The data of a write on its way into a command. */
+export interface RuledWrite {
+  /** The kind of write: a `patch` is also an `update` by operators. */
+  readonly kind: 'create' | 'update' | 'patch'
+  readonly data: WriteData
+  /** The id of the record, `null` for many; `undefined` for a new one. */
+  readonly id?: unknown
+  /** Whether the write adds a record where it finds none. */
+  readonly isUpsert: boolean
+  readonly settings: MongoDBSettings
+  /** The conditions of the call, without those of rules. */
+  readonly given: Document
+  /** Fields that a replacement keeps. The values are those of a record that an upsert adds; `undefined` for none. */
+  readonly kept: WriteData
+}
+
+const NOTHING_KEPT: WriteData = {}
+
+/**
+ * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps. The call
+ * notes the data of a patch.
+ * @throws {ServiceError} the record would break a rule
+ */
+export function applyRules(
+  call: AdapterCall,
+  kind: RuledWrite['kind'],
+  data: WriteData,
+  id?: unknown,
+): Pick<RuledWrite, 'data' | 'kept'> {
+  const { rules, settings, given, driver } = call
+  if (rules.length === 0) return { data, kept: NOTHING_KEPT }
+  const isUpsert = driver.upsert === true
+  let write: RuledWrite = { kind, data, id, isUpsert, settings, given, kept: NOTHING_KEPT }
+  for (const rule of rules) write = rule.fill?.(write) ?? write
+  for (const rule of rules) write = rule.hold?.(write) ?? write
+  if (kind === 'patch') call.change = write.data
+  return write
 }
 
 /**
- * Resolves to what a function makes of a call. What the database returns is of the type that the method
- * of the service states.
- * @param service the one that is called: rules of hooks are for its calls alone
- * @throws {ServiceError} what the database answers or the params are refused for
- * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
- *   turns out to be no collection
+ * Returns the data of a change without what the rules of its call do not store.
+ * @throws {BadRequest} the data is not allowed
  */
-export async function callAdapter<R>(
-  operation: Operation,
-  service: CalledService,
-  params: MongoDBParams = {},
-  run: (call: AdapterCall) => unknown,
-): Promise<R> {
-  countCall(params)
-  const settings = resolveCallSettings(service.options, params)
-  const expected = readExpectedVersions(operation, params, settings)
-  const rules = findRules(params, service)
-  const given = withVersionField(splitQuery(params.query ?? {}, settings), settings)
-  const { query, pipeline } = putTextFirst({
-    query: operation === 'create' ? given : addConditions(given, rules),
-    pipeline: readPipeline(params.pipeline),
-  })
-  const driver = createDriverOptions(params, operation)
-  // Whoever expects a record, in whatever version, has none added.
-  if (params.version !== undefined && driver.upsert === true) driver.upsert = false
-  if (driver.returning === false) checkUnread(query, pipeline)
-  const hidden = getHiddenFields(settings, params)
-  checkPipelineUse(operation, { settings, query, hidden, pipeline, driver })
-  // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
-  // database.
-  const collection = await openModel(settings.Model)
-  const transaction = joinTransaction(collection, driver)
-  addServiceOptions(driver, settings, params, operation)
-  const searchLimitMs = getReadLimit(settings, params)
-  const call: AdapterCall = {
-    collection,
-    settings,
-    query,
-    given: given.filter,
-    hidden,
-    pipeline,
-    driver,
-    searchLimitMs,
-    expected,
-    rules,
-    change: undefined,
-    notesRemoved: service.isFollowed === true || rules.some(({ onWritten }) => onWritten),
-  }
-  const start = async (): Promise<R> => {
-    try {
-      const result = await run(call)
-      if (WRITES.has(operation)) {
-        for (const { onWritten } of rules) onWritten?.({ operation, change: call.change, result })
-      }
-      return result as R
-    } catch (error) {
-      emitUnclear(service, error)
-      throw error
-    }
-  }
-  const runCall = (): Promise<R> => {
-    if (operation === 'read') return callDatabase(() => runRead(params, driver, start))
-    // What fails within a transaction is not written: the caller ends it by an abort.
-    if (CURSORS.has(operation)) return callDatabase(() => openFollowing(params, driver, start))
-    const isAtOnce = driver.session?.inTransaction() !== true
-    return isAtOnce ? callWrite(collection.db.client, start) : callDatabase(start)
-  }
-  return transaction === undefined ? runCall() : transaction.runNext(runCall)
+export function takeData(call: AdapterCall, given: WriteData, isOne = true): WriteData {
+  let data = given
+  for (const rule of call.rules) data = rule.take?.(data, call, isOne) ?? data
+  return data
 }
 
-/** Emits `changed` if a write fails after it has written something. Which records it has written is unknown. */
-function emitUnclear(service: object, error: unknown): void {
-  if (!(error instanceof ServiceError) || readOutcome(error) === undefined) return
-  findServiceEntry(service)?.emit('changed', { acknowledged: false, matched: 0, modified: 0 })
+/** The steps that make a document of a document. */
+type DocumentStep = 'show' | 'toNew' | 'toUpdate' | 'aim' | 'unmark'
+
+/** Returns a document after one step of all rules of a call. */
+export function takeStep({ rules }: AdapterCall, step: DocumentStep, given: Document): Document {
+  let document = given
+  for (const rule of rules) document = rule[step]?.(document) ?? document
+  return document
 }
 
-/**
- * Returns the versions of which a write expects its record to have one, `undefined` for any.
- * @throws {BadRequest} many records are to have it
- * @throws {TypeError} `params.version` is no version, or the service has none
- */
-function readExpectedVersions(
-  operation: Operation,
-  { version: expected }: MongoDBParams,
-  { version: field }: MongoDBSettings,
-): readonly number[] | undefined {
-  if (expected === undefined || expected === '*') return undefined
-  if (ON_MANY.has(operation)) throw createManyError()
-  if (!ON_ONE.has(operation)) return undefined
-  if (field === undefined && typeof expected === 'number') {
-    throw new TypeError("params.version needs the option 'version' of MongoDBService")
-  }
-  const versions = [expected].flat()
-  if (versions.every(isVersion)) return versions
-  throw new TypeError(EXPECTED_VERSION)
+/** Returns the data that a removal sets in place of removing, `null` where it removes. */
+export function createMark(rules: readonly CallRule[]): Document | null {
+  for (const { mark } of rules) if (mark !== undefined) return { [mark]: new Date() }
+  return null
 }
 
-/** The version is in each answer, as the id is: callers need it for their next write. */
-function withVersionField(query: SplitQuery, { version }: MongoDBSettings): SplitQuery {
+/** Returns a query with the fields of rules in its `$select`. */
+export function addFields(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
   const { select } = query
-  if (version === undefined || select === undefined || select.includes(version)) return query
-  return { ...query, select: [...select, version] }
+  if (select === undefined) return query
+  const fields = rules.flatMap((rule) => rule.fields ?? [])
+  return { ...query, select: [...new Set([...select, ...fields])] }
 }
 
-/** Counts a call for the log of slow requests. */
-export function countCall(params: MongoDBParams | undefined): void {
-  const facts = (params as TransportParams | undefined)?.[TRANSPORT_FACTS]
-  if (facts !== undefined) facts.databaseCalls += 1
-}
-
-/**
- * Checks a write to many whose records nobody reads.
- * @throws {BadRequest} it has a `$skip`, which the commands do not know
- * @throws {TypeError} it has a pipeline, which makes an answer of records
- */
-function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
-  if (skip > 0) throw new BadRequest('$skip is not possible where no records are returned')
-  if (pipeline === null) return
-  throw new TypeError('params.docdb.returning: false can not go with params.pipeline')
-}
-
-/**
- * Runs a read until its caller aborts it. A write is never aborted: nobody would know whether
- * it happened.
- */
-async function runRead<R>(
-  params: MongoDBParams,
-  driver: DriverOptions,
-  read: () => Promise<R>,
-): Promise<R> {
-  const signal = ReadSignal.follow(driver.signal === undefined ? params : driver)
-  if (signal === null) return read()
-  driver.signal = signal as unknown as AbortSignal
-  try {
-    signal.throwIfAborted()
-    const result = await read()
-    // The driver may end the cursor of an aborted read as if there were no more records.
-    signal.throwIfAborted()
-    return result
-  } catch (error) {
-    throw signal.aborted ? toAbortError(signal.reason) : error
-  } finally {
-    signal.end()
+/** Returns a query with the conditions of rules: one on a field of its filter applies as well. */
+export function addConditions(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
+  if (rules.length === 0) return query
+  const filter = { ...query.filter }
+  for (const { filter: own = {} } of rules) {
+    const isApart = !Object.keys(own).some((name) => Object.hasOwn(filter, name))
+    if (isApart) Object.assign(filter, own)
+    else filter['$and'] = [...(filter['$and'] ?? []), own]
   }
-}
-
-/** Resolves to a cursor. It outlives the call, and follows the signal of its caller until it is closed. */
-async function openFollowing<R>(
-  params: MongoDBParams,
-  driver: DriverOptions,
-  open: () => Promise<R>,
-): Promise<R> {
-  const signal = ReadSignal.follow({ signal: driver.signal ?? params.signal })
-  if (signal === null) return open()
-  driver.signal = signal as unknown as AbortSignal
-  const cursor = await open()
-  ;(cursor as unknown as FindCursor).once('close', () => signal.end())
-  return cursor
-}
-
-/** Returns how many ms the server may work on a read for a caller outside; `undefined`: any time. */
-function getReadLimit(settings: MongoDBSettings, params: MongoDBParams): number | undefined {
-  const { timeMs } = settings.limits
-  return isExternal(params) && Number.isFinite(timeMs) ? timeMs : undefined
-}
-
-/**
- * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
- * service, and its time limit for reads of callers outside.
- * @throws {TypeError} within a transaction, `params.docdb.readPreference` is not `'primary'`
- */
-export function addServiceOptions(
-  options: DriverOptions,
-  settings: MongoDBSettings,
-  params: MongoDBParams,
-  operation: Operation,
-): void {
-  const isRead = READS.has(operation)
-  const limit = getReadLimit(settings, params)
-  if (isRead && limit !== undefined) options.maxTimeMS ??= limit
-  // The commands of a transaction share the concerns that it was started with.
-  if (options.session?.inTransaction() === true) {
-    checkPrimary(options)
-    return
-  }
-  const { readPreference, readConcern, writeConcern } = settings
-  if (isRead && readPreference !== undefined) options.readPreference ??= readPreference
-  if (isRead && readConcern !== undefined) options.readConcern ??= readConcern
-  if (!isRead && writeConcern !== undefined) options.writeConcern ??= writeConcern
-}
-
-/** The driver refuses it as well, by an error without a class of its own here. */
-function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
-  const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
-  if (mode === 'primary') return
-  throw new TypeError(
-    `The option params.docdb.readPreference must be 'primary' within a transaction, not '${mode}'`,
-  )
+  return { ...query, filter }
 }

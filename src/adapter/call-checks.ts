@@ -1,41 +1,40 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
-import { BadRequest } from '../core/errors/index.ts'
+import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import { findServiceEntry } from '../core/index.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { CALL_RULES, TRANSPORT_FACTS } from '../core/transport-facts.ts'
-import { createRequiredError } from '../core/versions/record-version.ts'
+import type { CallFacts } from './adapter-call.ts'
+import { readFacts } from './adapter-call.ts'
+import type { CalledService, FindMethods } from './call-feature.ts'
+import { CALL_FEATURES } from './call-feature.ts'
 import { hasLazySignal } from './connection/read-signal.ts'
 import type { MongoDBSettings, MultiMethod } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
-import { getGivenOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
+import { getGivenOptions } from './mongodb-params.ts'
 import { checkHiddenQuery, checkRawQuery } from './queries/hidden-field-check.ts'
 import { withNamedSearch, withTextCondition } from './queries/query-filters.ts'
 import { sanitizeQuery } from './queries/query-operators.ts'
 import { isEmptyFilter } from './queries/split-query.ts'
-import { resolveCallSettings } from './resolve-options.ts'
+import { checkChange, checkNewRecords, checkReservedNames } from './writes/data-check.ts'
 import type { WriteData } from './writes/write-data.ts'
-import {
-  checkChange,
-  checkNewRecords,
-  checkReservedNames,
-  createFieldError,
-} from './writes/write-data.ts'
+import { createFieldError } from './writes/write-data.ts'
 
 /**
  * Returns params whose query is a checked copy.
  * @param service the one that is called, for which schemas of the query may allow operators
- * @param settings those of the call
  */
 export function sanitizeParams<P extends MongoDBParams>(
   params: P | undefined,
-  service: { readonly options: MongoDBSettings },
-  settings: MongoDBSettings = resolveCallSettings(service.options, params),
+  service: CalledService,
+  facts: CallFacts = readFacts(service, params),
 ): P {
+  const { settings, isExternal, hidden } = facts
   const named = findOperatorPlaces(params, service)
-  const allowed = withNamedSearch(settings, named)
-  const patternLength = isExternal(params) ? settings.limits.patternLength : null
+  const allowed = named.length === 0 ? settings : withNamedSearch(settings, named)
+  const patternLength = isExternal ? settings.limits.patternLength : null
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
-  if (getHiddenFields(settings, params).length > 0) checkHiddenQuery(query, allowed)
+  if (hidden.length > 0) checkHiddenQuery(query, allowed)
   // The settings that are known for the call from here on are without what schemas allow.
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }
@@ -84,16 +83,21 @@ export function checkOne(id: unknown, data: unknown): void {
  * @throws {BadRequest} data that is not allowed, or a hidden field is selected
  */
 export function checkNewData(
-  settings: MongoDBSettings,
+  service: CalledService,
+  { settings, isExternal }: CallFacts,
   data: unknown,
   params: MongoDBParams | undefined,
 ): void {
-  if (!isExternal(params)) {
+  if (!isExternal) {
     checkReservedNames(data)
     return
   }
   if (settings.hidden.length > 0) checkRawQuery({ $select: params?.query?.['$select'] }, settings)
-  checkNewRecords(data, settings)
+  const own = (service[CALL_FEATURES] ?? []).flatMap(({ askedBy }) => {
+    const field = askedBy?.option === undefined ? undefined : settings[askedBy.option]
+    return field === undefined ? [] : [String(field)]
+  })
+  checkNewRecords(data, settings, own)
 }
 
 /**
@@ -103,39 +107,36 @@ export function checkNewData(
  * @throws as {@link checkPreconditions}
  */
 export function checkChangeData(
-  settings: MongoDBSettings,
+  service: CalledService,
+  facts: CallFacts,
   id: unknown,
   data: unknown,
   params: MongoDBParams | undefined,
 ): void {
-  if (!isExternal(params)) {
+  if (!facts.isExternal) {
     checkReservedNames(data)
     return
   }
+  const { settings } = facts
   const { upsert } = getGivenOptions(params) ?? {}
   if (upsert && !settings.allowClientId) throw createFieldError(settings.id)
   checkChange(data, id, settings)
-  checkPreconditions(settings, params, data as WriteData)
+  checkPreconditions(service, facts, params, data as WriteData)
 }
 
 /**
  * Checks the conditions of a caller outside on what is there before a write.
- * @param data what is written, in which the version may stand
- * @throws {PreconditionRequired} the option `requireVersion` is set, and no version is named
- * @throws {BadRequest} an `If-None-Match` header, which a write would not heed
+ * @param data what is written, of which features may read their fields
+ * @throws {ServiceError} a feature of the service does not allow the write
  */
 export function checkPreconditions(
-  settings: MongoDBSettings,
-  params: MongoDBParams | undefined,
+  service: CalledService,
+  facts: CallFacts,
+  params: MongoDBParams = {},
   data: WriteData = {},
 ): void {
-  if (!isExternal(params)) return
-  if (params?.headers?.['if-none-match'] !== undefined) {
-    throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
-  }
-  const { requireVersion, version } = settings
-  if (!requireVersion || version === undefined || params?.version !== undefined) return
-  if (data[version] === undefined) throw createRequiredError()
+  if (!facts.isExternal) return
+  for (const feature of service[CALL_FEATURES] ?? []) feature.checkExternal?.(facts, params, data)
 }
 
 /** @throws {MethodNotAllowed} the option `multi` does not allow the method to write many records */
@@ -151,11 +152,11 @@ export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void
  */
 export function checkWriteToMany(
   method: MultiMethod,
-  settings: MongoDBSettings,
+  { settings, isExternal }: CallFacts,
   params: MongoDBParams,
 ): void {
   checkMulti(method, settings)
-  if (!isExternal(params)) return
+  if (!isExternal) return
   const { $limit, $skip, $sort, $select, ...conditions } = params.query ?? {}
   if ($limit !== undefined) {
     throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
@@ -163,4 +164,14 @@ export function checkWriteToMany(
   if (!settings.allowEmptyFilter && isEmptyFilter(conditions)) {
     throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
   }
+}
+
+/**
+ * Checks that records which are not found by `find` itself are those that it would show.
+ * @throws {MethodNotAllowed} a subclass has a `find` of its own: nobody knows what it shows
+ */
+export function checkFind(service: FindMethods, own: FindMethods): void {
+  const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
+  if (original === own.find && service._find === own._find) return
+  throw new MethodNotAllowed('A service with a find of its own has no streams of records')
 }

@@ -3,13 +3,14 @@ import type { AggregationCursor, Collection, Document, FindCursor } from 'mongod
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
-import type { TransportParams } from '../core/transport-facts.ts'
-import { CALL_RULES } from '../core/transport-facts.ts'
-import type { RecordVersions } from '../core/versions/record-version.ts'
-import { callAdapter, countCall } from './adapter-call.ts'
-import { checkMulti, checkOne, sanitizeParams, withQuery } from './call-checks.ts'
-import { addConditions, findRules } from './call-rules.ts'
+import type { CallFacts } from './adapter-call.ts'
+import { addConditions, readFacts } from './adapter-call.ts'
+import { callAdapter } from './call-adapter.ts'
+import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
+import type { CalledService } from './call-feature.ts'
+import { listHookRules } from './call-rules.ts'
 import { createIndexes, openModel } from './connection/model.ts'
+import { FeaturedService } from './features.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,
@@ -19,15 +20,13 @@ import type {
   ResolvedMongoDBOptions,
 } from './mongodb-options.ts'
 import type { AnyDriver, AnyPaginate, MongoDBParams } from './mongodb-params.ts'
-import { createDriverOptions, getHiddenFields, isExternal } from './mongodb-params.ts'
+import { createDriverOptions } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import { checkId, toStoredId } from './object-id.ts'
 import { createQueryStages, createStages } from './pipelines/framework-stages.ts'
 import { checkReadOnly, findWriting, NO_STAGES, readPipeline } from './pipelines/pipeline-option.ts'
 import { openCursor } from './queries/find.ts'
 import { checkRawQuery } from './queries/hidden-field-check.ts'
-import { findKeysetPage, readKeysetRequest } from './queries/keyset-page.ts'
-import { createPageCursors } from './queries/page-cursor.ts'
 import { splitQuery } from './queries/split-query.ts'
 import {
   countRecords,
@@ -71,8 +70,6 @@ export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
 /** The paging of calls with a page size of their own: pages, where the service states what it has. */
 export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
 
-type CreateParams = MongoDBParams & TransportParams
-
 /** What the service needs of its application. */
 interface WithReadiness {
   readonly readiness: Map<string, () => Promise<unknown>>
@@ -82,31 +79,22 @@ interface WithReadiness {
  * The options of a service, ways to its collection, and the methods for trusted callers: they run no
  * hooks, and check neither query nor data. `Kind` says what `find` resolves to.
  */
-export class HooklessService<T extends Document, D, P extends MongoDBParams, Kind extends Paging> {
+export class HooklessService<
+  T extends Document,
+  D,
+  P extends MongoDBParams,
+  Kind extends Paging,
+> extends FeaturedService {
   /** The options, read anew in each call: setting one changes the next call. */
   options: ResolvedMongoDBOptions
   /** The field that ids refer to. */
   readonly id: string
   /** Names of further events that this service emits. */
   readonly events: readonly string[]
-  /** Whether somebody follows the records: what is removed is noted as it was stored then. */
-  isFollowed = false
-  /** Whether `watchCollection()` sees the changes of the collection. */
-  isWatched = false
-
-  /** How records are versioned, `null` for not at all. */
-  get recordVersions(): RecordVersions | null {
-    const { version: field, requireVersion: isRequired } = this.options
-    return field === undefined ? null : { field, isRequired }
-  }
-
-  /** The most records of one stream for callers outside. */
-  get maxStreamed(): number {
-    return this.options.limits.stream
-  }
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: MongoDBOptions) {
+    super()
     this.options = resolveMongoDBOptions(options)
     this.id = this.options.id
     this.events = this.options.events
@@ -168,7 +156,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * asks of hidden fields is.
    */
   async findRaw(params?: P): Promise<FindCursor> {
-    checkRawParams(this.options, params)
+    checkRawParams(this, params)
     return callAdapter('cursor', this, params, openCursor)
   }
 
@@ -179,8 +167,8 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    */
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
     const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
-    if (isExternal(params)) checkReadOnly(pipeline)
-    checkRawParams(this.options, params)
+    if (params?.provider !== undefined) checkReadOnly(pipeline)
+    checkRawParams(this, params)
     const isWrite = findWriting(pipeline) !== undefined
     const operation = isWrite ? 'aggregate into a collection' : 'aggregate'
     return callAdapter(operation, this, params, (call) => openAggregation(call, createStages(call)))
@@ -192,12 +180,12 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * {@link findRaw}.
    */
   makeFeathersPipeline(params?: P): Document[] {
-    const settings = checkRawParams(this.options, params)
+    const { settings, hidden } = checkRawParams(this, params)
     const query = splitQuery(params?.query ?? {}, settings)
     return createQueryStages({
       settings,
-      query: addConditions(query, findRules(params ?? {}, this)),
-      hidden: getHiddenFields(settings, params),
+      query: addConditions(query, listHookRules(params ?? {}, this)),
+      hidden,
       pipeline: null,
       driver: createDriverOptions({ ...params, pipeline: undefined }, 'aggregate'),
     })
@@ -208,7 +196,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
    * The query is checked as in {@link findRaw}.
    */
   async countDocuments(params?: P): Promise<number> {
-    checkRawParams(this.options, params)
+    checkRawParams(this, params)
     return callAdapter('read', this, params, countRecords)
   }
 
@@ -218,11 +206,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _find(params: P & PagesOption): Promise<Found<T, Paged<Kind>>>
   _find(params?: P): Promise<Found<T, Kind>>
   async _find(params?: P | AnyPaginate): Promise<Page<T> | T[]> {
-    const asked = readKeysetRequest(params?.query)
-    if (asked === undefined) return callAdapter('read', this, params, findRecords)
-    return callAdapter('read', this, withQuery(params, asked.query), (call) =>
-      findKeysetPage(call, asked, (scope) => createPageCursors(this, call.settings, scope)),
-    )
+    return callAdapter('find', this, params, findRecords)
   }
 
   /** `get` without hooks and without a check of the query. */
@@ -236,16 +220,13 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _create(data: AnyData<T, D>[], params?: P): Promise<T[]>
   _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]>
   async _create(data: AnyData<T, D> | AnyData<T, D>[], params?: P): Promise<T | T[]> {
+    if (!Array.isArray(data)) {
+      checkRecord(data)
+      return callAdapter('create', this, params, (call) => createRecord(call, data))
+    }
     const records = listRecords(data)
-    if (Array.isArray(data)) checkMulti('create', resolveCallSettings(this.options, params))
-    // Of the query, only the fields of the result matter: nothing is looked up. The copy does not know the request.
-    countCall(params)
-    const { adapter, query, provider, [CALL_RULES]: rules } = (params ?? {}) as CreateParams
-    const select = { $select: query?.$select }
-    const selecting = { ...params, adapter, provider, [CALL_RULES]: rules, query: select }
-    return callAdapter('create', this, selecting, (call) =>
-      Array.isArray(data) ? createRecords(call, records) : createRecord(call, records[0] ?? {}),
-    )
+    checkMulti('create', readFacts(this, params).settings)
+    return callAdapter('create', this, params, (call) => createRecords(call, records))
   }
 
   /** `update` without hooks and without a check of query and data. */
@@ -270,7 +251,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   ): Promise<T | T[] | WriteCount> {
     checkRecord(data)
     if (id === null) {
-      checkMulti('patch', resolveCallSettings(this.options, params))
+      checkMulti('patch', readFacts(this, params).settings)
       return callAdapter('patch of many', this, params, (call) => patchRecords(call, data))
     }
     checkId(id)
@@ -285,7 +266,7 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
   _remove(id: NullableAdapterId, params?: P): Promise<T | T[]>
   async _remove(id: NullableAdapterId, params?: P | AnyDriver): Promise<T | T[] | WriteCount> {
     if (id === null) {
-      checkMulti('remove', resolveCallSettings(this.options, params))
+      checkMulti('remove', readFacts(this, params).settings)
       return callAdapter('remove of many', this, params, removeRecords)
     }
     checkId(id)
@@ -294,13 +275,10 @@ export class HooklessService<T extends Document, D, P extends MongoDBParams, Kin
 }
 
 /** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
-function checkRawParams(
-  options: MongoDBSettings,
-  params: MongoDBParams | undefined,
-): MongoDBSettings {
-  const settings = resolveCallSettings(options, params)
-  if (getHiddenFields(settings, params).length > 0) checkRawQuery(params?.query ?? {}, settings)
-  return settings
+function checkRawParams(service: CalledService, params: MongoDBParams | undefined): CallFacts {
+  const facts = readFacts(service, params)
+  if (facts.hidden.length > 0) checkRawQuery(params?.query ?? {}, facts.settings)
+  return facts
 }
 
 /**

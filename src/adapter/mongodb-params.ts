@@ -9,7 +9,7 @@ import type {
 import { suggestName } from '../core/options/name-suggestion.ts'
 import type { Params, Query } from '../core/params.ts'
 import { isObject } from '../core/value-kind.ts'
-import type { MongoDBOptions, MongoDBSettings, Paginate } from './mongodb-options.ts'
+import type { MongoDBOptions, Paginate } from './mongodb-options.ts'
 
 type WriteOption = 'arrayFilters' | 'bypassDocumentValidation' | 'upsert' | 'writeConcern'
 
@@ -81,22 +81,9 @@ export type AnyDriver =
       readonly mongodb: AnyDriverOptions
     })
 
-/** Returns whether a call comes from outside, through a transport. */
-export function isExternal(params: MongoDBParams | undefined): boolean {
-  return params?.provider !== undefined
-}
-
 /** Returns the options for the driver that a call has, by either of their names. */
 export function getGivenOptions({ docdb, mongodb }: MongoDBParams = {}): DriverOptions | undefined {
   return docdb ?? mongodb
-}
-
-/** Returns the fields that a call must not return: those that are hidden from callers outside. */
-export function getHiddenFields(
-  settings: MongoDBSettings,
-  params: MongoDBParams | undefined,
-): readonly string[] {
-  return isExternal(params) ? settings.hidden : []
 }
 
 /** Options of every command. */
@@ -171,7 +158,7 @@ export function createDriverOptions(params: MongoDBParams, operation: Operation)
   if (docdb !== undefined && mongodb !== undefined) {
     throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
   }
-  const given = getGivenOptions(params)
+  const given = docdb ?? mongodb
   const hasStages = pipeline !== undefined && pipeline.length > 0
   if (given !== undefined) checkDriverOptions(given, operation, hasStages)
   // A hook sets the collation for all methods, and new records are compared with nothing: the server

@@ -1,14 +1,8 @@
 import type { Document } from 'mongodb'
-
-import { MethodNotAllowed, NotAcceptable } from '../core/errors/index.ts'
-import { findServiceEntry } from '../core/index.ts'
 import type { WithMulti } from '../core/method-arguments.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
-import type { RecordStream, StreamableService } from '../core/services/record-stream.ts'
-import type { FollowableService, RecordView } from '../core/services/record-view.ts'
-import { isPromise } from '../core/value-kind.ts'
-import { callAdapter } from './adapter-call.ts'
+import { readFacts } from './adapter-call.ts'
 import {
   checkChangeData,
   checkMulti,
@@ -18,8 +12,7 @@ import {
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
-import { openModel } from './connection/model.ts'
-import { relate } from './field-path.ts'
+import { addFeatures } from './features.ts'
 import type { AnyPatch, Found, NewRecord, Paged } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
@@ -34,19 +27,16 @@ import type {
   Paging,
 } from './mongodb-options.ts'
 import type { AnyDriver, AnyPaginate, MongoDBParams } from './mongodb-params.ts'
-import { isExternal } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
-import { omitFields } from './queries/select.ts'
-import { openBatches } from './record-stream.ts'
-import { createRecordView } from './record-view.ts'
-import { resolveCallSettings } from './resolve-options.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
 /** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
-export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind extends Paging>
-  extends HooklessService<T, D, P, Kind>
-  implements FollowableService, StreamableService
-{
+export class CheckedService<
+  T extends Document,
+  D,
+  P extends MongoDBParams,
+  Kind extends Paging,
+> extends HooklessService<T, D, P, Kind> {
   /**
    * Written out, because bundlers rename the class: its public name is that of another constant.
    */
@@ -97,9 +87,9 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   create(data: D[], params?: P): Promise<T[]>
   create(data: D | D[], params?: P): Promise<T | T[]>
   async create(data: D | D[], params?: P): Promise<T | T[]> {
-    const settings = resolveCallSettings(this.options, params)
-    if (Array.isArray(data)) checkMulti('create', settings)
-    checkNewData(settings, data, params)
+    const facts = readFacts(this, params)
+    if (Array.isArray(data)) checkMulti('create', facts.settings)
+    checkNewData(this, facts, data, params)
     return this._create(data, params)
   }
 
@@ -117,9 +107,9 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   update(id: AdapterId, data: D, params?: P): Promise<T>
   async update(id: AdapterId, data: D, params?: P): Promise<T> {
     checkOne(id, data)
-    const settings = resolveCallSettings(this.options, params)
-    checkChangeData(settings, id, data, params)
-    return this._update(id, data, sanitizeParams(params, this, settings))
+    const facts = readFacts(this, params)
+    checkChangeData(this, facts, id, data, params)
+    return this._update(id, data, sanitizeParams(params, this, facts))
   }
 
   /**
@@ -151,10 +141,10 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   ): Promise<T | T[] | WriteCount> {
     // `AnyDriver` only types the overload for params of type `any`.
     const params = given as P | undefined
-    const settings = resolveCallSettings(this.options, params)
-    const checked = sanitizeParams(params, this, settings)
-    if (id === null) checkWriteToMany('patch', settings, checked)
-    checkChangeData(settings, id, data, params)
+    const facts = readFacts(this, params)
+    const checked = sanitizeParams(params, this, facts)
+    if (id === null) checkWriteToMany('patch', facts, checked)
+    checkChangeData(this, facts, id, data, params)
     return this._patch(id, data, checked)
   }
 
@@ -181,66 +171,15 @@ export class CheckedService<T extends Document, D, P extends MongoDBParams, Kind
   async remove(id: NullableAdapterId, given?: P | AnyDriver): Promise<T | T[] | WriteCount> {
     // `AnyDriver` only types the overload for params of type `any`.
     const params = given as P | undefined
-    const settings = resolveCallSettings(this.options, params)
-    const checked = sanitizeParams(params, this, settings)
-    if (id === null) checkWriteToMany('remove', settings, checked)
-    checkPreconditions(settings, params)
+    const facts = readFacts(this, params)
+    const checked = sanitizeParams(params, this, facts)
+    if (id === null) checkWriteToMany('remove', facts, checked)
+    checkPreconditions(this, facts, params)
     return this._remove(id, checked)
   }
-
-  /**
-   * Resolves to what `find` shows with these params, for streams of its records.
-   * @throws {BadRequest} the query, or an option of the call, can't be judged outside of the database
-   * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
-   */
-  async followRecords(params: P): Promise<RecordView> {
-    checkFind(this)
-    const checked = sanitizeParams(params, this)
-    const { hidden } = this.options
-    return callAdapter('read', this, checked, (call) => createRecordView(call, checked, hidden))
-  }
-
-  hideFields(record: object): object {
-    const { hidden } = this.options
-    const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
-    return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
-  }
-
-  /**
-   * Opens a stream of what `find` finds with these params, without pages and up to `limits.stream`.
-   * @throws {BadRequest} the query is refused, or the call is one of a transaction
-   * @throws {NotAcceptable} the options for this call have no streams
-   * @throws {MethodNotAllowed} a subclass has a `find` of its own, of which nobody knows what it shows
-   */
-  async streamRecords(params: P): Promise<RecordStream> {
-    checkFind(this)
-    const settings = resolveCallSettings(this.options, params)
-    const { limits, paginate } = settings
-    if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
-    const checked = sanitizeParams(params, this, settings)
-    checked.adapter = { ...checked.adapter, paginate: false }
-    const max = isExternal(params) ? limits.stream : Number.POSITIVE_INFINITY
-    const batches = await openBatches(this, checked, max)
-    const { default: pageSize } = paginate || {}
-    return { isPage: Boolean(pageSize), batches }
-  }
-
-  /** Returns the namespace of the collection of a call, `'database.collection'`. */
-  locateRecords(params: P): string | Promise<string> {
-    const collection = openModel(resolveCallSettings(this.options, params).Model)
-    return isPromise(collection)
-      ? collection.then(({ namespace }) => namespace)
-      : collection.namespace
-  }
 }
 
-/** @throws {MethodNotAllowed} a service has a `find` of its own: nobody knows what it shows */
-function checkFind(service: { readonly find: unknown; readonly _find: unknown }): void {
-  const { find, _find } = CheckedService.prototype
-  const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
-  if (original === find && service._find === _find) return
-  throw new MethodNotAllowed('A service with a find of its own has no streams of records')
-}
+addFeatures(CheckedService.prototype)
 
 /**
  * A service on a MongoDB collection. `find get create update patch remove` check the query, and the

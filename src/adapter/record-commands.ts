@@ -2,7 +2,7 @@ import type { AggregateOptions, AggregationCursor, Document } from 'mongodb'
 import { copyEventNote } from '../core/hooks/method-call.ts'
 import type { Page } from '../core/params.ts'
 import type { AdapterCall } from './adapter-call.ts'
-import { applyRules, createMark } from './call-rules.ts'
+import { applyRules, createMark, takeData, takeStep } from './adapter-call.ts'
 import { callDatabase } from './driver-error.ts'
 import type { AdapterId } from './object-id.ts'
 import { getIdKey } from './object-id.ts'
@@ -21,11 +21,9 @@ import {
   findById,
   findIds,
   findPage,
-  isNotingStored,
-  showMarked,
-  toWholeRecords,
 } from './queries/find.ts'
 import {
+  checkShardedChange,
   checkShardKeyKept,
   checkShardValues,
   checkTarget,
@@ -34,7 +32,7 @@ import {
 } from './shard-key.ts'
 import { runIsolated } from './transactions/run-transaction.ts'
 import { insertRecords } from './writes/insert-many.ts'
-import { checkNoVersion, takeVersion } from './writes/record-version.ts'
+import { removeNoting } from './writes/removed-records.ts'
 import { changeById, deleteById, insertRecord, replaceById } from './writes/write.ts'
 import type { WriteData } from './writes/write-data.ts'
 import { createUpdate, hasOperators } from './writes/write-data.ts'
@@ -54,6 +52,7 @@ import {
 
 /** Resolves to a page, or to an array when the query asks for none. */
 export function findRecords(call: AdapterCall): Promise<Page<Document> | Document[]> {
+  for (const rule of call.rules) if (rule.find !== undefined) return rule.find(call)
   if (call.pipeline === null) return findPage(call)
   const find = async (): Promise<Document[]> => (call.query.limit === 0 ? [] : aggregateAll(call))
   return findPage(call, find, countRecords)
@@ -71,14 +70,14 @@ export async function countRecords(call: AdapterCall): Promise<number> {
  * @throws {NotFound} none has this id, or the query or the pipeline excludes it
  */
 export function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
-  checkTarget(call)
+  if (call.settings.shardKey.length > 0) checkTarget(call)
   return call.pipeline === null ? findById(call, id) : aggregateById(call, id)
 }
 
 /** Resolves to the new record; with a pipeline to what that makes of it, by a second command. */
 export async function createRecord(call: AdapterCall, given: WriteData): Promise<Document> {
   const { data } = applyRules(call, 'create', given)
-  checkShardValues(data, call.settings)
+  if (call.settings.shardKey.length > 0) checkShardValues(data, call.settings)
   if (call.pipeline === null) return insertRecord(call, data)
   return readAnswer(call, await insertRecord(createInsertCall(call), data))
 }
@@ -114,12 +113,10 @@ export function updateRecord(
   given: WriteData,
 ): Promise<Document> {
   if (hasOperators(given)) return patchRecord(call, id, given)
-  const { data, kept } = applyRules(call, 'update', given, id)
-  const write = takeVersion(call, data)
-  const targeted = withShardValues(write.call, write.data)
-  checkTarget(targeted)
-  checkShardKeyKept(targeted, write.data)
-  return changeRecord(targeted, id, (change) => replaceById(change, id, write.data, kept))
+  const ruled = applyRules(call, 'update', given, id)
+  const data = takeData(call, ruled.data)
+  const targeted = call.settings.shardKey.length > 0 ? withShardValues(call, data) : call
+  return changeRecord(targeted, id, (change) => replaceById(change, id, data, ruled.kept))
 }
 
 /**
@@ -131,11 +128,11 @@ export function patchRecord(call: AdapterCall, id: AdapterId, given: WriteData):
   return changeOne(call, id, applyRules(call, 'patch', given, id).data)
 }
 
-function changeOne(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const write = takeVersion(call, data)
-  checkTarget(call)
-  checkShardKeyKept(call, write.data)
-  return changeRecord(write.call, id, (change) => changeById(change, id, write.data))
+function changeOne(call: AdapterCall, id: AdapterId, given: WriteData): Promise<Document> {
+  const data = call.rules.length === 0 ? given : takeData(call, given)
+  if (call.settings.shardKey.length > 0) checkShardedChange(call, data)
+  if (call.pipeline === null) return changeById(call, id, data)
+  return changeRecord(call, id, (change) => changeById(change, id, data))
 }
 
 /**
@@ -145,12 +142,9 @@ function changeOne(call: AdapterCall, id: AdapterId, data: WriteData): Promise<D
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   const mark = createMark(call.rules)
-  if (mark !== null) {
-    if (!isNotingStored(call)) return changeOne(call, id, mark)
-    return showMarked(call, await changeOne(toWholeRecords(call), id, mark), mark)
-  }
+  if (mark !== null) return removeNoting(call, (noted) => changeOne(noted, id, mark), mark)
   checkTarget(call)
-  if (call.pipeline === null) return deleteById(call, id)
+  if (call.pipeline === null) return removeNoting(call, (noted) => deleteById(noted, id))
   const record = await callDatabase(() => aggregateById(call, id))
   await deleteById(selectIdsOnly(absorbMatches(call)), id)
   return record
@@ -167,12 +161,12 @@ export async function patchRecords(
   return changeMany(call, applyRules(call, 'patch', given, null).data)
 }
 
-async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[] | WriteCount> {
-  checkNoVersion(data, call.settings)
+async function changeMany(call: AdapterCall, given: WriteData): Promise<Document[] | WriteCount> {
+  const data = takeData(call, given, false)
   checkShardKeyKept(call, data)
   if (call.driver.returning === false) return changeUnread(call, data)
   if (call.pipeline === null) return changeMatching(call, data)
-  const update = createUpdate(data, call.settings)
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const stages = createAnswerStages(absorbed, changed)
@@ -184,14 +178,10 @@ async function changeMany(call: AdapterCall, data: WriteData): Promise<Document[
 /** The same for all records that matched, as they were when they were removed. */
 export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
   const mark = createMark(call.rules)
-  if (mark !== null) {
-    const isUnread = call.driver.returning === false
-    if (isUnread || !isNotingStored(call)) return changeMany(call, mark)
-    const marked = (await changeMany(toWholeRecords(call), mark)) as Document[]
-    return marked.map((record) => showMarked(call, record, mark))
-  }
-  if (call.driver.returning === false) return deleteUnread(call)
-  if (call.pipeline === null) return deleteMatching(call)
+  const isUnread = call.driver.returning === false
+  if (isUnread) return mark === null ? deleteUnread(call) : changeMany(call, mark)
+  if (mark !== null) return removeNoting(call, (noted) => changeMany(noted, mark), mark)
+  if (call.pipeline === null) return removeNoting(call, deleteMatching)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const found = createAnswerStages(absorbed, { _id: { $in: ids } })
     const records = await search(absorbed, (limited) => aggregateAll(limited, found))

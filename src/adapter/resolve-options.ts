@@ -13,7 +13,7 @@ import type {
 } from './mongodb-options.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 import { findSearchLeak, isTextSearch } from './queries/query-filters.ts'
-import { UPDATE_OPERATORS } from './writes/write-data.ts'
+import { UPDATE_OPERATORS } from './writes/data-check.ts'
 
 const METHODS: readonly unknown[] = ['create', 'patch', 'remove']
 const MODES: readonly unknown[] = [

@@ -56,9 +56,18 @@ export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
 }
 
 /**
+ * Checks a change of one record.
+ * @throws as {@link checkTarget} and {@link checkShardKeyKept}
+ */
+export function checkShardedChange(call: AdapterCall, data: WriteData): void {
+  checkTarget(call)
+  checkShardKeyKept(call, data)
+}
+
+/**
  * Returns a call that replaces a record, with conditions for those fields of the shard key that its query
  * says nothing of: the new record tells its shard itself.
- * @throws {BadRequest} as {@link checkShardValues}
+ * @throws {BadRequest} as {@link checkShardValues} and {@link checkShardedChange}
  */
 export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall {
   const { settings, query } = call
@@ -67,9 +76,11 @@ export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall
   const missing = listDataFields(settings).filter(
     (field) => findEquality(filter, field) === undefined,
   )
-  if (missing.length === 0) return call
   const conditions = Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))
-  return { ...call, query: { ...query, filter: { $and: [query.filter, conditions] } } }
+  const targeted = { ...query, filter: { $and: [query.filter, conditions] } }
+  const placed = missing.length === 0 ? call : { ...call, query: targeted }
+  checkShardedChange(placed, data)
+  return placed
 }
 
 /**

@@ -2,7 +2,8 @@ import type { ClientSession, Document } from 'mongodb'
 import { ReadPreference } from 'mongodb'
 import t from 'tap'
 
-import { addServiceOptions } from '../../src/adapter/adapter-call.ts'
+import { readFacts } from '../../src/adapter/adapter-call.ts'
+import { addServiceOptions } from '../../src/adapter/call-adapter.ts'
 import { MongoDBService, resolveMongoDBOptions } from '../../src/adapter/index.ts'
 import type { DriverOptions, MongoDBParams, Operation } from '../../src/adapter/mongodb-params.ts'
 import { createDriverOptions } from '../../src/adapter/mongodb-params.ts'
@@ -87,7 +88,7 @@ const { writeConcern, ...reading } = CONCERNS
 
 function toOptions(params: MongoDBParams, operation: Operation): DriverOptions {
   const options = createDriverOptions(params, operation)
-  addServiceOptions(options, settings, params, operation)
+  addServiceOptions(options, readFacts({ options: settings }, params), operation)
   return options
 }
 

@@ -48,9 +48,10 @@ export async function watchCollection(
   }
   const { feed } = new CollectionWatch(service, await service.getModel(), options)
   await feed.open()
-  service.isWatched = true
+  const watched: object & { isWatched?: boolean } = service
+  watched.isWatched = true
   return () => {
-    service.isWatched = false
+    watched.isWatched = false
     return feed.close()
   }
 }

@@ -1,13 +1,13 @@
 import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions } from 'mongodb'
 
 import { NotFound } from '../../core/errors/index.ts'
-import { addNotes } from '../../core/external-form.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import { relate, selectOutermost } from '../field-path.ts'
 import type { AdapterId } from '../object-id.ts'
 import { toStoredId } from '../object-id.ts'
-import { createProjection, omitFields, pickSelected } from './select.ts'
+import { createProjection, omitFields } from './select.ts'
 import { createRecordFilter } from './split-query.ts'
 
 /**
@@ -28,8 +28,9 @@ export function openCursor(call: AdapterCall): FindCursor {
     ...(limit === undefined ? {} : { limit }),
   }
   const cursor = call.collection.find(filter, options)
-  if (fields.omitted.length === 0 && fields.version === undefined) return cursor
-  return cursor.map((record) => showFound(record, fields))
+  const isShown = call.rules.some((rule) => rule.show !== undefined)
+  if (fields.omitted.length === 0 && !isShown) return cursor
+  return cursor.map((record) => showFound(call, record, fields))
 }
 
 /** Resolves to all records of a query, by one command unless they are more than 16 MiB. */
@@ -103,7 +104,8 @@ export async function findById(call: AdapterCall, id: AdapterId): Promise<Docume
   const options = { ...fields.options, ...call.driver } as FindOptions
   const record = await call.collection.findOne(createIdFilter(call, id), options)
   if (record === null) throw createMissingError(id)
-  return showFound(record, fields)
+  const isWhole = fields.omitted.length === 0 && call.rules.length === 0
+  return isWhole ? record : showFound(call, record, fields)
 }
 
 /** Returns the error for an id that no record has, or none that the query does not exclude. */
@@ -122,74 +124,24 @@ interface FieldChoice {
   readonly options: { readonly projection?: Document }
   /** What the server can not leave out, as it returns what is around it. */
   readonly omitted: readonly string[]
-  /** The field of the version, which records from before the option `version` do not have. */
-  readonly version?: string | undefined
 }
 
-/** Returns a record as a call shows it. */
-function showFound(record: Document, { omitted, version }: FieldChoice): Document {
+/** Returns a record as a call shows it. A projection for the driver says what there is, whatever the rules have. */
+function showFound(call: AdapterCall, record: Document, { omitted }: FieldChoice): Document {
   const shown = omitFields(record, omitted)
-  return version === undefined || shown[version] !== undefined ? shown : { ...shown, [version]: 0 }
+  return call.driver.projection === undefined ? takeStep(call, 'show', shown) : shown
 }
 
 /** Returns which fields the records of a call have. A projection for the driver wins over `$select`. */
 export function chooseFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
   const { select } = query
-  const { version } = settings
   if (driver.projection !== undefined) return { options: {}, omitted: hidden }
   if (select !== undefined) {
     // A projection either names what is returned or what is not: what is below a name stays.
     const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
-    return { options: { projection: createProjection(select, settings.id) }, omitted, version }
+    return { options: { projection: createProjection(select, settings.id) }, omitted }
   }
-  if (hidden.length === 0) return { options: {}, omitted: hidden, version }
+  if (hidden.length === 0) return { options: {}, omitted: hidden }
   const excluded = selectOutermost(hidden).map((path) => [path, 0])
-  return { options: { projection: Object.fromEntries(excluded) }, omitted: [], version }
-}
-
-/** Returns a call for whole records, of which {@link showRemoved} makes what is asked for. */
-export function toWholeRecords(call: AdapterCall): AdapterCall {
-  return { ...call, hidden: [], query: { ...call.query, select: undefined } }
-}
-
-/**
- * Whether a removal reads its records whole, to note how they were stored. Where the call has a projection or a
- * pipeline, that says what is read.
- */
-export function isNotingStored({ notesRemoved, driver, pipeline }: AdapterCall): boolean {
-  return notesRemoved && driver.projection === undefined && pipeline === null
-}
-
-/**
- * Returns a removed record with the fields of a call, and notes how it was stored.
- * @param stored as it was before. Default: the record
- */
-export function showRemoved(
-  { settings, query, hidden }: AdapterCall,
-  record: Document,
-  stored: Document = record,
-): Document {
-  const shown = showFields(record, { select: query.select, hidden, id: settings.id })
-  addNotes(shown, { stored })
-  return shown
-}
-
-/** The same for a record that was marked in place of being removed, which has raised its version. */
-export function showMarked(call: AdapterCall, record: Document, mark: Document): Document {
-  const { version } = call.settings
-  const before = omitFields(record, Object.keys(mark))
-  if (version === undefined) return showRemoved(call, record, before)
-  return showRemoved(call, record, { ...before, [version]: record[version] - 1 })
-}
-
-/** Returns a copy of a whole record with the fields that a projection would give. */
-export function showFields(stored: Document, fields: ShownFields): Document {
-  const { select, hidden, id } = fields
-  return omitFields(select === undefined ? { ...stored } : pickSelected(stored, select, id), hidden)
-}
-
-/** Which fields of a record a caller gets. */
-interface ShownFields extends Pick<AdapterCall, 'hidden'>, Pick<AdapterCall['query'], 'select'> {
-  /** The id field, which is always there. */
-  readonly id: string
+  return { options: { projection: Object.fromEntries(excluded) }, omitted: [] }
 }

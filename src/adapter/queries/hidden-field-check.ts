@@ -68,16 +68,6 @@ export function checkHiddenConditions(
   }
 }
 
-/** Whether conditions read hidden fields, or have an operator that can read any field. */
-export function readsHiddenFields(conditions: unknown, hidden: readonly string[]): boolean {
-  try {
-    checkHiddenConditions(conditions, '', hidden)
-    return false
-  } catch {
-    return true
-  }
-}
-
 /** @param path the field that the condition stands in, `''` for the record */
 function checkCondition(
   name: string,

@@ -125,7 +125,8 @@ function checkConditions(conditions: Query, kind: string, place: QueryPlace, che
 
 function checkObject(object: Query, kind: string, place: QueryPlace, check: Check): Query {
   checkLimit('depth', place.depth, check)
-  count('conditions', Math.max(1, Object.keys(object).length), check)
+  check.conditions += Math.max(1, Object.keys(object).length)
+  checkLimit('conditions', check.conditions, check)
   const copy: Query = {}
   for (const [key, value] of Object.entries(object)) {
     if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
@@ -199,7 +200,8 @@ function checkList(
   check: Check,
 ): readonly unknown[] {
   checkLimit('depth', place.depth, check)
-  count('values', list.length, check)
+  check.values += list.length
+  checkLimit('values', check.values, check)
   const itemPlace = getItemPlace(place)
   return list.map((item) => checkValue(item, name, itemPlace, check))
 }
@@ -234,11 +236,6 @@ function checkLimit(name: keyof typeof LIMIT_MESSAGES, value: number, { settings
   const limit = settings.limits[name]
   // Not `value > limit`: that is false for a limit of `undefined` or `NaN`, and all would pass.
   if (!(value <= limit)) throw new BadRequest(LIMIT_MESSAGES[name](limit))
-}
-
-function count(name: 'conditions' | 'values', more: number, check: Check): void {
-  check[name] += more
-  checkLimit(name, check[name], check)
 }
 
 function readSkip(value: unknown, check: Check): number | undefined {

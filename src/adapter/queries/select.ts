@@ -35,6 +35,23 @@ export function pickSelected(document: Document, select: readonly string[], id: 
   return pick(document, ['_id', id, ...select])
 }
 
+/** Returns a copy of a whole record with the fields that a projection would give. */
+export function showFields(stored: Document, fields: ShownFields): Document {
+  const { select, hidden, id } = fields
+  const shown = select === undefined ? { ...stored } : pickSelected(stored, select, id)
+  return hidden.length === 0 ? shown : omitFields(shown, hidden)
+}
+
+/** Which fields of a record a caller gets. */
+interface ShownFields {
+  /** Those that the caller must not get. */
+  readonly hidden: readonly string[]
+  /** Those that were asked for, `undefined` for all. */
+  readonly select: readonly string[] | undefined
+  /** The id field, which is always there. */
+  readonly id: string
+}
+
 function pick(document: Document, paths: readonly string[]): Document {
   const picked = Object.entries(document).flatMap(([name, value]): [string, unknown][] => {
     if (paths.includes(name)) return [[name, value]]

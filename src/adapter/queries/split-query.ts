@@ -34,17 +34,27 @@ const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
  */
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
-  const keyset = CURSOR_NAMES.find((name) => conditions[name] !== undefined)
-  if (keyset !== undefined) {
-    throw new BadRequest(`${keyset} is possible in find alone, and in no live query`)
+  for (const name of CURSOR_NAMES) {
+    if (conditions[name] === undefined) continue
+    throw new BadRequest(`${name} is possible in find alone, and in no live query`)
   }
+  const isSearch = Object.hasOwn(conditions, '$search') && isTextSearch('$search', settings)
+  const withObjectIds = !settings.disableObjectify
   return {
-    filter: createTopFilter(conditions, settings),
-    ...resolvePageSize(readCount('$limit', $limit), settings.paginate),
-    skip: readCount('$skip', $skip) ?? 0,
+    filter: isSearch
+      ? createSearchFilter(conditions, withObjectIds)
+      : createFilter(conditions, withObjectIds),
+    ...resolvePageSize($limit, settings.paginate),
+    skip: $skip === undefined ? 0 : (readCount('$skip', $skip) ?? 0),
     sort: $sort as Document | undefined,
-    select: readSelect($select),
+    select: $select === undefined ? undefined : readSelect($select),
   }
+}
+
+/** Returns the fields of the answer that a query names, for new records: nothing is looked up. */
+export function selectOnly({ $select }: Query): SplitQuery {
+  const select = $select === undefined ? undefined : readSelect($select)
+  return { filter: {}, limit: undefined, paged: false, skip: 0, sort: undefined, select }
 }
 
 /** Returns a filter for the record with an id; conditions on the id in the filter apply as well. */
@@ -64,11 +74,7 @@ export function isEmptyFilter(filter: unknown): boolean {
 }
 
 /** The text search is a condition on the whole record, and at the top alone. */
-function createTopFilter(conditions: Query, settings: MongoDBSettings): Document {
-  const withObjectIds = !settings.disableObjectify
-  if (!isTextSearch('$search', settings) || !Object.hasOwn(conditions, '$search')) {
-    return createFilter(conditions, withObjectIds)
-  }
+function createSearchFilter(conditions: Query, withObjectIds: boolean): Document {
   const { $text, ...others } = withTextCondition(conditions)
   return { ...createFilter(others, withObjectIds), $text }
 }
@@ -104,10 +110,11 @@ function toOperand(value: unknown, name: string, isId: boolean): unknown {
  * bounds an array.
  */
 function resolvePageSize(
-  limit: number | undefined,
+  $limit: unknown,
   paginate: Paginate | false,
 ): Pick<SplitQuery, 'limit' | 'paged'> {
   const { default: size, max } = paginate || {}
+  const limit = $limit === undefined ? undefined : readCount('$limit', $limit)
   const wanted = limit ?? (size || max)
   const bounded = wanted === undefined || max === undefined ? wanted : Math.min(wanted, max)
   return { limit: bounded, paged: Boolean(size) }

@@ -9,7 +9,7 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { readUserId } from '../../core/user-id.ts'
-import type { Write } from '../call-rules.ts'
+import type { Write } from '../adapter-call.ts'
 import { setRule } from '../call-rules.ts'
 import { withoutPositions } from '../field-path.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
@@ -78,7 +78,8 @@ export function audit(options: AuditOptions): AroundHook {
     const { service: target } = requireStore('audit()', context.app, path, service)
     return runInTransaction(context, async (...reasons) => {
       const writes: Write[] = []
-      setRule(context, hook, { onWritten: (write) => void writes.push(write) })
+      const onWritten = (write: Write): void => void writes.push(write)
+      setRule(context, hook, { onWritten, notesRemoved: true })
       await runRest(next, reasons)
       if (writes.length === 0) return
       const caller = {

@@ -5,8 +5,8 @@ import { relate, withoutPositions } from '../field-path.ts'
 import { isDocument } from '../matching/bson-type.ts'
 import { isEqual } from '../matching/compare.ts'
 import { getField, isIndex } from '../matching/field-paths.ts'
+import { compileJudge, toCompared } from '../queries/judge.ts'
 import { LOGICAL } from '../queries/query-operators.ts'
-import { compileJudge, toCompared } from '../record-view.ts'
 
 /** A condition on the records of a call: that of a field, or an operator such as `$or`. */
 export interface LimitCondition {

@@ -5,8 +5,8 @@ import { Conflict } from '../../core/errors/index.ts'
 import { toExternalForm } from '../../core/external-form.ts'
 import type { HttpAnswer } from '../../core/hooks/hook-context.ts'
 import { hasMethod, isObject, isSingleValue } from '../../core/value-kind.ts'
-import { answersRecord, findVersionTag } from '../../core/versions/record-version.ts'
 import { callDatabase, isAnswer, toDatabaseError } from '../driver-error.ts'
+import { FEATURES } from '../features.ts'
 import { omitFields } from '../queries/select.ts'
 import type { TransactionAttempt } from '../transactions/transaction-attempt.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
@@ -159,7 +159,7 @@ function serialize(
   const answer = {
     result: omitSecrets(toStored(toExternalForm(shown)), secrets),
     http: {
-      ...(answersRecord(method, result) && { etag: findVersionTag(service, result) }),
+      ...Object.assign({}, ...FEATURES.map((one) => one.describeAnswer?.(service, method, result))),
       ...others,
       headers: omitFields(headers, Object.keys(headers).filter(isCookie)),
     },

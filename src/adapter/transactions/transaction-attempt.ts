@@ -168,7 +168,7 @@ export function joinTransaction(
   collection: Collection,
   driver: DriverOptions,
 ): TransactionAttempt | undefined {
-  const transaction = findTransaction(collection.db.client)
+  const transaction = running.getStore()?.findFor(collection.db.client)
   if (transaction === undefined) return undefined
   driver.session ??= transaction.session
   return driver.session === transaction.session ? transaction : undefined

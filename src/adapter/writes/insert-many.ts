@@ -1,6 +1,7 @@
 import type { BulkWriteResult, Document, InsertManyResult } from 'mongodb'
 import { ServiceError } from '../../core/errors/index.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
 import { readOutcome, toDatabaseError, withOutcome } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
@@ -22,7 +23,7 @@ export async function insertRecords(
 ): Promise<Document[]> {
   if (list.length === 0) return []
   const documents = list.map((data): NewDocument => {
-    const document = createDocument(data, call.settings)
+    const document = takeStep(call, 'toNew', createDocument(data, call.settings))
     return { document, stored: toStoredForm(call, document) }
   })
   const insert = async (isolated: AdapterCall, slice: NewDocument[]): Promise<Document[]> => {

@@ -2,7 +2,7 @@ import type { BSONSerializeOptions, Document } from 'mongodb'
 import { BSON, Decimal128, ObjectId } from 'mongodb'
 import type { AdapterCall } from '../adapter-call.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
-import { checkLong } from './write-data.ts'
+import { checkLong } from './data-check.ts'
 
 /** Deeper values go through BSON, which detects circular ones. */
 const MAX_DEPTH = 200

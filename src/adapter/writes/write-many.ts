@@ -2,19 +2,13 @@ import type { DeleteResult, Document, UpdateResult } from 'mongodb'
 import { BadRequest, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
 import { callDatabase, callWrite, isAnswer, toDatabaseError, withOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
-import {
-  findAll,
-  findIds,
-  findOnlyIds,
-  isNotingStored,
-  showRemoved,
-  toWholeRecords,
-} from '../queries/find.ts'
+import { findAll, findIds, findOnlyIds } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
@@ -26,7 +20,7 @@ export const SLICE = 1_000
 
 /** Resolves to all records that matched, after the change, each as it was written. */
 export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const update = createUpdate(data, call.settings)
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   return writeInSlices(call, findOnlyIds, async (slice, ids) => {
     const filter = await changeAll(slice, ids, update)
     const read = withQuery(withoutHint(slice), { filter, limit: undefined, skip: 0 })
@@ -35,10 +29,8 @@ export async function changeMatching(call: AdapterCall, data: WriteData): Promis
 }
 
 /** Resolves to all records that matched, as they were when they were removed. */
-export async function deleteMatching(call: AdapterCall): Promise<Document[]> {
-  if (!isNotingStored(call)) return writeInSlices(call, findWithIds, deleteAll)
-  const removed = await writeInSlices(toWholeRecords(call), findAll, deleteAll)
-  return removed.map((record) => showRemoved(call, record))
+export function deleteMatching(call: AdapterCall): Promise<Document[]> {
+  return writeInSlices(call, findWithIds, deleteAll)
 }
 
 /** Changes records that were found before. Resolves to the filter for those that were changed. */
@@ -297,8 +289,8 @@ export type UnreadParams =
 
 /** Changes all records that match: one command. Its one event, `changed`, has no records. */
 export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
-  const { collection, query, driver, settings } = call
-  const update = createUpdate(data, settings)
+  const { collection, query, driver } = call
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   const { acknowledged, matchedCount, modifiedCount } = await runOnMany(call, () =>
     collection.updateMany(query.filter, update, createWriteOptions(driver)),
   )

@@ -1,18 +1,12 @@
 import type { Collection, Document, FindOneAndUpdateOptions, ModifyResult } from 'mongodb'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { takeStep } from '../adapter-call.ts'
 import { isAnswer } from '../driver-error.ts'
 import { createWriteOptions } from '../mongodb-params.ts'
 import type { AdapterId } from '../object-id.ts'
-import {
-  chooseFields,
-  isNotingStored,
-  showFields,
-  showRemoved,
-  toWholeRecords,
-} from '../queries/find.ts'
-import { omitFields } from '../queries/select.ts'
-import { createKeepingReplacement, createTargetFilter, refuseMissing } from './record-version.ts'
+import { chooseFields, createIdFilter, createMissingError } from '../queries/find.ts'
+import { omitFields, showFields } from '../queries/select.ts'
 import { toStoredForm } from './stored-form.ts'
 import type { WriteData } from './write-data.ts'
 import { createDocument, createReplacement, createUpdate } from './write-data.ts'
@@ -24,7 +18,7 @@ type ChangeOptions = FindOneAndUpdateOptions & {
 
 /** Resolves to the new record as it is stored, put together from the data and its id: one command. */
 export async function insertRecord(call: AdapterCall, data: WriteData): Promise<Document> {
-  const document = createDocument(data, call.settings)
+  const document = takeStep(call, 'toNew', createDocument(data, call.settings))
   const stored = toStoredForm(call, document)
   const { insertedId } = await call.collection.insertOne(document, createWriteOptions(call.driver))
   return pickCreated(call, stored, insertedId)
@@ -41,19 +35,26 @@ export function replaceById(
   data: WriteData,
   kept: WriteData,
 ): Promise<Document> {
-  const { collection, settings } = call
+  const { collection, settings, rules } = call
   const replacement = createReplacement(data, settings.id, id)
-  const { version } = settings
-  const isWhole = version === undefined && Object.keys(kept).length === 0
+  const own: Document = {}
+  for (const [name, added] of Object.entries(kept)) {
+    own[name] = added === undefined ? `$${name}` : { $ifNull: [`$${name}`, { $literal: added }] }
+  }
+  for (const rule of rules) Object.assign(own, rule.computed)
+  const isWhole = Object.keys(own).length === 0
   return writeById(call, id, (filter, options) =>
     isWhole
       ? collection.findOneAndReplace(filter, replacement, options)
-      : collection.findOneAndUpdate(
-          filter,
-          createKeepingReplacement(replacement, version, kept),
-          options,
-        ),
+      : collection.findOneAndUpdate(filter, createReplacingStages(replacement, own), options),
   )
+}
+
+/** Returns stages that replace a record, but for its id and the fields that expressions give. */
+function createReplacingStages(fields: Document, own: Document): Document[] {
+  // What is data must not be read as an expression: a string that begins with `$`, for example.
+  const all = { $mergeObjects: [{ $literal: fields }, { _id: '$_id', ...own }] }
+  return [{ $replaceWith: all }]
 }
 
 /**
@@ -61,7 +62,7 @@ export function replaceById(
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
-  const update = createUpdate(data, call.settings)
+  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   return writeById(call, id, (filter, options) =>
     call.collection.findOneAndUpdate(filter, update, options),
   )
@@ -72,17 +73,17 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
-  if (isNotingStored(call)) {
-    const whole = { ...toWholeRecords(call), notesRemoved: false }
-    return showRemoved(call, await deleteById(whole, id))
-  }
   const fields = chooseFields(call)
-  const removed = await call.collection.findOneAndDelete(createTargetFilter(call, id), {
-    ...fields.options,
-    ...createWriteOptions(call.driver),
-    includeResultMetadata: false,
-  })
-  return omitFields(removed ?? (await refuseMissing(call, id)), fields.omitted)
+  const removed = await call.collection.findOneAndDelete(
+    takeStep(call, 'aim', createIdFilter(call, id)),
+    {
+      ...fields.options,
+      ...createWriteOptions(call.driver),
+      includeResultMetadata: false,
+    },
+  )
+  const record = removed ?? (await refuseMissing(call, id))
+  return fields.omitted.length === 0 ? record : omitFields(record, fields.omitted)
 }
 
 /** Resolves to a record after a write, with the event of a new one where an upsert has added it. */
@@ -92,17 +93,25 @@ async function writeById(
   write: (filter: Document, options: ChangeOptions) => Promise<ModifyResult>,
 ): Promise<Document> {
   const fields = chooseFields(call)
-  const { value, lastErrorObject } = await write(createTargetFilter(call, id), {
+  const { value, lastErrorObject } = await write(takeStep(call, 'aim', createIdFilter(call, id)), {
     ...fields.options,
     ...createWriteOptions(call.driver),
-    // A record with another version is no reason to add one.
-    ...(call.expected !== undefined && { upsert: false }),
     returnDocument: 'after',
     includeResultMetadata: true,
   })
-  const record = omitFields(value ?? (await refuseMissing(call, id)), fields.omitted)
+  const written = value ?? (await refuseMissing(call, id))
+  const record = fields.omitted.length === 0 ? written : omitFields(written, fields.omitted)
   if (lastErrorObject?.['updatedExisting'] === false) noteEvent(record, 'created')
   return record
+}
+
+/**
+ * @throws {ServiceError} the reason of a rule why no record was written
+ * @throws {NotFound} none has this id, or the query excludes it
+ */
+async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<never> {
+  for (const rule of call.rules) await rule.explainMissing?.(call, id)
+  throw createMissingError(id)
 }
 
 /** Returns a record that was inserted as its call shows it. */

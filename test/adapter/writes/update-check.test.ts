@@ -1,7 +1,7 @@
 import t from 'tap'
 
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
-import { checkChange, UPDATE_OPERATORS } from '../../../src/adapter/writes/write-data.ts'
+import { checkChange, UPDATE_OPERATORS } from '../../../src/adapter/writes/data-check.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import { idleCollection } from '../../support/idle-collection.ts'
 

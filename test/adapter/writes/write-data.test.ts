@@ -1,10 +1,9 @@
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import { resolveMongoDBOptions } from '../../../src/adapter/resolve-options.ts'
+import { checkChange, checkNewRecords } from '../../../src/adapter/writes/data-check.ts'
 import type { WriteData } from '../../../src/adapter/writes/write-data.ts'
 import {
-  checkChange,
-  checkNewRecords,
   checkUnmixed,
   createDocument,
   createReplacement,
@@ -144,19 +143,19 @@ const UPDATES: readonly [string, Record<string, unknown>, Record<string, unknown
 for (const [title, data, update] of UPDATES) {
   t.test(`a patch ${title}`, async (t) => {
     const before = structuredClone(data)
-    t.strictSame(createUpdate(data, { id: '_id', version: undefined }), update)
+    t.strictSame(createUpdate(data, { id: '_id' }), update)
     t.strictSame(data, before)
   })
 }
 
 t.test('a patch leaves out an id field of another name, and _id as well', async (t) => {
-  t.strictSame(createUpdate({ key: 'x', _id: HEX, a: 1 }, { id: 'key', version: undefined }), {
+  t.strictSame(createUpdate({ key: 'x', _id: HEX, a: 1 }, { id: 'key' }), {
     $set: { a: 1 },
   })
 })
 
 t.test('a patch refuses a $set that is no object', async (t) => {
-  t.throws(() => createUpdate({ $set: 'a' }, { id: '_id', version: undefined }), BadRequest)
+  t.throws(() => createUpdate({ $set: 'a' }, { id: '_id' }), BadRequest)
 })
 
 t.test('a replacement has no _id and always the given id of another name', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { measureFilter } from '../../src/adapter/filter-cost.ts'
+import { measureFilter } from '../../../src/adapter/realtime/filter-cost.ts'
 
 const FILTERS: Readonly<
   Record<string, { filter: object; conditions: number; weights: Readonly<Record<string, number>> }>

@@ -1,29 +1,66 @@
 import type { Collection, Document, FindCursor } from 'mongodb'
 import { BSON } from 'mongodb'
-import { BadRequest } from '../core/errors/index.ts'
-import { getOrAdd } from '../core/schema/model/keywords.ts'
-import type { RecordView } from '../core/services/record-view.ts'
-import { isPlainObject } from '../core/value-kind.ts'
-import type { AdapterCall } from './adapter-call.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
+import type { FollowableService, RecordView } from '../../core/services/record-view.ts'
+import { isPromise } from '../../core/value-kind.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { callAdapter } from '../call-adapter.ts'
+import { checkFind, sanitizeParams } from '../call-checks.ts'
+import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
+import { openModel } from '../connection/model.ts'
+import { relate } from '../field-path.ts'
+import { sizeOf } from '../matching/decode.ts'
+import { getField } from '../matching/field-paths.ts'
+import type { DriverOptions, MongoDBParams, Operation } from '../mongodb-params.ts'
+import { toStoredId } from '../object-id.ts'
+import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
+import { compileJudge, refuseStream, toCompared } from '../queries/judge.ts'
+import { omitFields, showFields } from '../queries/select.ts'
+import { resolveCallSettings } from '../resolve-options.ts'
 import { measureFilter } from './filter-cost.ts'
-import { CommandError } from './matching/command-error.ts'
-import { decodeStored, sizeOf } from './matching/decode.ts'
-import { getField } from './matching/field-paths.ts'
-import type { Predicate } from './matching/filter.ts'
-import { compileFilter } from './matching/filter.ts'
-import type { DriverOptions, MongoDBParams } from './mongodb-params.ts'
-import { toStoredId } from './object-id.ts'
-import { showFields } from './queries/find.ts'
-import { readsHiddenFields } from './queries/hidden-field-check.ts'
 
-/** Operators that mean the same here and in the database. */
-const JUDGED: ReadonlySet<string> = new Set([
-  ...['$and', '$or', '$nor', '$not', '$eq', '$ne', '$in', '$nin', '$gt', '$gte', '$lt', '$lte'],
-  ...['$exists', '$size', '$all', '$elemMatch', '$mod', '$regex', '$options'],
-])
+const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
 
-/** Patterns that the database and JavaScript read alike: plain text, perhaps from the start. */
-const PLAIN_PATTERN = /^\^?[\w\s\-@/:,;'"#%&<>=~!]*$/
+/** Live queries: what they show, and how removed records were stored while somebody follows them. */
+export const FOLLOWING: CallFeature = {
+  askedBy: { member: 'isFollowed' },
+  createRule: ({ operation }) => (REMOVALS.has(operation) ? { notesRemoved: true } : undefined),
+  createMembers: createFollowedMembers,
+}
+
+/** What a service on a collection has for those who follow its records. */
+export interface FollowedMembers extends Omit<FollowableService, 'id'> {
+  /** Whether `watchCollection()` sees the changes of the collection. */
+  isWatched: boolean
+  hideFields(record: object): object
+}
+
+function createFollowedMembers(
+  own: FindMethods,
+): FollowedMembers & ThisType<CalledService & FindMethods> {
+  return {
+    isFollowed: false,
+    isWatched: false,
+    async followRecords(params) {
+      checkFind(this, own)
+      const checked = sanitizeParams(params, this)
+      const { hidden } = this.options
+      return callAdapter('read', this, checked, (call) => createRecordView(call, checked, hidden))
+    },
+    hideFields(record) {
+      const { hidden } = this.options
+      const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
+      return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
+    },
+    // By the namespace, `'database.collection'`.
+    locateRecords(params) {
+      const collection = openModel(resolveCallSettings(this.options, params).Model)
+      return isPromise(collection)
+        ? collection.then(({ namespace }) => namespace)
+        : collection.namespace
+    },
+  }
+}
 
 /** Options for the driver that change neither which records are found nor what they hold. */
 const HARMLESS: ReadonlySet<string> = new Set([
@@ -37,14 +74,14 @@ const HARMLESS: ReadonlySet<string> = new Set([
  * @param hiddenOfAll the fields that the service hides from all external callers
  * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
  */
-export async function createRecordView(
+async function createRecordView(
   call: AdapterCall,
   params: MongoDBParams,
   hiddenOfAll: readonly string[],
 ): Promise<RecordView> {
   const { collection, settings, query, hidden, driver } = call
   checkFollowed(call)
-  if (await hasCollation(collection)) refuse('the collation of the collection')
+  if (await hasCollation(collection)) refuseStream('the collation of the collection')
   const { filter, select } = query
   const matches = compileJudge(filter)
   const { conditions, weights } = measureFilter(filter)
@@ -84,6 +121,16 @@ export async function createRecordView(
   }
 }
 
+/** Whether conditions read hidden fields, or have an operator that can read any field. */
+function readsHiddenFields(conditions: unknown, hidden: readonly string[]): boolean {
+  try {
+    checkHiddenConditions(conditions, '', hidden)
+    return false
+  } catch {
+    return true
+  }
+}
+
 /** Resolves to the found records; `null` if they have more than `maxBytes`, without reading the rest. */
 async function readAtMost(
   found: FindCursor<Document>,
@@ -105,9 +152,9 @@ async function readAtMost(
 
 /** @throws {BadRequest} what is found, or what it holds, depends on more than filter and fields */
 function checkFollowed({ pipeline, driver }: AdapterCall): void {
-  if (pipeline !== null) refuse('params.pipeline')
+  if (pipeline !== null) refuseStream('params.pipeline')
   for (const [name, value] of Object.entries(driver as DriverOptions)) {
-    if (value !== undefined && !HARMLESS.has(name)) refuse(`the option ${name}`)
+    if (value !== undefined && !HARMLESS.has(name)) refuseStream(`the option ${name}`)
   }
 }
 
@@ -124,46 +171,6 @@ async function hasCollation(
   // One that is not there yet may be made with a collation.
   if (info !== undefined) collection[HAS_COLLATION] = has
   return has
-}
-
-function refuse(what: string): never {
-  throw new BadRequest(`A stream of records is not possible with ${what}`)
-}
-
-/**
- * Returns the test whether a record, as {@link toCompared} returns it, matches a filter.
- * @throws {BadRequest} the filter has an operator that only the database can apply
- */
-export function compileJudge(filter: Document): Predicate {
-  checkOperators(filter)
-  const compileExpression = (): never => refuse('$expr')
-  try {
-    return compileFilter(toCompared(filter), { collation: undefined, compileExpression })
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error
-    throw new BadRequest(`The query can't be followed: ${error.message}`, {}, { cause: error })
-  }
-}
-
-/** @throws {BadRequest} an operator whose meaning is the database's own */
-function checkOperators(value: unknown): void {
-  if (value instanceof RegExp) checkPattern(value.source, value.flags)
-  if (Array.isArray(value)) value.forEach(checkOperators)
-  if (!isPlainObject(value)) return
-  for (const [name, operand] of Object.entries(value)) {
-    if (name.startsWith('$') && !JUDGED.has(name)) refuse(name)
-    if (name === '$regex') checkPattern(operand, value['$options'] ?? '')
-    else checkOperators(operand)
-  }
-}
-
-function checkPattern(pattern: unknown, flags: unknown): void {
-  const source = pattern instanceof RegExp ? pattern.source : pattern
-  const given = pattern instanceof RegExp ? `${pattern.flags}${flags}` : flags
-  if (typeof source === 'string' && PLAIN_PATTERN.test(source) && ['', 'i'].includes(`${given}`)) {
-    return
-  }
-  refuse('a $regex that is more than plain text')
 }
 
 function toKey(shown: Document): string {
@@ -191,10 +198,4 @@ function comparedOf(stored: object & { readonly [COMPARED]?: Compared }): Compar
 function sizeOfField(stored: object, field: string): number {
   const { document, sizes } = comparedOf(stored)
   return getOrAdd(sizes, field, () => sizeOf(getField(document, field)))
-}
-
-/** Returns a document as the database holds it: of instances of classes nothing but their fields. */
-export function toCompared(document: object): Document {
-  // Written by the driver, whose classes may be of another version of BSON than those that compare.
-  return decodeStored(BSON.serialize(document, { ignoreUndefined: true }))
 }

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
-import { isIndex } from './matching/field-paths.ts'
-import { isLogical, isOperators } from './matching/filter.ts'
+import { isIndex } from '../matching/field-paths.ts'
+import { isLogical, isOperators } from '../matching/filter.ts'
 
 /** One comparison that a filter makes with the values of a field. */
 interface Condition {

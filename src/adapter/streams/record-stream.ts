@@ -1,18 +1,45 @@
 import type { AggregationCursor, Document, FindCursor } from 'mongodb'
-import { BadRequest } from '../core/errors/index.ts'
-import type { RecordStream } from '../core/services/record-stream.ts'
-import type { AdapterCall } from './adapter-call.ts'
-import { callAdapter } from './adapter-call.ts'
-import type { ReadSignal } from './connection/read-signal.ts'
-import { toAbortError } from './connection/read-signal.ts'
-import { callDatabase } from './driver-error.ts'
-import type { MongoDBSettings } from './mongodb-options.ts'
-import type { MongoDBParams } from './mongodb-params.ts'
-import { getGivenOptions } from './mongodb-params.ts'
-import { createStages } from './pipelines/framework-stages.ts'
-import { checkReadOnly, readPipeline } from './pipelines/pipeline-option.ts'
-import { openCursor } from './queries/find.ts'
-import { openAggregation } from './record-commands.ts'
+import { BadRequest, NotAcceptable } from '../../core/errors/index.ts'
+import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
+import type { AdapterCall } from '../adapter-call.ts'
+import { readFacts } from '../adapter-call.ts'
+import { callAdapter } from '../call-adapter.ts'
+import { checkFind, sanitizeParams } from '../call-checks.ts'
+import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
+import type { ReadSignal } from '../connection/read-signal.ts'
+import { toAbortError } from '../connection/read-signal.ts'
+import { callDatabase } from '../driver-error.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
+import { createStages } from '../pipelines/framework-stages.ts'
+import { checkReadOnly, readPipeline } from '../pipelines/pipeline-option.ts'
+import { openCursor } from '../queries/find.ts'
+import { openAggregation } from '../record-commands.ts'
+
+/** Answers to `find` that are streams. */
+export const STREAMS: CallFeature = { createMembers: createStreamedMembers }
+
+function createStreamedMembers(
+  own: FindMethods,
+): StreamableService & ThisType<CalledService & FindMethods> {
+  return {
+    get maxStreamed() {
+      return this.options.limits.stream
+    },
+    async streamRecords(params: MongoDBParams) {
+      checkFind(this, own)
+      const facts = readFacts(this, params)
+      const { limits, paginate } = facts.settings
+      if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
+      const checked = sanitizeParams(params, this, facts)
+      checked.adapter = { ...checked.adapter, paginate: false }
+      const max = facts.isExternal ? limits.stream : Number.POSITIVE_INFINITY
+      const batches = await openBatches(this, checked, max)
+      const { default: pageSize } = paginate || {}
+      return { isPage: Boolean(pageSize), batches }
+    },
+  }
+}
 
 /** How many records hooks get at a time. */
 const BATCH_RECORDS = 100
@@ -38,8 +65,8 @@ interface StreamSignals {
  * @throws {BadRequest} the call is one of a transaction, which would end before; in batches: there are more
  *   records
  */
-export async function openBatches(
-  service: { readonly options: MongoDBSettings },
+async function openBatches(
+  service: CalledService,
   params: MongoDBParams,
   max: number,
 ): Promise<RecordStream['batches']> {

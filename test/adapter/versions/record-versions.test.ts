@@ -1,10 +1,10 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
-import type { MongoDBOptions, MongoDBParams } from '../../src/adapter/index.ts'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import type { AnyPaging } from '../support/any-paging.ts'
-import { createAnyPaging } from '../support/any-paging.ts'
-import { openDatabase } from '../support/database.ts'
+import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.ts'
+import { MongoDBService } from '../../../src/adapter/index.ts'
+import type { AnyPaging } from '../../support/any-paging.ts'
+import { createAnyPaging } from '../../support/any-paging.ts'
+import { openDatabase } from '../../support/database.ts'
 
 const { empty, commandsOf, client } = await openDatabase(t)
 

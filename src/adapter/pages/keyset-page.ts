@@ -4,14 +4,30 @@ import type { Page, Query } from '../../core/params.ts'
 import { CURSOR_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import type { CallFeature } from '../call-feature.ts'
 import { selectOutermost } from '../field-path.ts'
 import { bsonTagOf, TYPE_ORDER } from '../matching/bson-type.ts'
-import { countMatching, findAll, findCounted } from './find.ts'
-import { checkRawQuery } from './hidden-field-check.ts'
+import { countMatching, findAll, findCounted } from '../queries/find.ts'
+import { checkRawQuery } from '../queries/hidden-field-check.ts'
+import type { TotalKind } from '../queries/query-filters.ts'
+import { readCursor, readSort, readTotal } from '../queries/query-filters.ts'
+import { pickSelected } from '../queries/select.ts'
 import type { PageCursors } from './page-cursor.ts'
-import type { TotalKind } from './query-filters.ts'
-import { readCursor, readSort, readTotal } from './query-filters.ts'
-import { pickSelected } from './select.ts'
+import { createPageCursors } from './page-cursor.ts'
+
+/** Pages with cursors, in `find` alone: the query of any other call may not ask for one. */
+export const PAGES: CallFeature = {
+  askedBy: { names: CURSOR_NAMES },
+  createRule({ service, params, isFind }) {
+    const asked = isFind ? readKeysetRequest(params.query) : undefined
+    if (asked === undefined) return undefined
+    return {
+      query: asked.query,
+      find: (call) =>
+        findKeysetPage(call, asked, (scope) => createPageCursors(service, call.settings, scope)),
+    }
+  },
+}
 
 /** What a query asks of a keyset page. */
 interface KeysetRequest {
@@ -28,7 +44,7 @@ interface KeysetRequest {
  * Returns what a query asks of a keyset page, `undefined` where it asks for none.
  * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
  */
-export function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
+function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
   if (CURSOR_NAMES.every((name) => given[name] === undefined)) return undefined
   const { $after, $before, $total, ...query } = given
   const after = readCursor('$after', $after)
@@ -52,7 +68,7 @@ interface SortKey {
  * @param createCursors returns the cursors of a scope
  * @throws {BadRequest} the call, or the value of a record that it sorts by, allows no keyset page
  */
-export async function findKeysetPage(
+async function findKeysetPage(
   call: AdapterCall,
   { name, cursor, total }: KeysetRequest,
   createCursors: (scope: readonly unknown[]) => PageCursors,

@@ -1,0 +1,59 @@
+import type { CallFacts, CallRule } from './adapter-call.ts'
+import type { MongoDBSettings } from './mongodb-options.ts'
+import type { MongoDBParams, Operation } from './mongodb-params.ts'
+import type { WriteData } from './writes/write-data.ts'
+
+/** The key under which services keep their features. */
+export const CALL_FEATURES: unique symbol = Symbol('remex.callFeatures')
+
+/** The service that is called. */
+export interface CalledService {
+  readonly options: MongoDBSettings
+  readonly [CALL_FEATURES]?: readonly CallFeature[]
+}
+
+/** A call that is to have its rules. */
+export interface AskedCall extends Pick<CallFacts, 'settings'> {
+  readonly operation: Operation
+  /** Whether it is the read that may answer by a page. */
+  readonly isFind: boolean
+  readonly service: CalledService
+  readonly params: MongoDBParams
+}
+
+/** What finds and `_find` of the class itself are: those of a subclass may show something else. */
+export interface FindMethods {
+  readonly find: unknown
+  readonly _find: unknown
+}
+
+/** What calls can do beside reading and writing: a folder, and an entry in the list of features. */
+export interface CallFeature {
+  /**
+   * What has a call ask for its rule. Property names and no function: a call that asks for nothing enters none.
+   */
+  readonly askedBy?: {
+    /** The option that names the field of the feature in the records of a service. External callers never set it. */
+    readonly option?: keyof MongoDBSettings
+    /** The param of a call. */
+    readonly param?: keyof MongoDBParams
+    /** The member of a service that is `true`. */
+    readonly member?: string
+    /** Names in the query. */
+    readonly names?: readonly string[]
+  }
+  /**
+   * Returns the rule of a call that asks for it, `undefined` for none.
+   * @throws {ServiceError} the call is not possible
+   */
+  readonly createRule?: (asked: AskedCall) => CallRule | undefined
+  /**
+   * Checks an external call that changes or removes records.
+   * @throws {ServiceError} it is not allowed
+   */
+  readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
+  /** Returns members of services. */
+  readonly createMembers?: (own: FindMethods) => object
+  /** Returns headers that belong to the result of a method, without those that hooks have set. */
+  readonly describeAnswer?: (service: object, method: string, result: unknown) => object
+}

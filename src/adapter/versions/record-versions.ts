@@ -1,0 +1,169 @@
+import type { Document } from 'mongodb'
+import { BadRequest } from '../../core/errors/index.ts'
+import { EXPECTED_VERSION, isVersion } from '../../core/versions/entity-tag.ts'
+import type { RecordVersions } from '../../core/versions/record-version.ts'
+import {
+  answersRecord,
+  createManyError,
+  createRequiredError,
+  createUnversionedError,
+  createVersionError,
+  findVersionTag,
+} from '../../core/versions/record-version.ts'
+import type { AdapterCall, CallRule } from '../adapter-call.ts'
+import type { AskedCall, CalledService, CallFeature } from '../call-feature.ts'
+import type { DriverOptions } from '../mongodb-params.ts'
+import { ON_MANY, ON_ONE } from '../mongodb-params.ts'
+import type { AdapterId } from '../object-id.ts'
+import { createIdFilter } from '../queries/find.ts'
+import { createRecordFilter } from '../queries/split-query.ts'
+import type { WriteData } from '../writes/write-data.ts'
+import { createFieldError, takeField } from '../writes/write-data.ts'
+
+/** Versions of records: each write raises them, and may expect one. */
+export const VERSIONS: CallFeature = {
+  askedBy: { option: 'version', param: 'version' },
+  createRule: (asked) => new VersionRule(asked),
+  checkExternal({ settings }, params, data) {
+    if (params.headers?.['if-none-match'] !== undefined) {
+      throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
+    }
+    const { requireVersion, version } = settings
+    if (!requireVersion || version === undefined || params.version !== undefined) return
+    if (data[version] === undefined) throw createRequiredError()
+  },
+  createMembers: () => VERSION_MEMBERS,
+  describeAnswer: (service, method, result) =>
+    answersRecord(method, result) ? { etag: findVersionTag(service, result) } : {},
+}
+
+/** What transports and OpenAPI read of a service. */
+export interface VersionMembers {
+  /** How records are versioned, `null` for not at all. */
+  readonly recordVersions: RecordVersions | null
+}
+
+const VERSION_MEMBERS: VersionMembers & ThisType<CalledService> = {
+  get recordVersions() {
+    const { version: field, requireVersion: isRequired } = this.options
+    return field === undefined ? null : { field, isRequired }
+  },
+}
+
+/** The version of new records. A record from before the option was set has none, which counts as 0. */
+const FIRST_VERSION = 1
+
+/** The rule of a call whose records have versions, or that expects one. */
+class VersionRule implements CallRule {
+  /** The version is in each answer, as the id is: callers need it for their next write. */
+  readonly fields: readonly string[]
+  readonly computed: Document
+  /** The field of the version, `undefined` where records have none. */
+  readonly #field: string | undefined
+  readonly #isAsked: boolean
+  /** The versions of which a record that is written has to have one; `undefined` for any. */
+  #expected: readonly number[] | undefined
+
+  /**
+   * @throws {BadRequest} many records are to have the version
+   * @throws {TypeError} `params.version` is no version, or the service has none
+   */
+  constructor(asked: AskedCall) {
+    const { version: field } = asked.settings
+    this.#field = field
+    this.#isAsked = asked.params.version !== undefined
+    this.#expected = readExpected(asked)
+    this.fields = field === undefined ? [] : [field]
+    this.computed =
+      field === undefined ? {} : { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } }
+  }
+
+  /** Whoever expects a record, in whatever version, has none added. */
+  settle(driver: DriverOptions): void {
+    if (this.#isAsked && driver.upsert === true) driver.upsert = false
+  }
+
+  show(record: Document): Document {
+    const field = this.#field
+    return field === undefined || record[field] !== undefined ? record : { ...record, [field]: 0 }
+  }
+
+  /**
+   * Takes the version out of the data of a write on one record: it is the one that the caller has read, and
+   * a condition as `params.version` is.
+   * @throws {BadRequest} it is no version, an operator is to change it, or many records are to have it
+   */
+  take(data: WriteData, { driver }: AdapterCall, isOne: boolean): WriteData {
+    const field = this.#field
+    if (field === undefined) return data
+    const { value: version, others } = takeField(data, field)
+    if (version === undefined) return others
+    if (!isOne) throw createFieldError(field)
+    if (!isVersion(version)) {
+      throw new BadRequest(`The field '${field}' must be the version that the record has`)
+    }
+    this.#expected = (this.#expected ?? [version]).filter((one) => one === version)
+    // A record with another version is no reason to add one.
+    driver.upsert = false
+    return others
+  }
+
+  /**
+   * A version that the data has stays: that of a copy.
+   * @throws {BadRequest} the data has something else in the field of the version
+   */
+  toNew(document: Document): Document {
+    const field = this.#field
+    if (field === undefined) return document
+    const { [field]: version = FIRST_VERSION } = document
+    if (isVersion(version)) return { ...document, [field]: version }
+    throw new BadRequest(`The field '${field}' must be a whole number from 0 on`)
+  }
+
+  toUpdate(update: Document): Document {
+    const field = this.#field
+    return field === undefined ? update : { ...update, $inc: { ...update['$inc'], [field]: 1 } }
+  }
+
+  aim(filter: Document): Document {
+    if (this.#expected === undefined) return filter
+    // Without versions, no record has one of these: the filter matches nothing, and the error tells why.
+    const versions = this.#field === undefined ? [] : this.#expected
+    const alternatives = versions.includes(0) ? [...versions, null] : versions
+    return createRecordFilter(filter, this.#field ?? '_id', { $in: alternatives })
+  }
+
+  /** @throws {PreconditionFailed} the record is there with another version, which is `data.current`, or with none */
+  async explainMissing(call: AdapterCall, id: AdapterId): Promise<void> {
+    if (this.#expected === undefined) return
+    const { session, collation } = call.driver
+    const field = this.#field ?? '_id'
+    const found = await call.collection.findOne(createIdFilter(call, id), {
+      projection: { [field]: 1 },
+      ...(session && { session }),
+      ...(collation && { collation }),
+    })
+    if (found === null) return
+    throw this.#field === undefined
+      ? createUnversionedError()
+      : createVersionError(found[field] ?? 0)
+  }
+
+  unmark(record: Document): Document {
+    const field = this.#field
+    return field === undefined ? record : { ...record, [field]: record[field] - 1 }
+  }
+}
+
+function readExpected({ operation, params, settings }: AskedCall): readonly number[] | undefined {
+  const { version: expected } = params
+  if (expected === undefined || expected === '*') return undefined
+  if (ON_MANY.has(operation)) throw createManyError()
+  if (!ON_ONE.has(operation)) return undefined
+  if (settings.version === undefined && typeof expected === 'number') {
+    throw new TypeError("params.version needs the option 'version' of MongoDBService")
+  }
+  const versions = [expected].flat()
+  if (versions.every(isVersion)) return versions
+  throw new TypeError(EXPECTED_VERSION)
+}

@@ -1,0 +1,226 @@
+import { BadRequest } from '../../core/errors/index.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
+import { isReservedName, relate } from '../field-path.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import { checkId, isSameId } from '../object-id.ts'
+import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
+import { COMPARING } from '../queries/query-operators.ts'
+import { checkRecord, createFieldError, listRecords } from './write-data.ts'
+
+/**
+ * Checks data that a caller outside sent for new records, one or a list: fields only, and no id,
+ * unless the option `allowClientId` lets callers choose a usable one.
+ * @param own fields that the server alone sets
+ * @throws {BadRequest} more records than `limits.records`, operators, dotted names, numbers that JSON
+ *   can't hold, an id
+ */
+export function checkNewRecords(
+  data: unknown,
+  settings: MongoDBSettings,
+  own: readonly string[] = [],
+): void {
+  const limit = settings.limits.records
+  // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
+  if (Array.isArray(data) && !(data.length <= limit)) {
+    throw new BadRequest(`The data has more than ${limit} records`)
+  }
+  for (const record of listRecords(data)) {
+    checkValue(record)
+    const set = own.find((field) => record[field] !== undefined)
+    if (set !== undefined) throw createFieldError(set)
+    for (const name of ['_id', settings.id]) {
+      if (record[name] === undefined) continue
+      if (!settings.allowClientId) throw createFieldError(name)
+      checkId(record[name])
+    }
+  }
+}
+
+/**
+ * Checks data that a caller outside sent for `update` or `patch`: operators and dotted names only
+ * as the option `updateOperators` lists them, and no other id than the record's.
+ * @throws {BadRequest} as in {@link checkNewRecords}
+ */
+export function checkChange(data: unknown, id: unknown, settings: MongoDBSettings): void {
+  checkRecord(data)
+  for (const [name, value] of Object.entries(data)) {
+    if (name.startsWith('$')) checkUpdateOperator(name, value, settings)
+  }
+  const fields = Object.entries(data).filter(([name]) => !name.startsWith('$'))
+  const paths = settings.updateOperators.filter((name) => !name.startsWith('$'))
+  checkValue(Object.fromEntries(fields), 0, new Set(paths))
+  const given = data[settings.id]
+  if (given !== undefined && !isSameId(given, id)) {
+    throw new BadRequest(`The field '${settings.id}' of a record can not be changed`)
+  }
+}
+
+/** The deepest record that the server stores; it bounds the recursion here as well. */
+const MAX_DEPTH = 100
+
+/** What the server nests at most, updates included. */
+const MAX_NESTING = 200
+
+/** No names beyond those of fields. */
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+/**
+ * Checks a value that a caller outside sent to be stored.
+ * @param allowed names that are otherwise refused, for the keys of the value itself
+ * @param allowedBelow the same for the keys of what is inside it
+ * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, too many levels
+ */
+function checkValue(
+  value: unknown,
+  depth = 0,
+  allowed: ReadonlySet<string> = NO_NAMES,
+  allowedBelow: ReadonlySet<string> = NO_NAMES,
+): void {
+  if (depth > MAX_DEPTH) refuseDepth(MAX_DEPTH)
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new BadRequest('The data has a number that is not finite')
+  }
+  if (typeof value === 'bigint') checkLong(value)
+  if (Array.isArray(value)) {
+    for (const item of value) checkValue(item, depth + 1, allowedBelow, allowedBelow)
+  }
+  if (value instanceof Map) checkValue(Object.fromEntries(value), depth, NO_NAMES, allowedBelow)
+  if (!isPlainObject(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    if (!allowed.has(name)) checkName(name)
+    checkValue(inner, depth + 1, allowedBelow, allowedBelow)
+  }
+}
+
+/** @throws {BadRequest} a bigint has more bits than are stored */
+export function checkLong(value: bigint): void {
+  if (BigInt.asIntN(64, value) === value) return
+  throw new BadRequest('The data has a bigint of more than 64 bits')
+}
+
+/**
+ * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives
+ *   a meaning
+ */
+function checkName(name: string): void {
+  if (name.includes('.') || name.startsWith('$') || isReservedName(name)) refuseName(name)
+}
+
+/**
+ * Checks a value that a caller inside stores: what came as JSON at some time holds no imitation of an
+ * ObjectId.
+ * @throws {BadRequest} a name that JavaScript or BSON gives a meaning
+ */
+export function checkReservedNames(value: unknown, depth = 0): void {
+  // A record that holds itself has no end.
+  if (depth > MAX_NESTING) refuseDepth(MAX_NESTING)
+  if (typeof value === 'bigint') checkLong(value)
+  if (Array.isArray(value)) for (const item of value) checkReservedNames(item, depth + 1)
+  if (value instanceof Map) checkReservedNames(Object.fromEntries(value), depth)
+  if (!isPlainObject(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    if (isReservedName(name)) refuseName(name)
+    checkReservedNames(inner, depth + 1)
+  }
+}
+
+function refuseDepth(most: number): never {
+  throw new BadRequest(`The data is nested more than ${most} levels deep`)
+}
+
+function refuseName(name: string): never {
+  throw new BadRequest(`The data has the field name '${name}', which is not allowed`)
+}
+
+/**
+ * Checks an update operator that a caller outside sent.
+ * @throws {BadRequest} the option `updateOperators` does not list the operator or a dotted path in
+ *   it, the id would change, or the operator has to do with a hidden field
+ */
+function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSettings): void {
+  const operator = UPDATE_OPERATORS.get(name)
+  if (operator === undefined || !settings.updateOperators.includes(name)) {
+    throw new BadRequest(`The operator ${name} is not allowed`)
+  }
+  if (!isPlainObject(fields)) throw new BadRequest(`The operator ${name} takes an object of fields`)
+  const { modifiers = NO_NAMES, reads } = operator
+  for (const [path, value] of Object.entries(fields)) {
+    checkPath(name, path, settings)
+    if (operator.takesPath) checkTarget(name, value, settings)
+    else checkValue(value, 1, modifiers, reads === 'conditions' ? modifiers : NO_NAMES)
+    checkHidden(name, reads, path, value, settings.hidden)
+  }
+}
+
+/** `{ $rename: { from: 'to' } }` writes the field `to`, which is a path like any other. */
+function checkTarget(name: string, target: unknown, settings: MongoDBSettings): void {
+  if (typeof target !== 'string' || target === '') {
+    throw new BadRequest(`The operator ${name} takes the names of fields`)
+  }
+  checkPath(name, target, settings)
+  if (relate(target, settings.hidden) !== 'apart') refuseHidden(name, target)
+}
+
+function checkPath(name: string, path: string, settings: MongoDBSettings): void {
+  if (['_id', settings.id].some((id) => path === id || path.startsWith(`${id}.`))) {
+    throw new BadRequest(`The operator ${name} must not change the id`)
+  }
+  if (!settings.updateOperators.includes(path)) checkName(path)
+}
+
+/**
+ * A hidden field can be written by its plain name, `{ password }`, but by no operator: what the
+ * operator makes of the field could reveal its value.
+ */
+function checkHidden(
+  name: string,
+  reads: UpdateOperator['reads'],
+  path: string,
+  value: unknown,
+  hidden: readonly string[],
+): void {
+  const relation = relate(path, hidden)
+  if (relation === 'apart') return
+  // A list that is put in order by its items tells which one was the greater.
+  const isSorted = isPlainObject(value) && Object.hasOwn(value, '$sort')
+  if (relation === 'inside' || reads === 'all' || isSorted) refuseHidden(name, path)
+  if (reads === 'conditions') checkHiddenConditions(value, path, hidden)
+}
+
+function refuseHidden(name: string, path: string): never {
+  throw new BadRequest(`The field '${path}' can not be changed by ${name}`)
+}
+
+/** What an update operator takes for a field, and how callers outside may use it. */
+interface UpdateOperator {
+  /**
+   * Keys that say how and not what, `{ $push: { tags: { $each: […] } } }`; in conditions at any depth.
+   */
+  readonly modifiers?: ReadonlySet<string>
+  /** Whether the value is the path of another field. */
+  readonly takesPath?: true
+  /**
+   * What it reads of the field, and so may reveal of a hidden field in it: `conditions` read the
+   * fields that they name, `all` is compared or moved as a whole.
+   */
+  readonly reads: 'nothing' | 'conditions' | 'all'
+}
+
+/** Operators by name; what any other one would do with a field is not known. */
+export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
+  ['$set', { reads: 'nothing' }],
+  ['$setOnInsert', { reads: 'nothing' }],
+  ['$unset', { reads: 'nothing' }],
+  ['$pop', { reads: 'nothing' }],
+  ['$currentDate', { reads: 'nothing', modifiers: new Set(['$type']) }],
+  ['$push', { reads: 'nothing', modifiers: new Set(['$each', '$position', '$slice', '$sort']) }],
+  ['$addToSet', { reads: 'all', modifiers: new Set(['$each']) }],
+  ['$pull', { reads: 'conditions', modifiers: COMPARING }],
+  ['$pullAll', { reads: 'all' }],
+  ['$rename', { reads: 'all', takesPath: true }],
+  ['$inc', { reads: 'all' }],
+  ['$mul', { reads: 'all' }],
+  ['$min', { reads: 'all' }],
+  ['$max', { reads: 'all' }],
+  ['$bit', { reads: 'all' }],
+])
