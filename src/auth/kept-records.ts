@@ -23,7 +23,7 @@ export function addAround(entry: ServiceEntry, names: readonly string[], hook: A
 }
 
 /** Describes the records that an authentication service or a strategy stores. */
-export interface KeptRecordsOptions {
+interface KeptRecordsOptions {
   readonly authentication: Authentication
   /** How errors name them. */
   readonly records: string

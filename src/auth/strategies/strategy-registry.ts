@@ -63,7 +63,8 @@ export class StrategyRegistry {
     start = 0,
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
     for (let index = start; index < names.length; index += 1) {
-      const parsed = this.get(names[index] ?? '')?.parse?.(request, reply) ?? null
+      const strategy = this.#strategies.get(names[index] ?? '')
+      const parsed = strategy?.parse?.(request, reply) ?? null
       if (parsed instanceof Promise) {
         return parsed.then((value) => value ?? this.parse(request, reply, names, index + 1))
       }
