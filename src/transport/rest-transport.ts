@@ -14,6 +14,7 @@ import { isGone } from './replies/reply-state.ts'
 import type { RestOptions } from './rest-options.ts'
 import type { LoginPaths } from './routing/guarded-paths.ts'
 import { findLoginPaths } from './routing/guarded-paths.ts'
+import type { Routing } from './routing/request-path.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 import { holdFurtherRequests } from './server/pipelined-requests.ts'
@@ -37,6 +38,8 @@ export class RestTransport {
   readonly authentication: readonly ParseAuthenticationOptions[]
   /** Whether links may carry a token. */
   readonly acceptsQueryToken: boolean
+  /** How the server reads paths. */
+  readonly routing: Routing
   readonly router: ServiceRouter
   loginPaths: LoginPaths
   /** The authentication services by the key of their settings, kept up to date. */
@@ -78,6 +81,7 @@ export class RestTransport {
     const isLimited = handlerTimeoutMs > 0 && Number.isFinite(handlerTimeoutMs)
     this.timeLimit = isLimited ? new TimeLimit(handlerTimeoutMs) : null
     const routing = getRouting(scope)
+    this.routing = routing
     const delimiter = routing.useSemicolonDelimiter ? /[?;]/ : /\?/
     this.readQuery = createQueryReader(parseQuery, delimiter)
     this.router = new ServiceRouter(app, { prefix: scope.prefix, methodPaths, ...routing })

@@ -264,6 +264,6 @@ t.test('options that are unknown or invalid are refused', async (t) => {
   ]
   for (const [options, message] of refused) t.throws(() => realtime(options), message)
   const client = connect(t, 'http://localhost')
-  t.throws(() => client.configure(realtime()), /has been given live queries already/)
+  t.throws(() => client.configure(realtime()), /has live queries already/)
   t.throws(() => client.configure(realtime as never), /lacks the call of realtime/)
 })
