@@ -7,10 +7,8 @@ const [, , kind, collections] = process.argv
 const TICKS = 2_000
 const ROUNDS = 30
 
-if (kind === 'remex') {
-  const { createApp } = await import('remex')
-  createApp()
-}
+// Exported, so that it stays alive as the application of a server does.
+export const app = kind === 'remex' ? (await import('remex')).createApp() : undefined
 // As many as a server has when it starts: V8 has learned by then what the objects look like.
 for (let round = 0; round < 100; round += 1) await runTicks(5)
 for (let count = 0; count < Number(collections); count += 1) {

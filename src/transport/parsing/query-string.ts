@@ -10,9 +10,6 @@ import { createNestedParser, EMPTY_LIST } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Loaded when it is needed: its fifty modules are a tenth of a server's start. */
-let parseAny: typeof parse | undefined
-
 /** Limits of query strings; each one that is exceeded answers 400 and is named there. */
 export interface QueryOptions {
   /** Longest raw query, in bytes. Default: 12,288. */
@@ -64,6 +61,8 @@ export function createQueryParser(
     // Counted before: qs would drop parameters beyond its limit, or refuse long arrays as well.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
+  // Loaded when it is needed: its fifty modules are a tenth of a server's start.
+  let parseAny: typeof parse | undefined
   const parseByQs: QueryParser = (raw) => {
     parseAny ??= (require('qs') as typeof import('qs')).parse
     try {

@@ -186,6 +186,7 @@ const MAX_TYPE_LENGTH = 256
  * decompressed bodies before this check.
  */
 export function refuseOtherEncodings(scope: FastifyInstance): void {
+  const checkEncodings = createEncodingCheck()
   scope.addHook('onRoute', (route) => {
     if (!mayHaveBody(route)) return
     route.preParsing = [...[route.preParsing ?? []].flat(), checkEncodings]
@@ -202,30 +203,33 @@ export function mayHaveBody({ method }: { readonly method: HTTPMethods | HTTPMet
   return [method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))
 }
 
-const checkEncodings: preParsingHookHandler = (request, _reply, payload, done) => {
-  const encoding = request.headers['content-encoding']
-  // By this property Fastify knows a body that another hook decodes.
-  const isDecoded = payload.receivedEncodedLength !== undefined
-  if (encoding !== undefined && !isDecoded && encoding.toLowerCase() !== 'identity') {
-    done(new UnsupportedMediaType('Bodies with a content encoding are not accepted'))
-  } else if (hasOtherCharset(request.headers['content-type'] ?? '')) {
-    done(new UnsupportedMediaType('Bodies are read as UTF-8 only'))
-  } else done(null, payload)
+function createEncodingCheck(): preParsingHookHandler {
+  // Clients use few types: the last good one with parameters is remembered.
+  let lastGood = ''
+  return (request, _reply, payload, done) => {
+    const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
+    // By this property Fastify knows a body that another hook decodes.
+    const isDecoded = payload.receivedEncodedLength !== undefined
+    if (encoding !== undefined && !isDecoded && encoding.toLowerCase() !== 'identity') {
+      return done(new UnsupportedMediaType('Bodies with a content encoding are not accepted'))
+    }
+    if (type.includes(';') && type !== lastGood) {
+      if (hasOtherCharset(type)) {
+        return done(new UnsupportedMediaType('Bodies are read as UTF-8 only'))
+      }
+      lastGood = type
+    }
+    return done(null, payload)
+  }
 }
-
-// Clients use few types: the last good one with parameters is remembered.
-let lastGood = ''
 
 /** Whether a content type names an encoding other than UTF-8; a value may stand in quotes. */
 function hasOtherCharset(contentType: string): boolean {
-  if (!contentType.includes(';') || contentType === lastGood) return false
   if (contentType.length > MAX_TYPE_LENGTH) return true
   try {
     const charset = new MIMEType(contentType).params.get('charset') ?? 'utf-8'
-    if (charset.toLowerCase() !== 'utf-8') return true
+    return charset.toLowerCase() !== 'utf-8'
   } catch {
     return true
   }
-  lastGood = contentType
-  return false
 }

@@ -3,6 +3,7 @@ import { SERVER_SUPPORT } from '../../core/create-app.ts'
 import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
+import type { ServerSupport } from '../../core/services/method-entry.ts'
 import { isObserved, observe, traceHooks } from '../observing/call-channel.ts'
 
 /**
@@ -13,37 +14,42 @@ export function createServerApp<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {
-  holdTickObject()
-  return new Application<Services, Settings>({
+  const support: ServerSupport & HeldTick = {
     ...SERVER_SUPPORT,
+    heldTick: createTickObject(),
     attachSchemas,
     traceHooks,
     observe,
     get isObserved() {
       return isObserved()
     },
-  })
+  }
+  return new Application<Services, Settings>(support)
 }
 
 /** Made while the module loads: the context of a caller must not be held with the object. */
 const OUTSIDE = new AsyncResource('RemexTick')
 
-let heldTick: object | undefined
+/** What an application holds for as long as it lives, to keep `process.nextTick` fast. */
+interface HeldTick {
+  readonly heldTick: object | undefined
+}
 
 /**
- * Keeps `process.nextTick` as fast as it is at the start of a process. Node makes an object with
- * computed names for each tick, eight for a request. A full garbage collection that meets none of
- * them drops their hidden classes, and V8 makes each later one by calls into its runtime. One
- * object that stays alive keeps the classes. `bench ticks` measures it.
+ * Returns the object of a tick. While one is alive, `process.nextTick` stays as fast as it is at the start of a
+ * process. Node makes an object with computed names for each tick, eight for a request. A full garbage collection
+ * that meets none of them drops their hidden classes, and V8 makes each later one by calls into its runtime.
+ * `bench ticks` measures it.
  */
-function holdTickObject(): void {
-  if (heldTick !== undefined) return
+function createTickObject(): object | undefined {
+  let made: object | undefined
   const hook = createHook({
     init(_id, type, _trigger, resource) {
-      if (type === 'TickObject') heldTick = resource
+      if (type === 'TickObject') made = resource
     },
   })
   hook.enable()
   OUTSIDE.runInAsyncScope(() => process.nextTick(() => undefined))
   hook.disable()
+  return made
 }

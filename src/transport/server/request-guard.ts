@@ -28,6 +28,7 @@ export function addRequestGuard(
 ): void {
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', server.routing)
+  const known: KnownHost = { last: '' }
   const guardRequest: onRequestHookHandler = (request, reply, done) => {
     // As in `finishBody`: a request behind the last response must not be run.
     if (request.raw.socket.writableEnded) return
@@ -35,7 +36,7 @@ export function addRequestGuard(
     closing.track(request.raw)
     const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
     if (length !== undefined || encoding !== undefined) finishUnread(request, reply.raw)
-    const error = findFault(request.raw)
+    const error = findFault(request.raw, known)
     if (error !== null) done(error)
     // Probes are answered until the end.
     else if (closing.isClosed && !isProbe(request.routeOptions)) {
@@ -48,9 +49,14 @@ export function addRequestGuard(
 
 const SLASH = '/'.charCodeAt(0)
 
+/** What a server knows of its hosts: the last valid one is not checked again, as a server has few names. */
+interface KnownHost {
+  last: string
+}
+
 type RoutedMessage = IncomingMessage & { readonly originalUrl?: string }
 
-function findFault(raw: RoutedMessage): Error | null {
+function findFault(raw: RoutedMessage, known: KnownHost): Error | null {
   const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
   const { url, originalUrl = url } = raw
@@ -63,8 +69,8 @@ function findFault(raw: RoutedMessage): Error | null {
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return new BadRequest('The request has several hosts')
   if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
-  const { host = lastHost } = headers
-  if (host !== lastHost && !isKnownHost(host)) {
+  const { host = known.last } = headers
+  if (host !== known.last && !isValidHost(host, known)) {
     return new BadRequest('The host of the request is malformed')
   }
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
@@ -79,12 +85,9 @@ function hasTarget({ method, url, originalUrl = url }: RoutedMessage): boolean {
   return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))
 }
 
-// The last valid host is remembered for the whole process: a server has few names.
-let lastHost = ''
-
-function isKnownHost(host: string): boolean {
+function isValidHost(host: string, known: KnownHost): boolean {
   if (!isHost(host)) return false
-  lastHost = host
+  known.last = host
   return true
 }
 
