@@ -14,8 +14,16 @@ interface RecordNotes {
   stored?: object
 }
 
-/** The notes of each record. It gets no property for them: it may be frozen, compared or stored. */
-const NOTES = new WeakMap<object, RecordNotes>()
+/** The notes of records, which get no property for them: they may be frozen, compared or stored. */
+class RecordTable extends WeakMap<object, RecordNotes> {
+  /**
+   * Whether any record has had a form of its own: until then answers are not searched for one. The table knows
+   * it, and not the application whose hook has made the form: any other one of the process may send the record.
+   */
+  hasForms = false
+}
+
+export const NOTES: RecordTable = new RecordTable()
 
 const NOTHING: RecordNotes = {}
 
@@ -24,14 +32,6 @@ const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
 
 interface WithDispatch {
   readonly [DISPATCH]?: unknown
-}
-
-/** Whether any record has a form of its own: until then answers are not searched for one. */
-let hasForms = false
-
-/** Returns what is noted of a record, `undefined` of most. */
-export function findNotes(record: object): Readonly<RecordNotes> | undefined {
-  return NOTES.get(record)
 }
 
 /** Adds to what is noted of a record. */
@@ -44,7 +44,7 @@ export function addExternalForm(record: object, form: ExternalForm): void {
   const { forms = [] } = NOTES.get(record) ?? {}
   if (forms.includes(form)) return
   addNotes(record, { forms: [...forms, form] })
-  hasForms = true
+  NOTES.hasForms = true
   // Another `resolveExternal` would put it in the place of the record.
   const dispatch = readDispatch(record)
   if (isObject(dispatch)) addExternalForm(dispatch, form)
@@ -55,7 +55,7 @@ export function addExternalForm(record: object, form: ExternalForm): void {
  * were added are applied to it. Returns it.
  */
 export function setDispatch<D>(record: object, dispatch: D): D {
-  hasForms = true
+  NOTES.hasForms = true
   const descriptor = { value: dispatch, configurable: true }
   // A record that is frozen, or whose property another `resolveExternal` has made.
   if (!Reflect.defineProperty(record, DISPATCH, descriptor)) addNotes(record, { dispatch })
@@ -76,10 +76,9 @@ export function copyExternalForms(record: object, copy: object): void {
 
 /** Notes whether the result, one of its items or one of a page holds its form itself. */
 export function noteExternalForm(result: unknown): void {
-  if (hasForms || !isObject(result)) return
-  const { data = result } = result
-  const items: readonly unknown[] = Array.isArray(data) ? data : []
-  hasForms = [result, ...items].some((one) => isObject(one) && DISPATCH in one)
+  NOTES.hasForms ||= [result]
+    .concat((result as { data?: unknown } | null | undefined)?.data ?? result)
+    .some((one) => isObject(one) && DISPATCH in one)
 }
 
 /**
@@ -87,7 +86,7 @@ export function noteExternalForm(result: unknown): void {
  * own, else a copy in which each such record, at any depth, is replaced by that.
  */
 export function toExternalForm(value: unknown): unknown {
-  return hasForms && holdsForm(value) ? replaceForms(value as object) : value
+  return NOTES.hasForms && holdsForm(value) ? replaceForms(value as object) : value
 }
 
 /** Whether a record with a form of its own is in a value, anywhere that JSON would look. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
-import { setEventGate } from '../../core/events/event-gate.ts'
+import { EVENT_GATE } from '../../core/events/event-gate.ts'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { getClientFacts } from '../connection/client-facts.ts'
@@ -176,7 +176,11 @@ export function joinTransaction(
 
 /** Returns a new attempt of a transaction, inside of what is running here. */
 export function startAttempt(session: ClientSession, client: MongoClient): TransactionAttempt {
-  // Programs without transactions have no gate: emitting costs them nothing.
-  setEventGate((emit, context) => running.getStore()?.hold(emit, context) ?? false)
+  EVENT_GATE.hold = holdEvents
   return new TransactionAttempt(session, client, running.getStore())
+}
+
+/** Has the transaction that is running here keep events, of whichever application. Returns whether it does. */
+function holdEvents(emit: () => void, context: HookContext | null): boolean {
+  return running.getStore()?.hold(emit, context) ?? false
 }

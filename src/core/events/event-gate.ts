@@ -4,22 +4,25 @@ import type { HookContext } from '../hooks/hook-context.ts'
  * Takes what would emit the events of a call, and which call that is, `null` for something else that waits like
  * events. Returns whether it does so itself, later or never.
  */
-type EventGate = (emit: () => void, context: HookContext | null) => boolean
+type HoldEvents = (emit: () => void, context: HookContext | null) => boolean
 
-/** For all applications of the process: a call may go from one to another, or to a mounted one. */
-let gate: EventGate | null = null
-
-/** Lets a function hold back the events of calls, whichever service they belong to. */
-export function setEventGate(hold: EventGate): void {
-  gate = hold
+/**
+ * What the events of a process pass. No application has one for itself: a transaction holds back the events of
+ * every call below it, and such a call may go to an application that has neither an adapter nor a transaction.
+ */
+class EventGate {
+  /** Holds events back; `null` until the first transaction, so that others cost nothing. */
+  hold: HoldEvents | null = null
 }
+
+export const EVENT_GATE: EventGate = new EventGate()
 
 /**
  * Has a function called as events are emitted: after the commit of the transaction that runs here, and not at all
  * after an abort. Returns `false` where no transaction runs, and the function is not called.
  */
 export function afterCommit(run: () => void): boolean {
-  return gate?.(run, null) ?? false
+  return EVENT_GATE.hold?.(run, null) ?? false
 }
 
 /** What emits the events of a service. */
@@ -42,5 +45,5 @@ export function emitEvent(source: EventSource, context: HookContext): void {
   const emit = (): void => {
     for (const item of items) source.emit(event, item, context)
   }
-  if (!gate?.(emit, context)) emit()
+  if (!EVENT_GATE.hold?.(emit, context)) emit()
 }

@@ -95,8 +95,7 @@ export function toAroundChain<C extends Surrounded>(
     }
     context.running = next
     try {
-      const returned = hook.call(context.self, context, next)
-      ended = returned instanceof Promise ? returned : Promise.resolve(returned as undefined)
+      ended = Promise.resolve(hook.call(context.self, context, next) as undefined)
     } catch (error) {
       ended = Promise.reject(error)
     }

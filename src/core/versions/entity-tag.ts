@@ -71,9 +71,9 @@ function withoutCompression(tag: string): string {
 function readTags(header: string): readonly string[] | '*' | null {
   if (header.trim() === '*') return '*'
   const tags: string[] = []
-  LISTED_TAG.lastIndex = 0
-  while (LISTED_TAG.lastIndex < header.length) {
-    const [, tag] = LISTED_TAG.exec(header) ?? []
+  const listed = new RegExp(LISTED_TAG)
+  while (listed.lastIndex < header.length) {
+    const [, tag] = listed.exec(header) ?? []
     if (tag === undefined) return null
     tags.push(tag)
   }

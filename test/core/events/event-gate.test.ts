@@ -1,5 +1,5 @@
 import t from 'tap'
-import { afterCommit, setEventGate } from '../../../src/core/events/event-gate.ts'
+import { afterCommit, EVENT_GATE } from '../../../src/core/events/event-gate.ts'
 import { createApp } from '../../../src/core/index.ts'
 
 t.test('calls nothing after a commit where no transaction runs', async (t) => {
@@ -15,9 +15,12 @@ t.test('hands the events of a call to the gate, and emits what it lets pass', as
   app.service('echo').on('created', (data) => seen.push(data))
   const held: (() => void)[] = []
   let isClosed = true
-  setEventGate((emit) => {
+  EVENT_GATE.hold = (emit) => {
     if (isClosed) held.push(emit)
     return isClosed
+  }
+  t.teardown(() => {
+    EVENT_GATE.hold = null
   })
 
   t.same(await app.service('echo').create([1, 2]), [1, 2])
