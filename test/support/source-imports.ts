@@ -47,6 +47,11 @@ export function readStatements(source: string): ImportStatement[] {
   return [...statements, ...calls]
 }
 
+/** Returns a source without its comments and regular expressions, and with nothing in its strings. */
+export function toCode(source: string): string {
+  return source.replace(OPAQUE, (text) => (/^['"`]/.test(text) ? '""' : ' '))
+}
+
 /** Returns the names that stand in braces, as the other file has them. */
 function readNames(clause: string): string[] {
   const [, list = ''] = clause.split(/[{}]/)
