@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { authenticate, protect } from '../../src/auth/index.ts'
+import { createApp as createCoreApp } from '../../src/core/index.ts'
 import type {
   Application,
   FastifyApplication,
@@ -168,6 +169,20 @@ t.test('what hooks add to a record or change in it is sent', async (t) => {
   })
   const { body } = await server.request('/posts/7')
   t.strictSame(body, { author: { ...SHOWN, profile: { city: 'Bonn' }, friend: true } })
+})
+
+t.test('BOLA-6: a record keeps back its fields where another application sends it', async (t) => {
+  const directory = createCoreApp().use('users', { get: async () => createUser() })
+  directory.service('users').hooks({ after: { all: [protect('password', 'profile.token')] } })
+  // This one has no service that hides anything.
+  const services = (app: Application) =>
+    app.use('posts', {
+      get: async (id: string) => ({ id, author: await directory.service('users').get(1) }),
+      find: async () => [{ authors: [await directory.service('users').get(1)] }],
+    })
+  const server = await injectServer(t, { services })
+  t.strictSame((await server.request('/posts/7')).body, { id: '7', author: SHOWN })
+  t.strictSame((await server.request('/posts')).body, [{ authors: [SHOWN] }])
 })
 
 t.test('a record that two services protect keeps back the fields of both', async (t) => {

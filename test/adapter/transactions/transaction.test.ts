@@ -240,6 +240,33 @@ t.test('holds events back until the commit, in their order', async (t) => {
   ])
 })
 
+t.test('holds back the events of another application, which has no database', async (t) => {
+  const { app, seen } = createBank()
+  const other = createApp().use('mails', { create: async (data: object) => data })
+  other.service('mails').on('created', () => seen.push('mails created'))
+  const inner = createApp().use('notes', { create: async (data: object) => data })
+  inner.service('notes').on('created', () => seen.push('notes created'))
+  app.use('mounted', inner)
+  // Of all that the calls below are given, nothing comes from the application of the transaction.
+  const callOthers = async (): Promise<void> => {
+    await other.service('mails').create({})
+    await app.service('mounted/notes').create({})
+  }
+  app.service('entries').hooks({ after: { create: [callOthers] } })
+  await transaction(app, async () => {
+    await app.service('entries').create({ n: 1 })
+    seen.push('end')
+  })
+  const events = ['mails created', 'notes created', 'entries created 1']
+  t.strictSame(seen, ['end', ...events])
+  const failed = transaction(app, async () => {
+    await app.service('entries').create({ n: 2 })
+    throw new BadRequest('no')
+  })
+  await t.rejects(failed, { message: 'no' })
+  t.strictSame(seen, ['end', ...events], 'none of a transaction that was aborted')
+})
+
 t.test('a listener of a held event writes outside of the transaction', async (t) => {
   const { app } = createBank()
   let written: Promise<unknown> | undefined
