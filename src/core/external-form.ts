@@ -76,9 +76,10 @@ export function copyExternalForms(record: object, copy: object): void {
 
 /** Notes whether the result, one of its items or one of a page holds its form itself. */
 export function noteExternalForm(result: unknown): void {
-  NOTES.hasForms ||= [result]
-    .concat((result as { data?: unknown } | null | undefined)?.data ?? result)
-    .some((one) => isObject(one) && DISPATCH in one)
+  const data = (result as { data?: unknown } | null | undefined)?.data ?? result
+  NOTES.hasForms ||= [result, ...(Array.isArray(data) ? data : [])].some(
+    (one) => isObject(one) && DISPATCH in one,
+  )
 }
 
 /**
