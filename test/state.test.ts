@@ -44,7 +44,7 @@ function changes(code: string, name: string): boolean {
   const member = String.raw`(?:\??\.[#\w$]+|!|\[[^\]\n]*\])`
   return [
     String.raw`${itself}\??\.(?:${CHANGING})\(`,
-    String.raw`${itself}${member}+ (?:[-+*/%|&?^]{0,2}=(?![=>])) `,
+    `${itself}${member}+ [-+*/%|&?^]{0,2}=(?![=>])`,
     String.raw`${itself}${member}+(?:\+\+|--)`,
     String.raw`(?:\+\+|--|\bdelete )${itself}[.[]`,
     String.raw`\bObject\.(?:assign|define\w+|setPrototypeOf)\(\s*${itself}\b`,
