@@ -23,7 +23,7 @@ class RecordTable extends WeakMap<object, RecordNotes> {
   hasForms = false
 }
 
-export const NOTES: RecordTable = new RecordTable()
+export const NOTES: RecordTable = /* @__PURE__ */ new RecordTable()
 
 const NOTHING: RecordNotes = {}
 

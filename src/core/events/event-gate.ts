@@ -6,16 +6,16 @@ import type { HookContext } from '../hooks/hook-context.ts'
  */
 type HoldEvents = (emit: () => void, context: HookContext | null) => boolean
 
-/**
- * What the events of a process pass. No application has one for itself: a transaction holds back the events of
- * every call below it, and such a call may go to an application that has neither an adapter nor a transaction.
- */
-class EventGate {
-  /** Holds events back; `null` until the first transaction, so that others cost nothing. */
-  hold: HoldEvents | null = null
+interface EventGate {
+  /** Holds events back; `null` until the first transaction, so that programs without transactions pay nothing. */
+  hold: HoldEvents | null
 }
 
-export const EVENT_GATE: EventGate = new EventGate()
+/**
+ * What the events of all applications of a process pass. A transaction holds back the events of every call below
+ * it, and such a call may go to an application that has neither an adapter nor a transaction.
+ */
+export const EVENT_GATE: EventGate = { hold: null }
 
 /**
  * Has a function called as events are emitted: after the commit of the transaction that runs here, and not at all
@@ -38,10 +38,9 @@ interface EventSource {
  * left to it.
  */
 export function emitEvent(source: EventSource, context: HookContext): void {
-  const { event } = context
+  const { event, result } = context
   if (typeof event !== 'string' || source.options.events.includes(event)) return
-  const result: unknown = context.result
-  const items = Array.isArray(result) ? result : [result]
+  const items: unknown[] = Array.isArray(result) ? result : [result]
   const emit = (): void => {
     for (const item of items) source.emit(event, item, context)
   }
