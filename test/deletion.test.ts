@@ -17,27 +17,11 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   },
   streams: {
     rooms: ['adapter/streams/', 'core/services/record-stream.ts', 'transport/streams/'],
-    namedIn: [
-      'transport/observing/developer-page.ts',
-      'transport/observing/prometheus.ts',
-      'transport/openapi/operations.ts',
-      'transport/realtime/event-hub.ts',
-      'transport/realtime/followed-call.ts',
-      'transport/realtime/realtime.ts',
-      'transport/realtime/shown-records.ts',
-      'transport/realtime/query-stream.ts',
-      'transport/realtime/topic.ts',
-      'transport/rest-options.ts',
-      'transport/rest-transport.ts',
-    ],
+    namedIn: [],
   },
   versions: {
     rooms: ['adapter/versions/', 'client/versions/', 'core/versions/', 'transport/versions/'],
-    namedIn: [
-      'transport/openapi/conditions.ts',
-      'transport/openapi/openapi.ts',
-      'transport/request-params.ts',
-    ],
+    namedIn: ['transport/openapi/openapi.ts', 'transport/request-params.ts'],
   },
   pages: {
     rooms: ['adapter/pages/'],
@@ -51,7 +35,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   openapi: { rooms: ['transport/openapi/'], namedIn: ['transport/services-plugin.ts'] },
   observing: {
     rooms: ['transport/observing/'],
-    namedIn: ['transport/server/create-app.ts', 'transport/services-plugin.ts'],
+    namedIn: ['transport/services-plugin.ts'],
   },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   cli: { rooms: ['cli/'], namedIn: [] },

@@ -11,18 +11,44 @@ export interface HookPlace {
   readonly label: string
 }
 
-/** What callers outside see of a hook: what they can send to it, and what it answers. */
-interface HookTerms {
-  /** A header that it reads. */
-  readonly header?: {
-    readonly name: string
-    readonly description: string
-    readonly required: boolean
-  }
-  /** The statuses that it refuses calls with. */
-  readonly errors: readonly number[]
+/** A header, as OpenAPI describes it. */
+interface HeaderTerms {
+  readonly description: string
+  /** Default: any string. */
+  readonly schema?: Readonly<Record<string, unknown>>
+}
+
+/** A kind of call that the description of the API has: `patch` of one record is another one than that of many. */
+export interface DescribedCall {
+  readonly method: string
+  /** Whether the answer is one record. */
+  readonly isRecord: boolean
+  readonly service: object
+  readonly options: { readonly singleton?: boolean; readonly etag?: boolean }
+  /** Whether callers outside can call a method of the service. */
+  readonly hasMethod: (name: string) => boolean
+}
+
+/** What callers outside see of a hook, or of a feature of a transport: what they can send to it, and what it answers. */
+export interface CallTerms {
+  /** The calls that they hold for. Default: all. */
+  readonly isFor?: (call: DescribedCall) => boolean
   /** Whether reads pass. */
   readonly onlyWrites?: boolean
+  /** A header that it reads. */
+  readonly header?: HeaderTerms & {
+    readonly name: string
+    readonly in?: 'header'
+    readonly required?: boolean
+  }
+  /** Headers of the answers of calls that went well, by their names. */
+  readonly answerHeaders?: Readonly<Record<string, HeaderTerms>>
+  /** What such an answer may be beside JSON: descriptions by media types. */
+  readonly mediaTypes?: Readonly<Record<string, string>>
+  /** Other answers that are no errors: descriptions by their statuses. */
+  readonly answers?: Readonly<Record<number, string>>
+  /** The statuses that it refuses calls with. */
+  readonly errors?: readonly number[]
 }
 
 /** What is known of a function beside its code, for those who register it. */
@@ -46,8 +72,8 @@ export interface FunctionMetadata {
   readonly comparesVersion?: boolean
   /** Returns the check that an around hook makes for a method. It runs after all before hooks, wherever the hook is registered. */
   readonly findCheck?: (method: string) => ((context: HookContext) => unknown) | null
-  /** What the OpenAPI document says of a hook. */
-  readonly terms?: HookTerms
+  /** What descriptions of the API, and `cors()`, say of a hook or a feature. */
+  readonly terms?: CallTerms | readonly CallTerms[]
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */
@@ -75,4 +101,9 @@ export function nameFunction<F extends object>(name: string, fn: F): F {
 /** Returns what is known of a function, nothing of most. */
 export function metadataOf(fn: object): FunctionMetadata {
   return METADATA.get(fn) ?? NOTHING
+}
+
+/** Returns what callers outside see of a function, nothing of most. */
+export function listTerms(fn: object): readonly CallTerms[] {
+  return [metadataOf(fn).terms ?? []].flat()
 }

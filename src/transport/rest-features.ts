@@ -1,4 +1,5 @@
 import { credentials, queryToken } from './credentials.ts'
+import { eventStreams } from './finds/event-streams.ts'
 import { formatter, functionsAfter, functionsBefore, replyData } from './functions-around.ts'
 import { slowCalls } from './observing/slow-calls.ts'
 import { queryBody } from './parsing/query-body.ts'
@@ -6,7 +7,7 @@ import { acceptOfReads, acceptOfWrites } from './replies/accept-check.ts'
 import { locationOfNewRecords } from './replies/location.ts'
 import { resultSchemas } from './replies/result-serializer.ts'
 import type { RestFeature } from './rest-plan.ts'
-import { streams } from './streams/stream-types.ts'
+import { recordStreams } from './streams/record-streams.ts'
 import { timeLimitOfCalls } from './timed-requests.ts'
 import { bodyTag, currentTag, notModified, versionTag } from './versions/entity-tags.ts'
 import { ifMatch } from './versions/if-match.ts'
@@ -25,7 +26,8 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   queryToken,
   queryBody,
   ifMatch,
-  streams,
+  eventStreams,
+  recordStreams,
   versionTag,
   locationOfNewRecords,
   currentTag,

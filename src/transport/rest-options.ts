@@ -13,14 +13,14 @@ import { QUERY_RULES } from './parsing/query-string.ts'
 import type { FormOptions, JsonOptions } from './parsing/request-body.ts'
 import { FORM_RULES, JSON_RULES } from './parsing/request-body.ts'
 import { isPrefix } from './routing/service-router.ts'
-import type { ExportOptions } from './streams/open-exports.ts'
-import { EXPORT_RULES } from './streams/open-exports.ts'
+import type { FeatureOptions } from './transport-features.ts'
+import { FEATURE_RULES } from './transport-features.ts'
 
 /** Writes the answer of a call: it reads `reply.data` and `reply.hook`, and sends or returns it. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
 
 /** Options of the REST transport, for the plugin and for `rest()` alike. */
-export interface RestOptions {
+export interface RestOptions extends FeatureOptions {
   /**
    * Path that all services are below, and the page of `openapi()`: `'/api'`. Segments may be
    * placeholders. Default: none.
@@ -51,12 +51,6 @@ export interface RestOptions {
    * Default: 30,000 on a server of our own, 0 in the plugin.
    */
   readonly handlerTimeoutMs?: number
-  /**
-   * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
-   */
-  readonly slowMs?: number
-  /** Limits of streams of records: how many may be open, and how often their callers are checked again. */
-  readonly exports?: ExportOptions
   /**
    * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix
    * does not count for them; in the plugin false, and true serves them below its prefix.
@@ -100,8 +94,7 @@ export const REST_RULES: Readonly<Record<keyof RestOptions, OptionRules[string]>
   },
   notFound: { ...OPTION.object, keys: NOT_FOUND_RULES },
   handlerTimeoutMs: OPTION.limit,
-  slowMs: OPTION.limit,
-  exports: { ...OPTION.object, keys: EXPORT_RULES },
+  ...FEATURE_RULES,
   health: OPTION.boolean,
   methodPaths: OPTION.boolean,
   queryBodies: OPTION.boolean,

@@ -36,6 +36,18 @@ export type CallEnd = (call: ServedCall) => void
 /** A call whose method is about to run, or has run. */
 export type ContextCall = ServedCall & { readonly context: HookContext }
 
+/** A call that is answered by a stream. */
+export type StreamedCall = Pick<ContextCall, 'context' | 'method' | 'reply' | 'request'> & {
+  readonly transport: RestTransport
+}
+
+/** A media type that a call can be answered by in place of JSON: the method itself does not run. */
+export interface StreamType {
+  readonly mediaType: string
+  /** Answers a call. Resolves when the answer has begun; rejects with what it is refused for. */
+  readonly open: (call: StreamedCall) => Promise<void>
+}
+
 /**
  * What a feature does for the calls of one method. A step runs with the steps of other features that stand at the
  * same place, in the order of the list of features. What a step throws is answered.
@@ -51,8 +63,8 @@ export interface RestSteps {
   readonly query?: (call: ServedCall, query: RestParams['query']) => RestParams['query']
   /** Adds to the params. */
   readonly params?: (call: ServedCall, params: RestParams) => void
-  /** Answers in place of the method, or returns `null`. Resolves when the answer has begun. */
-  readonly stream?: (call: ContextCall) => Promise<void> | null
+  /** Returns the streams that can answer in place of the method. The client chooses, by `Accept`. */
+  readonly streams?: (call: ContextCall) => readonly StreamType[]
   /** Sets headers of the answer, after its status. */
   readonly headers?: (call: ContextCall) => void
   /** Changes the body, or answers by itself. Resolves to whether the answer is still to be sent. */
@@ -139,7 +151,7 @@ export class RestPlans {
       check: pick('check'),
       query: pick('query'),
       params: pick('params'),
-      stream: pick('stream'),
+      streams: pick('streams'),
       headers: pick('headers'),
       transform: pick('transform'),
       beforeSend: pick('beforeSend'),

@@ -18,7 +18,6 @@ import type { Routing } from './routing/request-path.ts'
 import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 import { holdFurtherRequests } from './server/pipelined-requests.ts'
-import { OpenExports } from './streams/open-exports.ts'
 
 /** Options of a transport beside those that users give. */
 export interface ScopeOptions extends RestOptions {
@@ -55,9 +54,12 @@ export class RestTransport {
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
+  /** What features keep for all calls, each by a symbol of its own. */
+  readonly attachments: Map<symbol, unknown> = new Map()
+  /** Called when the server begins to close. */
+  readonly closers: (() => void)[] = []
   /** What ends each of the answers under way that may have no end. */
   readonly #endless = new Map<FastifyReply['raw'], () => void>()
-  #exports: OpenExports | null = null
   /** Returns the query of a request. Throws `BadRequest` if it can't be read, or exceeds a limit. */
   readonly readQuery: (request: FastifyRequest) => Query
   /** Whether an authentication service is named, which has to be there. */
@@ -111,13 +113,7 @@ export class RestTransport {
     this.isClosing = true
     // Their end without a last chunk tells clients that something is missing.
     for (const end of this.#endless.values()) end()
-    this.#exports?.close()
-  }
-
-  /** The streams of records that are open. */
-  get exports(): OpenExports {
-    this.#exports ??= new OpenExports(this.app, this.options.exports)
-    return this.#exports
+    for (const close of this.closers) close()
   }
 
   /** Whether any service can tell who calls. Many applications have none. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { MethodEntry, ServiceError } from '../core/index.ts'
 import { BadRequest, HookContext } from '../core/index.ts'
+import { chooseStream } from './finds/stream-choice.ts'
 import type { BodySerializer } from './replies/body.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
@@ -131,15 +132,7 @@ export class RestCall implements ServedCall {
     const id = spec.withId ? target.id : undefined
     const context = new HookContext(method, entry.service, id, data, params)
     this.context = context
-    for (const stream of plan.stream) {
-      const opened = stream(this as ContextCall)
-      if (opened === null) continue
-      opened.then(
-        () => this.end(),
-        (error: unknown) => this.fail(error),
-      )
-      return
-    }
+    if (plan.streams.length > 0 && this.#openStream(plan, context)) return
     // Called from a microtask, where the stack is short: that halves the cost of an error.
     RESOLVED.then(() => {
       try {
@@ -155,6 +148,19 @@ export class RestCall implements ServedCall {
         this.fail(error)
       }
     })
+  }
+
+  /** Answers by the stream that the client prefers to JSON. Returns whether there is one. */
+  #openStream({ streams, transport }: RestPlan, context: HookContext): boolean {
+    const { method, request, reply } = this
+    const types = streams.flatMap((list) => list(this as ContextCall))
+    const stream = chooseStream(types, request)
+    if (stream === null) return false
+    stream.open({ transport, method, context, request, reply }).then(
+      () => this.end(),
+      (error: unknown) => this.fail(error),
+    )
+    return true
   }
 
   fail(error: unknown): void {

@@ -10,7 +10,7 @@ import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
-import { findStreams } from '../streams/request-streams.ts'
+import { findStreams } from '../finds/request-streams.ts'
 import { followCalls } from './call-channel.ts'
 
 /** A client of the MongoDB driver, as far as it tells of its connections. */

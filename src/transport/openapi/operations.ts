@@ -5,13 +5,11 @@ import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts
 import { isStandardMethod } from '../../core/index.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
-import { isStreamable } from '../../core/services/record-stream.ts'
 import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 import { splitPath } from '../routing/request-path.ts'
-import { RECORD_FORMATS } from '../streams/record-formats.ts'
+import { describeCall } from './call-terms.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
-import { toConditions, toHookTerms } from './conditions.ts'
 import type { QueryUse } from './query-parameters.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
@@ -192,15 +190,14 @@ export class ServiceOperations {
     const [status, description] = name === 'create' ? [201, 'Created.'] : [200, 'Done.']
     const requirements = security?.requirements ?? []
     const isRecord = answer === 'record' && !this.#isLogin
-    const conditions = toConditions(this.#entry, name, isRecord)
-    const { headers } = conditions
-    const terms = toHookTerms(this.#entry, method)
+    const terms = describeCall(this.#entry, method, isRecord)
+    const { headers } = terms
     const operation = {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
       ...(requirements.length > 0 && { security: requirements }),
-      parameters: [...parameters, ...conditions.parameters, ...terms.parameters],
+      parameters: [...parameters, ...terms.parameters],
       ...this.#toBody(method),
       responses: {
         [status]: {
@@ -208,14 +205,14 @@ export class ServiceOperations {
           ...(Object.keys(headers).length > 0 && { headers }),
           content: {
             'application/json': { schema: result },
-            ...toStreamContent(this.#entry, name),
+            ...terms.content,
           },
         },
-        ...conditions.responses,
+        ...terms.responses,
         ...(schemas?.result === undefined ? NO_CONTENT : {}),
         ...components.referErrors([
           ...[400, ...(security === null ? [] : [401])],
-          ...[...errors, ...conditions.errors, ...terms.errors],
+          ...[...errors, ...terms.errors],
         ]),
       },
     }
@@ -340,15 +337,6 @@ function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSche
       }),
     },
   }
-}
-
-/** Returns what `find` of a service answers with beside JSON: the media types of its streams. */
-function toStreamContent({ service, options }: ServiceEntry, method: string): object {
-  if (method !== 'find' || options.singleton || !isStreamable(service)) return {}
-  const content = RECORD_FORMATS.map(({ mediaType, description }) => {
-    return [mediaType, { schema: { type: 'string', description } }]
-  })
-  return Object.fromEntries(content)
 }
 
 /** Returns the header by which a POST calls another method than `create`. */

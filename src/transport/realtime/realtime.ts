@@ -1,6 +1,6 @@
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
-import { findStreams, setStreams } from '../streams/request-streams.ts'
+import { findStreams, setStreams } from '../finds/request-streams.ts'
 import { EventHub } from './event-hub.ts'
 import type { RealtimeOptions } from './realtime-options.ts'
 import { resolveRealtimeOptions } from './realtime-options.ts'

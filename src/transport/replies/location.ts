@@ -1,3 +1,4 @@
+import { describeFunction } from '../../core/function-metadata.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { RestFeature } from '../rest-plan.ts'
@@ -18,6 +19,13 @@ export const locationOfNewRecords: RestFeature = ({ name, entry }, { routing }) 
     },
   }
 }
+
+describeFunction(locationOfNewRecords, {
+  terms: {
+    isFor: ({ method, isRecord, hasMethod }) => method === 'create' && isRecord && hasMethod('get'),
+    answerHeaders: { Location: { description: 'The path of the record.' } },
+  },
+})
 
 /** Returns the id of a new record, which may hold any character. */
 function findId(service: object, body: unknown): string | undefined {

@@ -1,10 +1,8 @@
 import { AsyncResource, createHook } from 'node:async_hooks'
-import { SERVER_SUPPORT } from '../../core/create-app.ts'
 import type { AnyServices } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
-import { attachSchemas } from '../../core/schema/service/lazy-schemas.ts'
 import type { ServerSupport } from '../../core/services/method-entry.ts'
-import { isObserved, observe, traceHooks } from '../observing/call-channel.ts'
+import { createSupport } from '../transport-features.ts'
 
 /**
  * Returns a new application. `Services` maps each path to its service and types everything else:
@@ -14,16 +12,9 @@ export function createServerApp<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 >(): Application<Services, Settings> {
-  const support: ServerSupport & HeldTick = {
-    ...SERVER_SUPPORT,
+  const support: ServerSupport & HeldTick = Object.assign(createSupport(), {
     heldTick: createTickObject(),
-    attachSchemas,
-    traceHooks,
-    observe,
-    get isObserved() {
-      return isObserved()
-    },
-  }
+  })
   return new Application<Services, Settings>(support)
 }
 

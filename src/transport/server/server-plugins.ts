@@ -2,10 +2,12 @@ import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import { listTerms } from '../../core/function-metadata.ts'
 import { stripSlashes } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
 import { QUERY } from '../parsing/query-verbs.ts'
 import { setEncodable } from '../replies/headers.ts'
+import { REST_FEATURES } from '../rest-features.ts'
 import type { RestOptions } from '../rest-options.ts'
 import { getRouting, toPath } from '../routing/request-path.ts'
 import type { Configurator, ServerSetup } from './server-setup.ts'
@@ -32,12 +34,15 @@ function createPluginConfigurator(
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
+/** The headers of requests for services; those of features stand beside them. */
+const HEADERS = ['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'X-Service-Method']
+
 /** What a browser may send when nothing else is said: the headers of services, and {@link listVerbs}. */
 const CORS_DEFAULTS: FastifyCorsOptions = {
   allowedHeaders: [
-    ...['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
-    ...['Last-Event-ID', 'X-Service-Method'],
-  ],
+    ...HEADERS,
+    ...REST_FEATURES.flatMap(listTerms).flatMap(({ header }) => header?.name ?? []),
+  ].toSorted(),
 }
 
 /** Returns the verbs of services: with `QUERY` where they take queries as bodies. */

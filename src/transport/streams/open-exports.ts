@@ -6,7 +6,7 @@ import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
-import { toExpiry } from './caller.ts'
+import { toExpiry } from '../finds/caller.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
@@ -24,10 +24,20 @@ export interface ExportOptions {
   readonly recheckMs?: number
 }
 
-export const EXPORT_RULES: OptionRules & Record<keyof ExportOptions, unknown> = {
+/** The options of streams of records in those of a transport. */
+export interface StreamOptions {
+  /** Limits of streams of records: how many may be open, and how often their callers are checked again. */
+  readonly exports?: ExportOptions
+}
+
+const EXPORT_RULES: OptionRules & Record<keyof ExportOptions, unknown> = {
   max: OPTION.limit,
   maxPerCaller: OPTION.limit,
   recheckMs: OPTION.positiveInteger,
+}
+
+export const STREAM_RULES: Record<keyof StreamOptions, OptionRules[string]> = {
+  exports: { ...OPTION.object, keys: EXPORT_RULES },
 }
 
 const DEFAULTS: Required<ExportOptions> = { max: 50, maxPerCaller: 10, recheckMs: 60_000 }

@@ -3,16 +3,19 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Params } from '../../core/index.ts'
 import { NotAcceptable, toServiceError } from '../../core/index.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { readNames } from '../../core/schema/resolvers/selection.ts'
 import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
+import { checkRecords, copyParams, FollowedFind, toFindResult } from '../finds/followed-find.ts'
+import { beginAnswer } from '../finds/request-streams.ts'
 import { sendBody } from '../replies/body.ts'
 import { isGone, markAnswered } from '../replies/reply-state.ts'
 import { hasWholeSchema } from '../replies/result-serializer.ts'
-import { checkRecords, copyParams, FollowedFind, toFindResult } from './followed-find.ts'
+import type { StreamedCall } from '../rest-plan.ts'
+import type { RestTransport } from '../rest-transport.ts'
 import type { OpenExport } from './open-exports.ts'
+import { OpenExports } from './open-exports.ts'
 import type { RecordFormat, RecordWriter } from './record-formats.ts'
-import type { StreamedCall } from './request-streams.ts'
-import { beginAnswer } from './request-streams.ts'
 
 /** @see RFC 9113 §7 */
 const HTTP2_INTERNAL_ERROR = 2
@@ -84,9 +87,20 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   }
 }
 
+/** Where a transport keeps its open streams of records. */
+const EXPORTS: unique symbol = Symbol('remex.exports')
+
+function findExports({ app, attachments, options, closers }: RestTransport): OpenExports {
+  return getOrAdd(attachments, EXPORTS, () => {
+    const exports = new OpenExports(app, options.exports)
+    closers.push(() => exports.close())
+    return exports
+  }) as OpenExports
+}
+
 /** Counts a stream until its response has ended, in any way. */
 function admit({ transport, reply }: StreamedCall, params: Params): OpenExport {
-  const { exports } = transport
+  const exports = findExports(transport)
   const current = exports.admit(params)
   if (isGone(reply.raw)) exports.release(current)
   else reply.raw.once('close', () => exports.release(current))

@@ -1,14 +1,25 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
+import type { DescribedCall } from '../../core/function-metadata.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { isKnownTag, isVersion, toVersionTag } from '../../core/versions/entity-tag.ts'
-import { answersRecord, findVersionTag } from '../../core/versions/record-version.ts'
+import {
+  answersRecord,
+  findRecordVersions,
+  findVersionTag,
+} from '../../core/versions/record-version.ts'
 import { isSentAsJson } from '../replies/body.ts'
 import type { ContextCall, RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
+
+/** What an entity tag looks like in descriptions. */
+export const TAG_SCHEMA = { type: 'string', examples: ['"v-7"'] } as const
+
+const TAG_HEADER = { ETag: { description: 'Names what is answered.', schema: TAG_SCHEMA } } as const
 
 /** Sets the entity tag that a hook has chosen, or that of the version of the record. */
 export const versionTag: RestFeature = (method) => {
@@ -22,6 +33,8 @@ export const versionTag: RestFeature = (method) => {
     },
   }
 }
+
+describeFunction(versionTag, { terms: { isFor: hasVersionTag, answerHeaders: TAG_HEADER } })
 
 /** Sets the entity tag of the record that a refused write has found. */
 export const currentTag: RestFeature = () => ({
@@ -42,6 +55,8 @@ export const bodyTag: RestFeature = (method) => {
   }
 }
 
+describeFunction(bodyTag, { terms: { isFor: hasBodyTag, answerHeaders: TAG_HEADER } })
+
 /** Answers a read with 304 where the client has the answer already. */
 export const notModified: RestFeature = (method, { options }) => {
   if (!isRead(method)) return null
@@ -53,6 +68,31 @@ export const notModified: RestFeature = (method, { options }) => {
   return options.formatter == null
     ? { beforeSend: answerUnchanged }
     : { transform: async (call) => answerUnchanged(call) }
+}
+
+describeFunction(notModified, {
+  terms: {
+    isFor: (call) => hasBodyTag(call) || (isReading(call) && hasVersionTag(call)),
+    header: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The `ETag` of the answer that the caller has.',
+      schema: TAG_SCHEMA,
+    },
+    answers: { 304: 'The caller has the answer already.' },
+  },
+})
+
+function hasVersionTag({ method, isRecord, service }: DescribedCall): boolean {
+  return isRecord && method !== 'remove' && findRecordVersions(service) !== null
+}
+
+function hasBodyTag(call: DescribedCall): boolean {
+  return isReading(call) && call.options.etag === true
+}
+
+function isReading({ method }: DescribedCall): boolean {
+  return method === 'find' || method === 'get'
 }
 
 /** @throws {TypeError} `context.http.etag` is no entity tag */

@@ -1,13 +1,15 @@
 import type { FastifyRequest } from 'fastify'
-import { metadataOf } from '../../core/function-metadata.ts'
+import type { CallTerms, DescribedCall } from '../../core/function-metadata.ts'
+import { describeFunction, metadataOf } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry } from '../../core/index.ts'
 import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
 import type { ExpectedVersion } from '../../core/versions/entity-tag.ts'
 import { readExpectedVersion } from '../../core/versions/entity-tag.ts'
-import { createUnversionedError } from '../../core/versions/record-version.ts'
+import { createUnversionedError, findRecordVersions } from '../../core/versions/record-version.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
+import { TAG_SCHEMA } from './entity-tags.ts'
 
 /** Makes `If-Match` of a write `params.version`. */
 export const ifMatch: RestFeature = (method) => {
@@ -18,6 +20,28 @@ export const ifMatch: RestFeature = (method) => {
       if (version !== undefined) params.version = version
     },
   }
+}
+
+const TERMS: readonly CallTerms[] = [
+  {
+    isFor: (call) => findChangedVersions(call) !== null,
+    header: {
+      name: 'If-Match',
+      in: 'header',
+      description: 'The version that the record must have: its `ETag`.',
+      schema: TAG_SCHEMA,
+    },
+    errors: [412],
+  },
+  { isFor: (call) => findChangedVersions(call)?.isRequired === true, errors: [428] },
+]
+
+describeFunction(ifMatch, { terms: TERMS })
+
+/** Returns how the record that a call changes is versioned, `null` for a call that changes none with a version. */
+function findChangedVersions({ method, isRecord, service }: DescribedCall) {
+  const isChange = method === 'update' || method === 'patch' || method === 'remove'
+  return isChange && isRecord ? findRecordVersions(service) : null
 }
 
 /**

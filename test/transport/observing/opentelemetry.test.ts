@@ -8,7 +8,7 @@ import {
 import t from 'tap'
 import { createApp, NotFound, Unavailable } from '../../../src/transport/index.ts'
 import { opentelemetry } from '../../../src/transport/observing/opentelemetry.ts'
-import { FollowedFind } from '../../../src/transport/streams/followed-find.ts'
+import { FollowedFind } from '../../../src/transport/finds/followed-find.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 
 const exporter = new InMemorySpanExporter()

@@ -11,7 +11,7 @@ import { cors, createApp, fastifyApp, remex, rest } from '../../../src/transport
 import type { EventHub } from '../../../src/transport/realtime/event-hub.ts'
 import type { RealtimeOptions } from '../../../src/transport/realtime/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
-import { findStreams } from '../../../src/transport/streams/request-streams.ts'
+import { findStreams } from '../../../src/transport/finds/request-streams.ts'
 import { forge, now } from '../../auth/login-app.ts'
 import { addAccounts, bearer } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'

@@ -1,19 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { BadRequest, NotAcceptable } from '../../core/index.ts'
 import { setHeaders } from '../replies/headers.ts'
 import { isAnswered, isGone } from '../replies/reply-state.ts'
-import type { RestTransport } from '../rest-transport.ts'
+import type { StreamedCall } from '../rest-plan.ts'
 import { setCommonHeaders } from '../service-reply.ts'
-
-/** A request that is answered by a stream. */
-export interface StreamedCall {
-  readonly transport: RestTransport
-  readonly method: MethodEntry
-  readonly context: HookContext
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
 
 /** What answers requests by streams of events: `realtime()` gives it to an application. */
 export interface RequestStreams {

@@ -1,0 +1,73 @@
+import type { CallTerms, DescribedCall } from '../../core/function-metadata.ts'
+import { listTerms } from '../../core/function-metadata.ts'
+import { listEarlyHooks } from '../../core/hooks/hook-registry.ts'
+import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
+import { REST_FEATURES } from '../rest-features.ts'
+import type { DocumentSchema, Parameter } from './components.ts'
+
+/** What features of the transport, and the hooks around a method, add to its operation. */
+interface OperationTerms {
+  readonly parameters: readonly Parameter[]
+  /** The headers of an answer that went well. */
+  readonly headers: Readonly<Record<string, DocumentSchema>>
+  /** What such an answer may be beside JSON, by media types. */
+  readonly content: Readonly<Record<string, DocumentSchema>>
+  /** Answers beside that one, by statuses. */
+  readonly responses: Readonly<Record<string, DocumentSchema>>
+  readonly errors: readonly number[]
+}
+
+const STRING: DocumentSchema = { type: 'string' }
+
+/**
+ * Returns what features and hooks add to an operation.
+ * @param isRecord whether the operation answers with one record
+ */
+export function describeCall(
+  entry: ServiceEntry,
+  { name, spec }: Pick<MethodEntry, 'name' | 'spec'>,
+  isRecord: boolean,
+): OperationTerms {
+  const { service, options, methods } = entry
+  const hasMethod = (method: string): boolean => methods.get(method)?.external === true
+  const call: DescribedCall = { method: name, isRecord, service, options, hasMethod }
+  const terms = [...REST_FEATURES, ...listEarlyHooks(entry, name)]
+    .flatMap(listTerms)
+    .filter(
+      ({ onlyWrites, isFor }) => !(onlyWrites && spec.verb === 'GET') && isFor?.(call) !== false,
+    )
+  return {
+    parameters: toParameters(terms),
+    headers: mergeTerms(
+      terms.map(({ answerHeaders }) => answerHeaders),
+      ({ description, schema = STRING }) => ({ description, schema }),
+    ),
+    content: mergeTerms(
+      terms.map(({ mediaTypes }) => mediaTypes),
+      (description) => ({ schema: { ...STRING, description } }),
+    ),
+    responses: mergeTerms(
+      terms.map(({ answers }) => answers),
+      (description) => ({ description }),
+    ),
+    errors: terms.flatMap(({ errors = [] }) => errors),
+  }
+}
+
+/** Of several that read one header, any may require it. */
+function toParameters(terms: readonly CallTerms[]): readonly Parameter[] {
+  const headers = new Map<string, Parameter>()
+  for (const { header } of terms) {
+    if (header === undefined || headers.get(header.name)?.required) continue
+    headers.set(header.name, { ...header, in: 'header', schema: header.schema ?? STRING })
+  }
+  return [...headers.values()]
+}
+
+function mergeTerms<Term>(
+  all: readonly (Readonly<Record<string, Term>> | undefined)[],
+  write: (term: Term) => DocumentSchema,
+): Readonly<Record<string, DocumentSchema>> {
+  const entries = all.flatMap((terms = {}) => Object.entries(terms))
+  return Object.fromEntries(entries.map(([name, term]) => [name, write(term)]))
+}

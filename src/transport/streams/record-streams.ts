@@ -1,0 +1,36 @@
+import { describeFunction } from '../../core/function-metadata.ts'
+import { isStreamable } from '../../core/services/record-stream.ts'
+import { takesStreams } from '../finds/stream-choice.ts'
+import { addVary } from '../replies/headers.ts'
+import type { RestFeature, StreamType } from '../rest-plan.ts'
+import { RECORD_FORMATS } from './record-formats.ts'
+import { sendRecords } from './record-stream.ts'
+
+const RECORD_TYPES: readonly StreamType[] = RECORD_FORMATS.map((format) => ({
+  mediaType: format.mediaType,
+  open: (call) => sendRecords(call, format),
+}))
+
+/** Answers `find` by NDJSON or CSV, where the records of the service can be streamed. */
+export const recordStreams: RestFeature = (method, transport) => {
+  if (!takesStreams(method, transport)) return null
+  const { service } = method.entry
+  return {
+    streams: ({ reply }) => {
+      // How many records a stream may have is an option that may change.
+      if (!isStreamable(service)) return []
+      addVary(reply, 'accept')
+      return RECORD_TYPES
+    },
+  }
+}
+
+describeFunction(recordStreams, {
+  terms: {
+    isFor: ({ method, options, service }) =>
+      method === 'find' && !options.singleton && isStreamable(service),
+    mediaTypes: Object.fromEntries(
+      RECORD_FORMATS.map(({ mediaType, description }) => [mediaType, description]),
+    ),
+  },
+})
