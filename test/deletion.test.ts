@@ -21,7 +21,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   },
   versions: {
     rooms: ['adapter/versions/', 'client/versions/', 'core/versions/', 'transport/versions/'],
-    namedIn: ['transport/openapi/openapi.ts', 'transport/request-params.ts'],
+    namedIn: [],
   },
   pages: {
     rooms: ['adapter/pages/'],
@@ -32,11 +32,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   'api-keys': { rooms: ['auth/api-keys/'], namedIn: [] },
   accounts: { rooms: ['auth/accounts/'], namedIn: [] },
   oauth: { rooms: ['auth/oauth/'], namedIn: [] },
-  openapi: { rooms: ['transport/openapi/'], namedIn: ['transport/services-plugin.ts'] },
-  observing: {
-    rooms: ['transport/observing/'],
-    namedIn: ['transport/services-plugin.ts'],
-  },
+  openapi: { rooms: ['transport/openapi/'], namedIn: [] },
+  observing: { rooms: ['transport/observing/'], namedIn: [] },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   cli: { rooms: ['cli/'], namedIn: [] },
 }

@@ -10,7 +10,6 @@ import type {
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
-import type { ExpectedVersion } from '../core/versions/entity-tag.ts'
 import { isGone } from './replies/reply-state.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
@@ -182,7 +181,6 @@ export class RestParams implements TransportParams {
   headers: Headers
   route: Readonly<Record<string, string>>
   declare authentication?: AuthenticationRequest | undefined
-  declare version?: ExpectedVersion | undefined
   provider: string
   readonly #facts: RequestFacts
 

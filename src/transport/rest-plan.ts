@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
+import type { HookContext, MethodEntry, Params, ServiceError } from '../core/index.ts'
 import type { BodySerializer } from './replies/body.ts'
 import type { RequestFacts, RestParams } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
@@ -62,7 +62,7 @@ export interface RestSteps {
   /** Returns the query to go on with, made of the one in the URL. */
   readonly query?: (call: ServedCall, query: RestParams['query']) => RestParams['query']
   /** Adds to the params. */
-  readonly params?: (call: ServedCall, params: RestParams) => void
+  readonly params?: (call: ServedCall, params: Params) => void
   /** Returns the streams that can answer in place of the method. The client chooses, by `Accept`. */
   readonly streams?: (call: ContextCall) => readonly StreamType[]
   /** Sets headers of the answer, after its status. */

@@ -7,8 +7,6 @@ import { openParserScopes } from './body-parsers.ts'
 import { addCatchAll, handleAnyRequest } from './catch-all-routes.ts'
 import { fromFastifyError } from './errors/fastify-error.ts'
 import { toHostSerializers } from './logging/logger.ts'
-import { findDeveloperPage } from './observing/developer-page.ts'
-import { findDocs, hideRoutes } from './openapi/openapi.ts'
 import { checkSources } from './parse-authentication.ts'
 import { addFormParser, addJsonParser, refuseOtherEncodings } from './parsing/request-body.ts'
 import { finishUnreadBodies, isReadToEnd } from './parsing/unread-body.ts'
@@ -24,6 +22,7 @@ import { findLoginPaths } from './routing/guarded-paths.ts'
 import { checkMethodPaths } from './routing/service-method.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addServiceRoutes } from './routing/service-routes.ts'
+import { listScopeParts } from './scope-parts.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
 
 /** Options of the plugin. */
@@ -69,7 +68,7 @@ export async function serveServices(
   addMore: (scope: FastifyInstance, transport: RestTransport) => void,
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
-  await findDocs(app)?.addTo(server, app)
+  for (const part of listScopeParts(app)) await part.prepare?.(server, app)
   // Named, as are its hooks and handlers: Fastify's messages, and tracing, call a scope by its function.
   const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)
@@ -86,9 +85,9 @@ export async function serveServices(
     addFormParser(scope, options.urlencoded, options.query)
     answerErrors(transport, scope)
     if (options.ownsServer) answerErrors(transport, server)
-    await findDocs(app)?.serve(scope, transport)
+    for (const part of listScopeParts(app)) await part.addBefore?.(scope, transport)
     addServiceRoutes(plans, scope, await openParserScopes(transport, scope))
-    findDeveloperPage(app)?.serve(scope, transport)
+    for (const part of listScopeParts(app)) part.addBehind?.(scope, transport)
     addCatchAll(plans, scope)
     // For verbs without any route.
     const owned = options.ownsServer ? server : scope
@@ -103,6 +102,17 @@ export async function serveServices(
     addMore(scope, transport)
   }
   await server.register(remexServices, place)
+}
+
+/** In the schema of a route: `@fastify/swagger` leaves it out. */
+const HIDDEN = Object.freeze({ hide: true })
+
+/** Keeps the routes of a scope out of what `@fastify/swagger` writes: services are documented as such. */
+function hideRoutes(scope: FastifyInstance): void {
+  if (!scope.hasDecorator('swagger')) return
+  scope.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, ...HIDDEN }
+  })
 }
 
 /** For a server with `@fastify/compress`, which leaves entity tags and uncompressed answers as they are. */

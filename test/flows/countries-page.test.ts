@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 
 import { PAGE_HEADERS, renderAnswerPage, renderIndexPage } from '../../examples/countries-page.ts'
-import { renderErrorPage } from '../../src/transport/errors/error-handler.ts'
+import { renderErrorPage } from '../../src/transport/errors/error-page.ts'
 import { findChromium, openPage } from '../support/chromium.ts'
 import { startExample } from '../support/example-process.ts'
 import { until } from '../support/until.ts'

@@ -1,3 +1,4 @@
+import { isHash, namesTag, readTags, withoutCompression } from '../entity-tags.ts'
 import { BadRequest } from '../errors/index.ts'
 
 /** The versions of which a write expects its record to have one; `'*'`: any, if the record is there. */
@@ -12,17 +13,8 @@ export interface VersionParams {
   version?: ExpectedVersion | undefined
 }
 
-/** One entity tag of a list, and what stands between it and the next one. @see RFC 9110 §8.8.3 */
-const LISTED_TAG = /[ \t]*(?:W\/)?"([\x21\x23-\x7E\x80-\xFF]*)"[ \t]*(?:,|$)/y
-
-/** What proxies add to the tag of an answer that they compress. */
-const COMPRESSION = /(?:--?|;)(?:gzip|br|deflate|zstd)$/
-
 /** The tag of a version, perhaps with a hash of the answer. */
 const VERSION = /^v-(0|[1-9]\d{0,14})(?:-[0-9a-f]{16})?$/
-
-/** A hash of the whole answer. */
-const HASH = /^[\w-]{43}$/
 
 /** Returns the entity tag of a version: `"v-7"`. */
 export function toVersionTag(version: number): string {
@@ -55,27 +47,5 @@ export function readExpectedVersion(header: string): ExpectedVersion {
 
 /** Whether an `If-None-Match` header names the tag of an answer, by weak comparison. */
 export function isKnownTag(header: string | undefined, tag: string): boolean {
-  const tags = header === undefined ? null : readTags(header)
-  if (tags === null || tags === '*') return tags === '*'
-  const own = tag.replace(/^W\//, '').slice(1, -1)
-  // Tags that applications have made may end as those of proxies do.
-  const isOurs = VERSION.test(own) || HASH.test(own)
-  return tags.some((one) => one === own || (isOurs && withoutCompression(one) === own))
-}
-
-function withoutCompression(tag: string): string {
-  return tag.replace(COMPRESSION, '')
-}
-
-/** Returns what stands in the quotes of the tags of a header; `null` where it is malformed. */
-function readTags(header: string): readonly string[] | '*' | null {
-  if (header.trim() === '*') return '*'
-  const tags: string[] = []
-  const listed = new RegExp(LISTED_TAG)
-  while (listed.lastIndex < header.length) {
-    const [, tag] = listed.exec(header) ?? []
-    if (tag === undefined) return null
-    tags.push(tag)
-  }
-  return tags.length === 0 ? null : tags
+  return namesTag(header, tag, (own) => VERSION.test(own) || isHash(own))
 }

@@ -9,6 +9,8 @@ import { checkOptions } from '../../core/options/option-check.ts'
 import { findStreams } from '../finds/request-streams.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
+import type { ScopePart } from '../scope-parts.ts'
+import { addScopePart, listScopeParts } from '../scope-parts.ts'
 import type { ObservedCall } from './call-channel.ts'
 import { followCalls } from './call-channel.ts'
 import { describeServices } from './described-services.ts'
@@ -36,11 +38,7 @@ const MAX_CALLS = 100
 const NOT_SERVED =
   'The page for developers is not served, because NODE_ENV is not set: start with NODE_ENV=development'
 
-/** Where an application keeps its page. */
-const PAGE: unique symbol = Symbol('remex.developerPage')
-
-interface WithPage {
-  [PAGE]?: DeveloperPage
+interface WithServer {
   /** The server of an application that has one. */
   readonly fastify?: FastifyInstance
 }
@@ -55,24 +53,19 @@ export function developerPage(options: DeveloperPageOptions = {}): (app: AnyAppl
   const configure = createConfigurator(
     'developerPage',
     options,
-    (app: AnyApplication & WithPage) => {
+    (app: AnyApplication & WithServer) => {
       if (app.fastify?.server.listening === true) {
         throw new TypeError('developerPage(): the application has started: configure it before')
       }
-      if (app[PAGE] !== undefined) {
+      if (listScopeParts(app).some((part) => part instanceof DeveloperPage)) {
         throw new TypeError('developerPage(): the application has one already')
       }
-      if (isDevelopment()) app[PAGE] = new DeveloperPage(options)
+      if (isDevelopment()) addScopePart(app, new DeveloperPage(options))
       else if (!process.env['NODE_ENV']) app.logger.info({}, NOT_SERVED)
     },
   )
   checkOptions('developerPage()', options, RULES)
   return configure
-}
-
-/** Returns the page of an application that is served now, `null` without one. */
-export function findDeveloperPage(app: object): DeveloperPage | null {
-  return (app as WithPage)[PAGE] ?? null
 }
 
 /** A call that has ended, as the page shows it. */
@@ -81,7 +74,7 @@ interface EndedCall extends ObservedCall {
   readonly endedAt: number
 }
 
-class DeveloperPage {
+class DeveloperPage implements ScopePart {
   readonly #path: string | undefined
   /** The oldest first. */
   readonly #calls: EndedCall[] = []
@@ -95,7 +88,7 @@ class DeveloperPage {
    * @param scope that of the services, which have their routes by now
    * @throws {TypeError} there is a route at the path
    */
-  serve(scope: FastifyInstance, { app, logger }: RestTransport): void {
+  addBehind(scope: FastifyInstance, { app, logger }: RestTransport): void {
     const path = this.#findPath(scope)
     const [below, base] = path === PATHS[0] ? [PATHS[1], PATHS[1]] : ['', path]
     const add = (url: string, answer: (reply: FastifyReply) => unknown): void => {

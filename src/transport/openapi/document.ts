@@ -5,8 +5,9 @@ import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { Components, ERROR_SCHEMA } from './components.ts'
+import { toShape, toUrl } from './operation-path.ts'
 import type { PlacedOperation } from './operations.ts'
-import { ServiceOperations, toShape, toUrl } from './operations.ts'
+import { ServiceOperations } from './operations.ts'
 import type { SecuritySchemes } from './security.ts'
 
 /** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */

@@ -3,14 +3,17 @@ import type { MethodDescription } from '../../auth/method-description.ts'
 import { describeMethod } from '../../auth/method-description.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
+import type { QueryUse } from '../../core/schema/queries/described-names.ts'
+import { describeName } from '../../core/schema/queries/described-names.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
 import type { MethodSchemas } from '../../core/services/service-schemas.ts'
-import { splitPath } from '../routing/request-path.ts'
 import { describeCall } from './call-terms.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
-import type { QueryUse } from './query-parameters.ts'
+import type { OperationAnswer, OperationKind } from './operation-kinds.ts'
+import { listKinds } from './operation-kinds.ts'
+import { toTypeName, toUrl } from './operation-path.ts'
 import { toQueryParameters } from './query-parameters.ts'
 import type { Security } from './security.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
@@ -38,47 +41,6 @@ interface OperationScope {
   /** Whether `find` takes its query as a body. */
   readonly takesQueryBodies: boolean
 }
-
-/** What an operation answers with: a record, all it has written or found of them, or what it likes. */
-type OperationAnswer = 'record' | 'written' | 'found' | 'custom'
-
-/** How one kind of operation differs from the others. */
-type OperationKind = readonly [
-  method: string,
-  /** What the id of the operation begins with. */
-  id: string,
-  summary: string,
-  answer: OperationAnswer,
-  /** The errors beside 400, and 401 behind the `authenticate` hook. */
-  errors: readonly number[],
-]
-
-/** A service with records. */
-const RECORD_KINDS: readonly OperationKind[] = [
-  ['find', 'find', 'Find records', 'found', []],
-  ['get', 'get', 'Get a record', 'record', [404]],
-  ['create', 'create', 'Create a record', 'record', [409]],
-  ['update', 'update', 'Replace a record', 'record', [404, 409]],
-  ['patch', 'patch', 'Change fields of a record', 'record', [404, 409]],
-  ['remove', 'remove', 'Remove a record', 'record', [404]],
-  ['patch', 'patchMany', 'Change fields of all records that match', 'written', [409]],
-  ['remove', 'removeMany', 'Remove all records that match', 'written', []],
-]
-
-/** A service that is one record. */
-const SINGLETON_KINDS: readonly OperationKind[] = [
-  ['find', 'get', 'Get the record', 'record', [404]],
-  ['create', 'create', 'Create the record', 'record', [409]],
-  ['update', 'update', 'Replace the record', 'record', [404, 409]],
-  ['patch', 'patch', 'Change fields of the record', 'record', [404, 409]],
-  ['remove', 'remove', 'Remove the record', 'record', [404]],
-]
-
-/** An authentication service has no records: a login is made, and the own one ended. */
-const LOGIN_KINDS: readonly OperationKind[] = [
-  ['create', 'create', 'Log in', 'record', [401]],
-  ['remove', 'remove', 'Log out', 'record', []],
-]
 
 /** Any object: the data and the results of services that say nothing of them. */
 const ANY_RECORD: DocumentSchema = { type: 'object', additionalProperties: true }
@@ -113,8 +75,7 @@ export class ServiceOperations {
   }
 
   create(): PlacedOperation[] {
-    const recordKinds = this.#entry.options.singleton ? SINGLETON_KINDS : RECORD_KINDS
-    const kinds = this.#isLogin ? LOGIN_KINDS : recordKinds
+    const kinds = listKinds(this.#entry)
     const external = [...this.#entry.methods.values()].filter((method) => method.external)
     return external.flatMap((entry) => {
       const { name } = entry
@@ -230,8 +191,8 @@ export class ServiceOperations {
     const recordName = isWhole ? `${capitalize(id)}${this.#typeName}Result` : this.#typeName
     const canSelect = query.some((parameter) => parameter.name === '$select')
     const record = this.#toRecord(method, recordName, canSelect)
-    const hasCursors = query.some((parameter) => parameter.name === '$after')
-    const result = isWhole ? record : this.#toResult(method, answer, record, hasCursors)
+    const pageFields = Object.assign({}, ...query.map((one) => describeName(one.name)?.pageFields))
+    const result = isWhole ? record : this.#toResult(method, answer, record, pageFields)
     return { path: url.path, parameters: [...url.parameters, ...this.#refer(query)], result }
   }
 
@@ -292,13 +253,13 @@ export class ServiceOperations {
     { name }: Method,
     answer: OperationAnswer,
     record: DocumentSchema,
-    hasCursors: boolean,
+    pageFields: object,
   ): DocumentSchema {
     const list: DocumentSchema = { type: 'array', items: record }
     if (answer === 'written') return list
     if (answer === 'record') return this.#takesMany(name) ? { anyOf: [record, list] } : record
     if (this.#hasPages === false) return list
-    const page = toPageSchema(record, hasCursors)
+    const page = toPageSchema(record, pageFields)
     const named =
       '$ref' in record ? this.#scope.components.refer(`${toComponentName(record)}Page`, page) : page
     return this.#hasPages === undefined ? { oneOf: [named, list] } : named
@@ -312,29 +273,19 @@ export class ServiceOperations {
   }
 }
 
-/** Returns the schema of a page of records. One with cursors has a total where it is asked for. */
-function toPageSchema(record: DocumentSchema, hasCursors: boolean): DocumentSchema {
+/** Returns the schema of a page of records. One with further fields has a total where it is asked for. */
+function toPageSchema(record: DocumentSchema, further: object): DocumentSchema {
   const count = { type: 'integer', minimum: 0 }
-  const cursor = { type: ['string', 'null'] }
-  const flag = { type: 'boolean' }
+  const isPlain = Object.keys(further).length === 0
   return {
     type: 'object',
-    required: hasCursors ? ['limit', 'data'] : ['total', 'limit', 'skip', 'data'],
+    required: isPlain ? ['total', 'limit', 'skip', 'data'] : ['limit', 'data'],
     properties: {
       total: { ...count, description: 'How many records there are on all pages.' },
       limit: { ...count, description: 'How many records a page holds.' },
       skip: { ...count, description: 'How many records are before this page.' },
       data: { type: 'array', items: record },
-      ...(hasCursors && {
-        nextCursor: { ...cursor, description: 'For `$after`: what is behind this page.' },
-        previousCursor: { ...cursor, description: 'For `$before`: what is in front of this page.' },
-        hasNext: { ...flag, description: 'Whether there are records behind this page.' },
-        hasPrevious: {
-          ...flag,
-          description: 'Whether there are records in front of this page.',
-        },
-        isTotalCapped: { ...flag, description: 'Whether there are more than `total` says.' },
-      }),
+      ...further,
     },
   }
 }
@@ -345,36 +296,4 @@ function toMethodHeader(name: string): Parameter {
     ...{ name: 'X-Service-Method', in: 'header', required: true },
     schema: { type: 'string', enum: [name] },
   }
-}
-
-/** Returns the URL of all records of a service or of one, as the document writes it. */
-export function toUrl(
-  prefix: string,
-  path: string,
-  isOne: boolean,
-): { readonly path: string; readonly parameters: readonly Parameter[] } {
-  const segments = splitPath(`${prefix}/${path}`)
-  const names = segments.flatMap((one) => (one.startsWith(':') ? [one.slice(1)] : []))
-  let id = 'id'
-  while (names.includes(id)) id = `_${id}`
-  const all = isOne ? [...segments, `:${id}`] : segments
-  const written = all.map((one) => `/${one.startsWith(':') ? `{${one.slice(1)}}` : encodeURI(one)}`)
-  const parameters = (isOne ? [...names, id] : names).map(
-    (name): Parameter => ({ name, in: 'path', required: true, schema: { type: 'string' } }),
-  )
-  return { path: written.join('') || '/', parameters }
-}
-
-/** Returns a path without the names of its parameters: two with the same one are the same path. */
-export function toShape(path: string): string {
-  return path.replace(/\{[^}]*\}/g, '{}')
-}
-
-/** Returns the name of a service for types and operations: `UsersByUserIdMessages`. */
-function toTypeName(path: string): string {
-  const words = path.split('/').flatMap((segment) => {
-    const words = segment.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
-    return segment.startsWith(':') ? ['by', ...words] : words
-  })
-  return words.map(capitalize).join('') || 'Root'
 }

@@ -1,30 +1,12 @@
-import { CURSOR_NAMES, PAGING_NAMES } from '../../core/query-names.ts'
 import type { Keywords } from '../../core/schema/model/keywords.ts'
 import { ALTERNATIVES, toNamedSchemas } from '../../core/schema/model/keywords.ts'
 import { SchemaModel } from '../../core/schema/model/places.ts'
+import type { QueryUse } from '../../core/schema/queries/described-names.ts'
+import { describeName, isTaken } from '../../core/schema/queries/described-names.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'
 import { capitalize } from './components.ts'
-
-/** What a query may hold, by which kind of call. */
-export type QueryUse = 'page' | 'list' | 'record' | 'new'
-
-/** What `$names` mean, in words. */
-const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
-  ['$limit', 'How many records at most.'],
-  ['$skip', 'How many records to leave out at the start.'],
-  ['$after', 'The `nextCursor` of a page, for the records behind it; empty for the first page.'],
-  [
-    '$before',
-    'The `previousCursor` of a page, for the records in front of it; empty for the last page.',
-  ],
-  ['$total', 'Which total a page with cursors has: none (`false`), `estimate`, or up to a `cap`.'],
-  ['$sort', 'Fields to sort by, the first one first: 1 upwards, -1 downwards.'],
-  ['$select', 'The fields to return; the id always is, and all others are left out.'],
-  ['$or', 'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.'],
-  ['$and', 'Conditions that all have to hold, in brackets: `$and[0][name]=a&$and[1][age]=3`.'],
-])
 
 /** What services without a query schema are asked mostly. */
 const USUAL_QUERY: Keywords = {
@@ -35,14 +17,6 @@ const USUAL_QUERY: Keywords = {
     $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },
     $select: { type: 'array', items: { type: 'string' } },
   },
-}
-
-/** Whether a name says something in a kind of call. */
-const IS_USED: Readonly<Record<QueryUse, (name: string) => boolean>> = {
-  page: () => true,
-  list: (name) => !CURSOR_NAMES.includes(name),
-  record: (name) => !CURSOR_NAMES.includes(name) && !PAGING_NAMES.includes(name),
-  new: (name) => name === '$select',
 }
 
 /** The kinds of a value that is an object, where it is there at all. */
@@ -62,10 +36,10 @@ export function toQueryParameters(
     own.properties.size === 0 && !isClosed ? toProperties([USUAL_QUERY]) : own
   const model = new SchemaModel(root, ['$ref', ...ALTERNATIVES, 'allOf'])
   return [...properties]
-    .filter(([key]) => IS_USED[use](key))
+    .filter(([key]) => isTaken(key, use))
     .map(([key, property]) => {
       const kinds = toKinds(model.place([property]).parts)
-      const description = DESCRIPTIONS.get(key)
+      const description = describeName(key)?.description
       const part = `${name}Query${capitalize(key.replace(/[^A-Za-z0-9]+/g, ''))}`
       return {
         name: key,

@@ -2,6 +2,7 @@ import type { MethodEntry } from '../../core/index.ts'
 import type { FoundPage } from '../../core/results.ts'
 import { isPage } from '../../core/results.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
+import { CURSOR_FIELDS } from '../../core/schema/queries/described-names.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
 import { createResultForm, mapToList } from '../../core/schema/service/result-form.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -21,8 +22,8 @@ interface MethodResult {
 }
 
 const PAGE_FIELDS: ReadonlySet<string> = new Set([
-  ...['total', 'limit', 'skip', 'data', 'nextCursor', 'previousCursor'],
-  ...['hasNext', 'hasPrevious', 'isTotalCapped'],
+  ...['total', 'limit', 'skip', 'data'],
+  ...Object.keys(CURSOR_FIELDS),
 ])
 
 const OTHER_TYPES = 'A result has other types than its schema; what is no object is sent as it is'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
-import { renderErrorPage } from '../../../src/transport/errors/error-handler.ts'
+import { renderErrorPage } from '../../../src/transport/errors/error-page.ts'
 import { fromFastifyError } from '../../../src/transport/errors/fastify-error.ts'
 import type { ErrorResponder } from '../../../src/transport/index.ts'
 import {

@@ -6,9 +6,9 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import t from 'tap'
+import { FollowedFind } from '../../../src/transport/finds/followed-find.ts'
 import { createApp, NotFound, Unavailable } from '../../../src/transport/index.ts'
 import { opentelemetry } from '../../../src/transport/observing/opentelemetry.ts'
-import { FollowedFind } from '../../../src/transport/finds/followed-find.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 
 const exporter = new InMemorySpanExporter()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { linkReferences } from '../../../src/core/schema/model/references.ts'
+import type { QueryUse } from '../../../src/core/schema/queries/described-names.ts'
 import { Components } from '../../../src/transport/openapi/components.ts'
-import type { QueryUse } from '../../../src/transport/openapi/query-parameters.ts'
 import { toQueryParameters } from '../../../src/transport/openapi/query-parameters.ts'
 
 const STYLES: readonly [title: string, schema: object, style: object][] = [

@@ -1,0 +1,73 @@
+/** The kinds of calls that take queries. Each takes all names of those before it: a page takes all. */
+const USES = ['new', 'record', 'list', 'page'] as const
+
+/** What a query is for: a new record, one record or some of them, a list, or a page. */
+export type QueryUse = (typeof USES)[number]
+
+/** A name in queries that is no field, as callers are told of it. */
+interface DescribedName {
+  readonly description: string
+  /** The first kind of call that takes it. */
+  readonly use: QueryUse
+  /** What pages have where queries may have the name, by JSON Schema. Their total is there where it is asked for. */
+  readonly pageFields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+const CURSOR = { type: ['string', 'null'] }
+const FLAG = { type: 'boolean' }
+
+/** What pages with cursors have beside their records. */
+export const CURSOR_FIELDS = {
+  nextCursor: { ...CURSOR, description: 'For `$after`: what is behind this page.' },
+  previousCursor: { ...CURSOR, description: 'For `$before`: what is in front of this page.' },
+  hasNext: { ...FLAG, description: 'Whether there are records behind this page.' },
+  hasPrevious: { ...FLAG, description: 'Whether there are records in front of this page.' },
+  isTotalCapped: { ...FLAG, description: 'Whether there are more than `total` says.' },
+} as const
+
+const NAMES: Readonly<Record<string, DescribedName>> = {
+  $limit: { use: 'list', description: 'How many records at most.' },
+  $skip: { use: 'list', description: 'How many records to leave out at the start.' },
+  $after: {
+    use: 'page',
+    description: 'The `nextCursor` of a page, for the records behind it; empty for the first page.',
+    pageFields: CURSOR_FIELDS,
+  },
+  $before: {
+    use: 'page',
+    description:
+      'The `previousCursor` of a page, for the records in front of it; empty for the last page.',
+  },
+  $total: {
+    use: 'page',
+    description:
+      'Which total a page with cursors has: none (`false`), `estimate`, or up to a `cap`.',
+  },
+  $sort: {
+    use: 'list',
+    description: 'Fields to sort by, the first one first: 1 upwards, -1 downwards.',
+  },
+  $select: {
+    use: 'new',
+    description: 'The fields to return; the id always is, and all others are left out.',
+  },
+  $or: {
+    use: 'record',
+    description:
+      'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
+  },
+  $and: {
+    use: 'record',
+    description: 'Conditions that all have to hold, in brackets: `$and[0][name]=a&$and[1][age]=3`.',
+  },
+}
+
+/** Returns what callers are told of a name in queries, `undefined` for a field. */
+export function describeName(name: string): DescribedName | undefined {
+  return Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
+}
+
+/** Whether queries of a kind take a name. Fields are conditions, which new records do not have. */
+export function isTaken(name: string, use: QueryUse): boolean {
+  return USES.indexOf(describeName(name)?.use ?? 'record') <= USES.indexOf(use)
+}
