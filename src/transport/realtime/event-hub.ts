@@ -12,6 +12,7 @@ import type { StreamedCall } from '../rest-plan.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
+import { Partings } from './partings.ts'
 import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
 import type { StreamHub } from './query-stream.ts'
 import { QueryStream } from './query-stream.ts'
@@ -19,9 +20,6 @@ import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Parting } from './sent-records.ts'
 import { Topic } from './topic.ts'
 import { Turns } from './turns.ts'
-
-/** How many ids of records are kept for clients that come back, of all streams that have ended. */
-const MAX_PARTED_KEYS = 1_000_000
 
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
@@ -33,13 +31,6 @@ const TIME_LIMIT_MS = 30_000
 const OWN_FRAMES: ReadonlySet<string> = new Set([
   ...['snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
 ])
-
-/** What a stream that has ended has sent. */
-interface KeptParting {
-  readonly parting: Parting
-  /** When it has ended, in ms since the epoch. */
-  readonly leftAt: number
-}
 
 /** All streams of an application, and the events that they are told of. */
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
@@ -53,9 +44,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #callers = new Map<string, number>()
   /** How many streams all callers have. */
   #admitted = 0
-  /** What streams that have ended have sent, by their tokens, the oldest first. */
-  readonly #partings = new Map<string, KeptParting>()
-  #partedKeys = 0
+  readonly #partings: Partings
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   /** For transports without a time limit: a hook that hangs would silence a stream forever. */
@@ -67,6 +56,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
     this.options = options
+    this.#partings = new Partings(options.maxStreams)
     for (const entry of app.entries.values()) this.#addService(entry)
     this.#listPaths()
     app.observe((change, _path, entry) => {
@@ -171,24 +161,18 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   }
 
   takeParting(token: string): Parting | undefined {
-    const kept = this.#partings.get(token)
-    this.#partings.delete(token)
-    this.#partedKeys -= kept?.parting.keys.size ?? 0
-    return kept?.parting
+    return this.#partings.take(token)
   }
 
   /** Sends heartbeats, ends streams that have expired, rechecks others, and forgets what is too old. */
   #visitStreams(): void {
     const now = Date.now()
     for (const stream of this.#streams) {
-      if (stream.expiresAt <= now) stream.end('expired')
+      if (stream.call.expiresAt <= now) stream.end('expired')
       else if (stream.isRecheckDue) void stream.recheck()
       if (stream.writtenAt + this.options.heartbeatMs <= now) stream.beat()
     }
-    for (const [token, { leftAt }] of this.#partings) {
-      if (leftAt + this.options.bufferMs > now) break
-      this.takeParting(token)
-    }
+    this.#partings.forget(now - this.options.bufferMs)
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
       else if (topic.leftAt + this.options.bufferMs <= now && !this.#isNeeded(topic)) {
@@ -264,14 +248,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
     const parting = stream.part()
-    if (parting === null) return
-    this.#partings.set(token, { parting, leftAt: Date.now() })
-    this.#partedKeys += parting.keys.size
-    for (const oldest of this.#partings.keys()) {
-      const isBounded = this.#partings.size <= this.options.maxStreams
-      if (isBounded && this.#partedKeys <= MAX_PARTED_KEYS) break
-      this.takeParting(oldest)
-    }
+    if (parting !== null) this.#partings.add(token, parting)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */
@@ -295,7 +272,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   #endLogins(isEnded: LoginEnd): void {
     for (const stream of this.#streams) {
-      if (isEnded(getTokenClaims(stream.params.authentication))) stream.end('expired')
+      if (isEnded(getTokenClaims(stream.call.params.authentication))) stream.end('expired')
     }
   }
 
@@ -307,7 +284,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const { jti } = getTokenClaims(authentication)
     if (jti === undefined) return
     for (const stream of this.#streams) {
-      if (getTokenClaims(stream.params.authentication).jti !== jti) continue
+      if (getTokenClaims(stream.call.params.authentication).jti !== jti) continue
       if (isRevoked) stream.end('expired')
       else stream.askRecheck()
     }

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
 import { isPassing } from '../../core/errors/passing-status.ts'
 import type { Params } from '../../core/index.ts'
 import { Timeout, toServiceError, Unavailable } from '../../core/index.ts'
@@ -9,51 +7,40 @@ import type { StreamedCall } from '../rest-plan.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
-import { EventStream, RESYNC, sendHead, toFrame } from './event-stream.ts'
+import { EventStream, RESYNC, sendHead } from './event-stream.ts'
 import { isOutage, persist } from './find-queue.ts'
 import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
-import { toEventKey } from './round.ts'
 import type { Parting } from './sent-records.ts'
-import { SentRecords } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Publishing, Shown } from './shown-records.ts'
-import { chooseEvent, isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
+import { chooseEvent, shareRecord, showRecord } from './shown-records.ts'
+import type { PartingKeeper, ToldEvent } from './stream-frames.ts'
+import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
-export interface StreamHub extends Publishing {
+export interface StreamHub extends Publishing, PartingKeeper {
   readonly options: ResolvedRealtimeOptions
   /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
   admit(stream: QueryStream, params: Params): void
-  /** Returns, once, what a stream that has ended has sent. */
-  takeParting(token: string): Parting | undefined
 }
 
 /** How many characters of records are written to a stream at once. */
 const BATCH_LENGTH = 65_536
 
-/** An event with the frame of its record, or why there is none. */
-interface ToldEvent {
-  readonly event: LoggedEvent
-  readonly text: Shown
-}
-
 /** One caller's stream of the records of one query. */
 export class QueryStream implements Follower {
-  /** Names the stream for whoever comes back to it; nobody else can guess it. */
-  token: string = randomBytes(16).toString('base64url')
   readonly topic: Topic
-  cursor = 0
   isBusy = true
   /** Who the stream is counted for, `null` until it was admitted. */
   caller: string | null = null
   readonly hub: StreamHub
-  readonly #call: FollowedCall
+  readonly call: FollowedCall
   readonly #recheck: Recheck
-  #sent = new SentRecords([], 0)
+  readonly #frames: StreamFrames
   #stream: EventStream | null = null
 
   /** @param params those of the call, before its hooks */
@@ -61,22 +48,22 @@ export class QueryStream implements Follower {
     const admit = (proven: Params): void => hub.admit(this, proven)
     this.hub = hub
     this.topic = topic
-    this.#call = new FollowedCall(hub, topic, params, admit)
-    this.#recheck = this.#call.recheck
+    this.call = new FollowedCall(hub, topic, params, admit)
+    this.#recheck = this.call.recheck
+    this.#frames = new StreamFrames(this.call)
+  }
+
+  /** Names the stream for whoever comes back to it. */
+  get token(): string {
+    return this.#frames.token
   }
 
   get view(): RecordView | null {
-    return this.#call.view
+    return this.call.view
   }
 
-  /** Who calls, as the hooks have found out. */
-  get params(): Params {
-    return this.#call.params
-  }
-
-  /** When the token of the caller expires, in ms since the epoch. */
-  get expiresAt(): number {
-    return this.#call.expiresAt
+  get cursor(): number {
+    return this.#frames.cursor
   }
 
   /** When something was last written, in ms since the epoch. */
@@ -96,14 +83,17 @@ export class QueryStream implements Follower {
    */
   async open(call: StreamedCall, onClose: () => void): Promise<void> {
     const { context, request, reply } = call
-    const missed = this.#findMissed(request)
-    const found = await this.#call.find(context, () => missed !== null && this.#resume(missed))
+    const missed = findMissed(this.topic.log, request)
+    const found = await this.call.find(
+      context,
+      () => missed !== null && this.#frames.resume(missed, this.hub),
+    )
     if (!beginAnswer(call)) {
       onClose()
       return
     }
     // Made before the answer begins: what fails here is an ordinary error.
-    const snapshot = found === null ? '' : this.#toSnapshot(found)
+    const snapshot = found === null ? '' : this.#frames.toSnapshot(found)
     if (request.method === 'HEAD') {
       sendHead(reply)
       return onClose()
@@ -120,8 +110,7 @@ export class QueryStream implements Follower {
 
   /** Returns what is kept for the caller to come back to, `null` for nothing. */
   part(): Parting | null {
-    if (this.view === null || this.#stream === null) return null
-    return this.#sent.part(this.view.key)
+    return this.#stream === null ? null : this.#frames.part()
   }
 
   async tell(round: Round): Promise<void> {
@@ -130,7 +119,7 @@ export class QueryStream implements Follower {
     if (this.isBusy || cursor >= round.end) return
     this.#endIfExpired()
     if (!this.#stream?.isOpen) {
-      this.cursor = round.end
+      this.#frames.cursor = round.end
       return
     }
     if (this.#recheck.isDue) {
@@ -184,7 +173,7 @@ export class QueryStream implements Follower {
   }
 
   #endIfExpired(): void {
-    if (this.expiresAt <= Date.now()) this.end('expired')
+    if (this.call.expiresAt <= Date.now()) this.end('expired')
   }
 
   #endBy(thrown: unknown): void {
@@ -210,7 +199,7 @@ export class QueryStream implements Follower {
    * Resolves to whether it has sent one.
    */
   async #renew(wantsSnapshot: boolean): Promise<boolean> {
-    const call = this.#call
+    const call = this.call
     const before = this.view?.key
     let isWanted = wantsSnapshot
     // Reads no snapshot for a client that does not read.
@@ -233,7 +222,7 @@ export class QueryStream implements Follower {
       // The snapshot may hold more than the caller may read by now.
       if (this.#recheck.isAsked) continue
       this.#endIfExpired()
-      this.#stream?.write(this.#toSnapshot(found))
+      this.#stream?.write(this.#frames.toSnapshot(found))
       return true
     }
   }
@@ -255,39 +244,6 @@ export class QueryStream implements Follower {
     })
   }
 
-  /** Goes on where a client has been. Returns whether that is possible. */
-  #resume({ sequence, viewTag, token }: MissedEvents): boolean {
-    if (sequence === null || this.view === null || viewTag !== this.#call.viewTag) return false
-    const parting = this.hub.takeParting(token)
-    const sent = SentRecords.resume(parting, this.view.key, sequence)
-    if (sent === null) return false
-    this.cursor = sequence
-    this.#sent = sent
-    // As long as nothing is told the client comes back by the name that it has.
-    if (parting !== undefined) this.token = token
-    return true
-  }
-
-  /** Returns the frames of a snapshot. The stream sends the events after it. */
-  #toSnapshot({ json, keys, sequence }: Found): string {
-    this.cursor = sequence
-    this.#sent = new SentRecords(keys, sequence)
-    return this.#toIdLine(this.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
-  }
-
-  /** Returns where a client comes back to; `null` for one that begins, or takes no events. */
-  #findMissed({ headers, method }: FastifyRequest): MissedEvents | null {
-    const last = headers['last-event-id']
-    if (last === undefined || last === '' || method === 'HEAD') return null
-    const parts = String(last).split('.')
-    const [viewTag = '', token = ''] = parts.splice(-2)
-    return { sequence: this.topic.log.fromPosition(parts.join('.')), viewTag, token }
-  }
-
-  #toIdLine(position: string): string {
-    return `id: ${position}.${this.#call.viewTag}.${this.token}\n`
-  }
-
   /**
    * Sends events until the reader falls behind or a recheck is due; a later round sends the others. Resolves to `false`
    * if a new snapshot is needed instead.
@@ -295,7 +251,7 @@ export class QueryStream implements Follower {
   async #tellEvents(events: readonly LoggedEvent[] | null, round: Round): Promise<boolean> {
     const { maxRecords, maxComparedBytes } = this.hub.options
     if (events === null || events.some(({ name }) => name === CHANGED)) return false
-    if (this.#sent.size > maxRecords) return false
+    if (this.#frames.size > maxRecords) return false
     const { shapes } = this.topic.find
     const told = new Set<string>()
     let batch: ToldEvent[] = []
@@ -318,7 +274,7 @@ export class QueryStream implements Follower {
       if (cost > maxComparedBytes) return false
       const event = chooseEvent(this.view, logged, told, round)
       if (event !== null) {
-        const text = shapes ? await this.#show(event, round) : shareRecord(this.#call, event, round)
+        const text = shapes ? await this.#show(event, round) : shareRecord(this.call, event, round)
         if (text === false) return false
         batch.push({ event, text })
         length += text?.length ?? 0
@@ -338,7 +294,7 @@ export class QueryStream implements Follower {
   /** Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is away. */
   async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
-      const text = await this.topic.queue.limit(() => showRecord(this.#call, event, round))
+      const text = await this.topic.queue.limit(() => showRecord(this.call, event, round))
       this.#recheck.noteTold()
       return text
     } catch (error) {
@@ -355,43 +311,10 @@ export class QueryStream implements Follower {
     this.#endIfExpired()
     // The client has gone while hooks ran: nothing of this may count as told when it comes back.
     if (!this.#stream?.isOpen) return true
-    let frames = ''
-    for (const { event, text } of batch) {
-      const frame = this.#toFrame(event, text)
-      if (frame === null) return false
-      frames += frame
-    }
+    const frames = this.#frames.write(batch)
+    if (frames === null) return false
     if (frames !== '') this.#stream.write(frames)
-    this.cursor = reached
+    this.#frames.cursor = reached
     return true
   }
-
-  /** Returns the frame of an event, `''` for none, `null` where nobody knows whether there is one. */
-  #toFrame(event: LoggedEvent, text: Shown): string | null {
-    const { id, name, position } = event
-    if (text === undefined) return ''
-    if (isOwnEvent(name)) return text === null ? '' : this.#toIdLine(position) + text
-    const key = toEventKey(event)
-    if (text !== null && name !== 'removed') {
-      this.#sent.add(key)
-      return this.#toIdLine(position) + text
-    }
-    const { last, size } = this.topic.log
-    const hadIt = this.#sent.takeBack(key, event.sequence, last - size + 1)
-    if (text !== null) return this.#toIdLine(position) + text
-    if (hadIt === undefined) return null
-    if (!hadIt) return ''
-    const data = JSON.stringify({ [this.topic.idField]: id })
-    return this.#toIdLine(position) + toFrame(name === 'removed' ? name : 'left', data)
-  }
-}
-
-/** Where a client comes back to. */
-interface MissedEvents {
-  /** The number of the last event that it has; `null` where nobody knows what came after it. */
-  readonly sequence: number | null
-  /** Names the view that it had. */
-  readonly viewTag: string
-  /** Names the stream that it has it from. */
-  readonly token: string
 }

@@ -1,0 +1,49 @@
+import type { Parting } from './sent-records.ts'
+
+/** How many ids of records are kept, of all streams that have ended. */
+const MAX_KEYS = 1_000_000
+
+/** What a stream that has ended has sent. */
+interface KeptParting {
+  readonly parting: Parting
+  /** When it has ended, in ms since the epoch. */
+  readonly leftAt: number
+}
+
+/** What streams that have ended have sent, for clients that come back. */
+export class Partings {
+  /** By the tokens of the streams, the oldest first. */
+  readonly #kept = new Map<string, KeptParting>()
+  readonly #max: number
+  #keys = 0
+
+  /** @param max how many streams are kept */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  add(token: string, parting: Parting): void {
+    this.#kept.set(token, { parting, leftAt: Date.now() })
+    this.#keys += parting.keys.size
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.#max && this.#keys <= MAX_KEYS) break
+      this.take(oldest)
+    }
+  }
+
+  /** Returns, once, what a stream has sent. */
+  take(token: string): Parting | undefined {
+    const kept = this.#kept.get(token)
+    this.#kept.delete(token)
+    this.#keys -= kept?.parting.keys.size ?? 0
+    return kept?.parting
+  }
+
+  /** Forgets the streams that have ended at a time or before, in ms since the epoch. */
+  forget(time: number): void {
+    for (const [token, { leftAt }] of this.#kept) {
+      if (leftAt > time) break
+      this.take(token)
+    }
+  }
+}
