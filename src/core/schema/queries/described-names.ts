@@ -4,26 +4,29 @@ const USES = ['new', 'record', 'list', 'page'] as const
 /** What a query is for: a new record, one record or some of them, a list, or a page. */
 export type QueryUse = (typeof USES)[number]
 
+/** Fields by JSON Schema. */
+type FieldSchemas = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
 /** A name in queries that is no field, as callers are told of it. */
 interface DescribedName {
   readonly description: string
   /** The first kind of call that takes it. */
   readonly use: QueryUse
-  /** What pages have where queries may have the name, by JSON Schema. Their total is there where it is asked for. */
-  readonly pageFields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** What pages have where queries may have the name. Their total is there where it is asked for. */
+  readonly pageFields?: FieldSchemas
 }
 
 const CURSOR = { type: ['string', 'null'] }
 const FLAG = { type: 'boolean' }
 
 /** What pages with cursors have beside their records. */
-export const CURSOR_FIELDS = {
+export const CURSOR_FIELDS: FieldSchemas = {
   nextCursor: { ...CURSOR, description: 'For `$after`: what is behind this page.' },
   previousCursor: { ...CURSOR, description: 'For `$before`: what is in front of this page.' },
   hasNext: { ...FLAG, description: 'Whether there are records behind this page.' },
   hasPrevious: { ...FLAG, description: 'Whether there are records in front of this page.' },
   isTotalCapped: { ...FLAG, description: 'Whether there are more than `total` says.' },
-} as const
+}
 
 const NAMES: Readonly<Record<string, DescribedName>> = {
   $limit: { use: 'list', description: 'How many records at most.' },
