@@ -39,7 +39,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
 }
 
 /** Files that may name every feature: what a package exports, and what the kernel of a layer knows of features. */
-const LISTS = /(?:^|\/)(?:index|(?:[a-z]+-)?features|login-extensions)\.ts$/
+const LISTS = /(?:^|\/)(?:index|[a-z]+-features|login-extensions)\.ts$/
 
 /** Returns the files that would no longer compile without a feature. */
 function findBroken(sources: Sources, rooms: readonly string[]): string[] {

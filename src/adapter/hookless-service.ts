@@ -5,12 +5,12 @@ import type { Page, Query } from '../core/params.ts'
 import { allowsMany } from '../core/services/multi-option.ts'
 import type { CallFacts } from './adapter-call.ts'
 import { addConditions, readFacts } from './adapter-call.ts'
+import { FeaturedService } from './adapter-features.ts'
 import { callAdapter } from './call-adapter.ts'
 import { checkMulti, checkOne, sanitizeParams } from './call-checks.ts'
 import type { CalledService } from './call-feature.ts'
 import { listHookRules } from './call-rules.ts'
 import { createIndexes, openModel } from './connection/model.ts'
-import { FeaturedService } from './features.ts'
 import type {
   MongoDBOptions,
   MongoDBSettings,

@@ -3,6 +3,7 @@ import type { WithMulti } from '../core/method-arguments.ts'
 import type { Page } from '../core/params.ts'
 import type { FieldName, RecordQuery, Selected, Selecting } from '../core/services/record-query.ts'
 import { readFacts } from './adapter-call.ts'
+import { addFeatures } from './adapter-features.ts'
 import {
   checkChangeData,
   checkMulti,
@@ -12,7 +13,6 @@ import {
   checkWriteToMany,
   sanitizeParams,
 } from './call-checks.ts'
-import { addFeatures } from './features.ts'
 import type { AnyPatch, Found, NewRecord, Paged } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
