@@ -81,7 +81,7 @@ export interface CallRule {
    */
   readonly hold?: (write: RuledWrite) => RuledWrite
   /**
-   * Returns the data of a change without what is not to be stored.
+   * Strips what must not be stored from the data of a change.
    * @param isOne whether one record is changed, and not many
    * @throws {BadRequest} the data is not allowed
    */
@@ -96,7 +96,7 @@ export interface CallRule {
   readonly aim?: (filter: Document) => Document
   /**
    * Called where such a command finds no record.
-   * @throws {ServiceError} the reason, where it is not that there is none with the id
+   * @throws {ServiceError} the reason, unless no record has the id
    */
   readonly explainMissing?: (call: AdapterCall, id: AdapterId) => Promise<void>
   /** Whether it is noted how removed records were stored. */

@@ -13,7 +13,7 @@ export const FEATURES: readonly CallFeature[] = [VERSIONS, PAGES, FOLLOWING, STR
 
 interface FeatureMembers extends FollowedMembers, StreamableService, VersionMembers {}
 
-/** The class of services, of which nothing is known but what features add. */
+/** The base class that types the members which features add. */
 export const FeaturedService = class {} as new () => FeatureMembers
 
 /** Gives the members of all features to a class of services, by its prototype. */
@@ -21,6 +21,8 @@ export function addFeatures(prototype: FindMethods): void {
   Object.defineProperty(prototype, CALL_FEATURES, { value: FEATURES })
   for (const { createMembers } of FEATURES) {
     const members = createMembers?.(prototype) ?? {}
-    Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members))
+    for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(members))) {
+      Object.defineProperty(prototype, name, { ...member, enumerable: false })
+    }
   }
 }

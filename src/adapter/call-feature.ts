@@ -30,7 +30,7 @@ export interface FindMethods {
 /** What calls can do beside reading and writing: a folder, and an entry in the list of features. */
 export interface CallFeature {
   /**
-   * What has a call ask for its rule. Property names and no function: a call that asks for nothing enters none.
+   * When the feature applies to a call. Plain names, so that other calls run none of its code.
    */
   readonly askedBy?: {
     /** The option that names the field of the feature in the records of a service. External callers never set it. */

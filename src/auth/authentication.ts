@@ -196,7 +196,7 @@ export interface Authentication {
   /** Where logouts are noted, `null` when they are not. */
   readonly revocationList: RevocationList | null
   /** What adds to its logins by the settings in effect. */
-  readonly loginExtensions: readonly LoginExtension[]
+  readonly loginExtensions?: readonly LoginExtension[]
 
   /** Registers a strategy under a name. */
   register(name: string, strategy: AuthenticationStrategy): this

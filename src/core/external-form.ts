@@ -9,7 +9,7 @@ interface RecordNotes {
   /** What `resolveExternal` has made of a record that can't have a property. */
   dispatch?: unknown
   /** The event that a result stands for, in the place of that of its method. */
-  event?: string | null
+  event?: string
   /** A removed record as it was stored, where a stream or a hook asks for it. */
   stored?: object
 }

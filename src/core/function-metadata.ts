@@ -31,9 +31,9 @@ export interface DescribedCall {
 
 /** What callers outside see of a hook, or of a feature of a transport: what they can send to it, and what it answers. */
 export interface CallTerms {
-  /** The calls that they hold for. Default: all. */
+  /** The calls that they apply to. Default: all. */
   readonly isFor?: (call: DescribedCall) => boolean
-  /** Whether reads pass. */
+  /** Whether they apply to writes only. */
   readonly onlyWrites?: boolean
   /** A header that it reads. */
   readonly header?: HeaderTerms & {

@@ -9,7 +9,7 @@ import type {
 } from '../core/index.ts'
 import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
-import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
+import { EVENT_STREAM, REPEATED, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { isGone } from './replies/reply-state.ts'
 
 /** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
@@ -117,6 +117,9 @@ export class RequestFacts implements TransportFacts {
     Object.defineProperty(to, TRANSPORT_FACTS, { configurable: true, value: this })
     for (const name of FACTS) {
       if (!(name in to)) Object.defineProperty(to, name, FACT_GETTERS[name] ?? {})
+    }
+    for (const mark of [REPEATED, EVENT_STREAM] as const) {
+      if ((from as TransportParams)[mark]) Object.assign(to, { [mark]: true })
     }
   }
 

@@ -13,9 +13,9 @@ import { bodyTag, currentTag, notModified, versionTag } from './versions/entity-
 import { ifMatch } from './versions/if-match.ts'
 
 /**
- * Everything that a request may pass through beside its method, in this order: who calls is known before functions
- * run, a write whose answer can't be sent is refused before anything of it is read, and so on. A new feature gets a
- * line here.
+ * All steps that may surround a service method, in the order in which they run: credentials are parsed before functions
+ * run, and a write whose response the client cannot accept is rejected before its query is read. A new feature gets a line
+ * here.
  */
 export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   timeLimitOfCalls,

@@ -44,7 +44,7 @@ export type StreamedCall = Pick<ContextCall, 'context' | 'method' | 'reply' | 'r
 /** A media type that a call can be answered by in place of JSON: the method itself does not run. */
 export interface StreamType {
   readonly mediaType: string
-  /** Answers a call. Resolves when the answer has begun; rejects with what it is refused for. */
+  /** Answers a call. Resolves when the answer has begun; rejects with the error to return. */
   readonly open: (call: StreamedCall) => Promise<void>
 }
 
@@ -77,7 +77,7 @@ export interface RestSteps {
 
 /**
  * A part of the transport that not every method needs. It is asked once for each method of a service, and again
- * when hooks change: `null` has it cost a request nothing.
+ * when hooks change. It returns `null` if the method does not need it.
  */
 export type RestFeature = (
   method: MethodEntry,
@@ -117,11 +117,15 @@ export class RestPlans {
 
   /** Returns the plan of a method with the hooks that it has now. */
   get(method: MethodEntry): RestPlan {
-    const known = this.#plans.get(method)
-    if (known !== undefined && known.start === method.start) return known
-    const plan = this.#compile(method)
+    const plan = this.#getLatest(method)
     this.#plans.set(method, plan)
     return plan
+  }
+
+  /** Returns the same without keeping it: the service of a call under way may have been removed. */
+  #getLatest(method: MethodEntry): RestPlan {
+    const known = this.#plans.get(method)
+    return known?.start === method.start ? known : this.#compile(method)
   }
 
   /** Returns the steps before the calls of a service, which are the same for all of its methods. */
@@ -144,7 +148,7 @@ export class RestPlans {
       method,
       transport,
       isLogin: transport.isLogin(method.entry.service),
-      latest: () => this.get(method),
+      latest: () => this.#getLatest(method),
       start: method.start,
       watch: pick('watch'),
       before: pick('before'),

@@ -9,7 +9,7 @@ export interface ScopePart {
   /** Called before the services get their routes. */
   readonly addBefore?: (scope: FastifyInstance, transport: RestTransport) => Promise<void>
   /** Called when the services have their routes. */
-  readonly addBehind?: (scope: FastifyInstance, transport: RestTransport) => void
+  readonly addAfter?: (scope: FastifyInstance, transport: RestTransport) => void
 }
 
 /** Where an application keeps what it adds. */

@@ -15,6 +15,8 @@ const RESOLVED = Promise.resolve()
 /** A request for a service method, until it is answered. */
 export class RestCall implements ServedCall {
   #plan: RestPlan
+  /** The steps before the call, as they were when it came: services may come and go while one of them waits. */
+  readonly #before: RestPlan['before']
   readonly method: MethodEntry
   readonly target: Target
   readonly request: FastifyRequest
@@ -32,6 +34,7 @@ export class RestCall implements ServedCall {
 
   constructor(plan: RestPlan, target: Target, request: FastifyRequest, reply: FastifyReply) {
     this.#plan = plan
+    this.#before = plan.before
     this.method = plan.method
     this.target = target
     this.request = request
@@ -39,7 +42,7 @@ export class RestCall implements ServedCall {
   }
 
   /**
-   * Begins the call, when the responses before it on the connection allow that.
+   * Starts the call as soon as earlier responses on the connection have been sent.
    * @param goOn runs then. Default: what is left of the call
    */
   start(goOn?: () => void): void {
@@ -70,7 +73,7 @@ export class RestCall implements ServedCall {
   /** Runs the steps before the call that have not run yet, then the call. */
   proceed(): void {
     this.#hasProceeded = true
-    if (this.#stepsRun < this.#plan.before.length) {
+    if (this.#stepsRun < this.#before.length) {
       this.runStep(() => this.proceed())
       return
     }
@@ -83,7 +86,7 @@ export class RestCall implements ServedCall {
 
   /** Runs the next step before the call, then a function, unless the step answers. */
   runStep(goOn: () => void): void {
-    const step = this.#plan.before[this.#stepsRun]
+    const step = this.#before[this.#stepsRun]
     this.#stepsRun += 1
     try {
       const pending = step?.(this)
@@ -98,7 +101,7 @@ export class RestCall implements ServedCall {
     }
   }
 
-  /** Ends the call with its connection unless it has come to the handler: a hook of the user may answer in its place. */
+  /** If a user's hook answers before the handler runs, ends the call when the connection closes. */
   endIfLeft(): void {
     if (this.#hasProceeded || this.#ends === null || this.#endsWithConnection) return
     this.#endsWithConnection = true

@@ -87,7 +87,7 @@ export async function serveServices(
     if (options.ownsServer) answerErrors(transport, server)
     for (const part of listScopeParts(app)) await part.addBefore?.(scope, transport)
     addServiceRoutes(plans, scope, await openParserScopes(transport, scope))
-    for (const part of listScopeParts(app)) part.addBehind?.(scope, transport)
+    for (const part of listScopeParts(app)) part.addAfter?.(scope, transport)
     addCatchAll(plans, scope)
     // For verbs without any route.
     const owned = options.ownsServer ? server : scope

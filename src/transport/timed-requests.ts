@@ -1,6 +1,7 @@
 import { Unavailable } from '../core/index.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { RestFeature, ServedCall } from './rest-plan.ts'
+import { isRead } from './rest-plan.ts'
 
 /** Ends calls that take longer than the option `handlerTimeoutMs`, and aborts their `params.signal`. */
 export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
@@ -19,7 +20,7 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
 
 /** Answers with 503. A call that has begun goes on: what it was to write may be written. */
 function failLate(call: ServedCall, limitMs: number): void {
-  const isUnknown = call.context !== null && call.method.spec.verb !== 'GET'
+  const isUnknown = call.context !== null && !isRead(call.method)
   const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
   call.failEarly(new Unavailable(`No answer within ${limitMs} ms`, data))
 }

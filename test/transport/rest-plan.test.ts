@@ -150,3 +150,29 @@ t.test('credentials that are parsed after the time limit run no function', async
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(seen, ['parsed'])
 })
+
+t.test(
+  'a function before a service runs once, whatever services come or go meanwhile',
+  async (t) => {
+    for (const change of ['the login goes', 'a login comes']) {
+      const seen: string[] = []
+      const waiting = new Gate()
+      const slow: Middleware = async () => {
+        seen.push('slow')
+        await waiting.pass()
+      }
+      const guard: Middleware = () => void seen.push('guard')
+      const server = await startOwnServer(t, (app) => {
+        if (change === 'the login goes') addAccounts(app as unknown as Application)
+        useAround(app, slow, guard, notes)
+      })
+      const answer = server.request('/notes/1')
+      await waiting.arrivals(1)
+      if (change === 'the login goes') await server.app.unuse('authentication')
+      else addAccounts(server.app as unknown as Application)
+      waiting.open()
+      t.equal((await answer).status, 200)
+      t.strictSame(seen, ['slow', 'guard'], change)
+    }
+  },
+)

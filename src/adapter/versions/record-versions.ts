@@ -78,7 +78,7 @@ class VersionRule implements CallRule {
       field === undefined ? {} : { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } }
   }
 
-  /** Whoever expects a record, in whatever version, has none added. */
+  /** If-Match implies that the record exists, so never upsert. */
   settle(driver: DriverOptions): void {
     if (this.#isAsked && driver.upsert === true) driver.upsert = false
   }

@@ -99,8 +99,8 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     }
     if (this.#path !== undefined && toServicePath(String(section['service'])) !== this.#path) {
       throw new TypeError(
-        `'${place}.service' can not change while the application runs: what keeps API keys is guarded ` +
-          'from the start',
+        `'${place}.service' cannot change while the application runs: the service that stores API keys is ` +
+          'guarded at startup',
       )
     }
   }

@@ -51,7 +51,7 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     const { entity } = service.configuration
     const { sub } = getTokenClaims(result.authentication)
     const caller = { address: params.address, ...(entity == null ? {} : { [entity]: sub }) }
-    for (const extension of service.loginExtensions) {
+    for (const extension of service.loginExtensions ?? []) {
       const other = extension.toLogEntry?.(context, result) ?? null
       if (other === null) continue
       service.app.logger.info({ event: other.event, ...caller }, other.message)

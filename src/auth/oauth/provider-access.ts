@@ -104,7 +104,7 @@ export class ProviderAccess {
     const { app, configuration, loginExtensions } = this.authentication
     const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
     const hasPage = redirect !== undefined || origins !== undefined
-    const issuing = loginExtensions.find(({ issue }) => issue !== undefined)
+    const issuing = loginExtensions?.find(({ issue }) => issue !== undefined)
     if (issuing === undefined || !hasPage || this.getProvider().settings.givesCode) return
     throw new TypeError(
       `'${this.place}.response' must be 'code' where there are ${issuing.setting}: ` +

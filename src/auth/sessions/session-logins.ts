@@ -91,7 +91,7 @@ export class SessionLogins implements LoginExtension {
     }
     if (isRunning && sessions?.service !== this.#path) {
       throw new TypeError(
-        `'${name}.service' can not change while the application runs: what keeps sessions is guarded from the start`,
+        `'${name}.service' cannot change while the application runs: the service that stores sessions is guarded at startup`,
       )
     }
     this.#path = sessions?.service

@@ -70,7 +70,7 @@ export class StrategyRegistry {
       }
       if (parsed !== null) return parsed
     }
-    for (const extension of this.#authentication.loginExtensions) {
+    for (const extension of this.#authentication.loginExtensions ?? []) {
       const parsed = extension.parse?.(request, names) ?? null
       if (parsed !== null) return parsed
     }

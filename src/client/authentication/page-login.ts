@@ -39,7 +39,7 @@ export class PageLogin {
   async remember(reading: Promise<string | null>): Promise<void> {
     const before = this.#token
     this.#token = reading.then((accessToken) => accessToken ?? before)
-    // A code takes a request: who asks meanwhile waits for the token as well.
+    // Exchanging a code takes a request: concurrent callers wait for the same token.
     await Promise.allSettled([before, this.#token])
   }
 

@@ -181,7 +181,7 @@ export function applyMixins<A extends EntryApplication>(
     throw error
   }
   const entry = findServiceEntry<A>(service)
-  if (entry === undefined) throw new TypeError('app.mixins lacks the one that adds hooks')
+  if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds hooks')
   return entry
 }
 

@@ -23,7 +23,7 @@ const HELD: unique symbol = Symbol('remex.heldParams')
 
 /**
  * Calls of `find` for a stream: its hooks run as for any call, around something else than the method.
- * They decide what a caller may read, and make what he is sent.
+ * The hooks decide what the caller may read and shape what is sent.
  */
 export class FollowedFind {
   readonly method: MethodEntry

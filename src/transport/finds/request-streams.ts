@@ -10,7 +10,7 @@ export interface RequestStreams {
   readonly size: number
   /** Returns how many streams are open by the paths of their services; those without one are left out. */
   countByPath(): Readonly<Record<string, number>>
-  /** Resolves when the answer has begun; rejects with what it is refused for. */
+  /** Resolves when the answer has begun; rejects with the error to return. */
   open(call: StreamedCall): Promise<void>
 }
 

@@ -88,7 +88,7 @@ class DeveloperPage implements ScopePart {
    * @param scope that of the services, which have their routes by now
    * @throws {TypeError} there is a route at the path
    */
-  addBehind(scope: FastifyInstance, { app, logger }: RestTransport): void {
+  addAfter(scope: FastifyInstance, { app, logger }: RestTransport): void {
     const path = this.#findPath(scope)
     const [below, base] = path === PATHS[0] ? [PATHS[1], PATHS[1]] : ['', path]
     const add = (url: string, answer: (reply: FastifyReply) => unknown): void => {

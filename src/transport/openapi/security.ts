@@ -1,4 +1,4 @@
-import type { Authentication, LoginDescription } from '../../auth/authentication.ts'
+import type { Authentication, LoginDescription, LoginExtension } from '../../auth/authentication.ts'
 import { authenticationServices, isAuthentication } from '../../auth/default-authentication.ts'
 import { findRequiredProof } from '../../auth/hooks/open-methods.ts'
 import type { RequiredProof } from '../../auth/method-description.ts'
@@ -103,7 +103,7 @@ function listSchemes(app: Application, proof: RequiredProof, name: string): Name
 
 /** Returns what extensions of logins accept in place of a strategy, `null` for a logout. */
 function listLoginSchemes(
-  { loginExtensions }: Authentication,
+  { loginExtensions = [] }: Authentication,
   strategy: string | null,
 ): NamedScheme[] {
   return describeLogins(loginExtensions)
@@ -112,7 +112,7 @@ function listLoginSchemes(
     .map(({ name, scheme }) => [name, scheme])
 }
 
-function describeLogins(extensions: Authentication['loginExtensions']): LoginDescription[] {
+function describeLogins(extensions: readonly LoginExtension[]): LoginDescription[] {
   return extensions.flatMap((one) => one.describe?.() ?? [])
 }
 
@@ -128,7 +128,10 @@ function addScheme(schemes: SecuritySchemes, name: string, scheme: DocumentSchem
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas(
-  { configuration, loginExtensions }: Authentication,
+  {
+    configuration,
+    loginExtensions = [],
+  }: Pick<Authentication, 'configuration'> & Partial<Authentication>,
   method: string,
 ): MethodSchemas {
   const { authStrategies, entity } = configuration

@@ -62,7 +62,7 @@ function readIfMatch(
 }
 
 /**
- * Whether the condition of a write is heeded: by the service, which says so by its `recordVersions`, or by a hook.
+ * Whether something honours the condition of a write: the service, if it has `recordVersions`, or a hook.
  * A custom method gets it as `params.version`.
  */
 function comparesVersion({ name, entry }: MethodEntry): boolean {

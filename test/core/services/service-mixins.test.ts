@@ -90,7 +90,7 @@ t.test('says so when the mixin that adds the hooks is gone', async (t) => {
   const app: Application = createApp()
   app.mixins.length = 0
   t.throws(() => app.use('todos', new TodoService()), {
-    message: 'app.mixins lacks the one that adds hooks',
+    message: 'app.mixins lacks the mixin that adds hooks',
   })
 })
 

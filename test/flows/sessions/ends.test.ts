@@ -1,5 +1,6 @@
 import t from 'tap'
 import { protect } from '../../../src/auth/index.ts'
+import type { HookContext } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { openFrames } from '../../support/event-frames.ts'
 import type { Tokens } from '../../support/session-server.ts'
@@ -96,6 +97,16 @@ t.test('what hooks of the service show of sessions is not what callers get', asy
     const { status, body } = await server.request('/sessions', { headers })
     t.match({ status, body }, { status: 406, body: { message: 'Sessions have no stream' } })
   }
+  // A hook may put new params in the place of those of the call.
+  const replaceParams = async (context: HookContext, next: () => Promise<void>): Promise<void> => {
+    const { provider, headers, query, authentication } = context.params
+    context.params = { provider, headers, query, authentication } as never
+    await next()
+  }
+  server.app.hooks({ around: { find: [replaceParams] } } as never)
+  const headers = { ...withToken(accessToken), accept: 'text/event-stream' }
+  const { status, body } = await server.request('/sessions', { headers })
+  t.match({ status, body }, { status: 406, body: { message: 'Sessions have no stream' } })
 })
 
 t.test(

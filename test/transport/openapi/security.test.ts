@@ -260,3 +260,17 @@ t.test('routes and services behind authenticateRequest say so', async (t) => {
   t.notHas(paths['/open']?.['get'], { security: [] })
   t.match(components['securitySchemes'], { bearer: { type: 'http' } })
 })
+
+t.test('an authentication service of another make is described without extensions', async (t) => {
+  const app = createApp() as unknown as Application
+  addLogin(app)
+  const own = app.service('authentication') as unknown as AuthenticationService
+  const { configuration } = own
+  app.use('other', {
+    ...{ configKey: 'other', configuration, strategyNames: ['jwt'], parseStrategies: ['jwt'] },
+    ...{ getStrategy: () => undefined, getStrategies: () => [] },
+    authenticate: async () => ({}),
+    create: async () => ({}),
+  })
+  t.match(openapiDocument(app, { info: INFO }).paths, { '/other': { post: Object } })
+})
