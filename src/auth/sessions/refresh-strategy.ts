@@ -5,7 +5,7 @@ import type {
   AuthenticationStrategy,
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import { readRefreshToken } from './refresh-token.ts'
+import { readRefreshToken } from './refresh-token-form.ts'
 import type { Sessions } from './sessions.ts'
 
 /**
@@ -25,7 +25,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     request: AuthenticationRequest,
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
-    return this.#sessions.refresh(request['refreshToken'], params)
+    return this.#sessions.rotation.refresh(request['refreshToken'], params)
   }
 
   limitGuesses<T>(

@@ -11,7 +11,7 @@ import {
   getEntityIdName,
   getField,
 } from '../entity-service.ts'
-import type { TokenKeys } from './refresh-token.ts'
+import type { TokenKeys } from './refresh-token-form.ts'
 import { listLoginFields, UserState } from './user-state.ts'
 
 const CHANGED = 'The account has changed during the login: log in again'

@@ -6,19 +6,13 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { UserFinder } from '../entity-service.ts'
 import { findRecordService } from '../guarded-service.ts'
-import type { RefreshToken } from './refresh-token.ts'
-import {
-  createRefreshToken,
-  createSessionId,
-  openSuccessor,
-  readRefreshToken,
-  sealSuccessor,
-} from './refresh-token.ts'
+import { createRefreshToken, createSessionId, readRefreshToken } from './refresh-token-form.ts'
 import type { ResolvedSessionOptions } from './session-options.ts'
 import { SessionTokens, toResult } from './session-tokens.ts'
 import { SessionUsers } from './session-users.ts'
-import type { SessionService, SpentToken, StoredSession } from './stored-session.ts'
+import type { SessionService, StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
+import { TokenRotation } from './token-rotation.ts'
 import type { UserState } from './user-state.ts'
 
 /** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
@@ -28,23 +22,23 @@ export interface SessionEnd {
   readonly keep?: string | undefined
 }
 
-/** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
-const MAX_SPENT = 3
 const MAX_CHECKED = 10_000
-const REFUSED = 'The refresh token is not valid'
 
 /** The sessions of one authentication service. */
 export class Sessions {
+  readonly app: Application
   readonly tokens: SessionTokens
-  readonly #app: Application
-  readonly #users: SessionUsers
+  readonly users: SessionUsers
+  /** Refreshes sessions. */
+  readonly rotation: TokenRotation
   /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
 
   constructor(authentication: Authentication) {
+    this.app = authentication.app
     this.tokens = new SessionTokens(authentication)
-    this.#app = authentication.app
-    this.#users = new SessionUsers(authentication)
+    this.users = new SessionUsers(authentication)
+    this.rotation = new TokenRotation(this)
   }
 
   get options(): ResolvedSessionOptions {
@@ -64,7 +58,7 @@ export class Sessions {
     const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokens.keys)
     const issuedAt = Math.floor(now / 1000)
     const accessToken = await this.tokens.sign(token, issuedAt, payload, tokenOptions, params)
-    const proven = await this.#users.findProven(userId, result, params, this.tokens.keys)
+    const proven = await this.users.findProven(userId, result, params, this.tokens.keys)
     const session: StoredSession = {
       _id: sid,
       userId,
@@ -97,10 +91,10 @@ export class Sessions {
     params: AuthenticationParams,
   ): Promise<void> {
     try {
-      const state = await this.#users.confirm(userId, proven, params, this.tokens.keys)
+      const state = await this.users.confirm(userId, proven, params, this.tokens.keys)
       if (state.findChange(proven.marks) === null) return
       // The strategy has noted only a part of the record.
-      await this.#patch(_id, { marks: state.marks }, {})
+      await this.patch(_id, { marks: state.marks }, {})
     } catch (error) {
       await this.end(_id)
       throw error
@@ -113,47 +107,6 @@ export class Sessions {
     const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
     const surplus = await this.#service.find({ query, paginate: false } as Params)
     await Promise.all((surplus as readonly StoredSession[]).map((one) => this.end(one._id)))
-  }
-
-  /**
-   * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
-   * the same pair within `graceMs`. Later it ends its session: either it or its successor is in other hands.
-   * @throws {NotAuthenticated} it was not made here, was used before, its session has ended, or its user has changed
-   */
-  async refresh(
-    text: unknown,
-    params: AuthenticationParams,
-    isSecond = false,
-  ): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.tokens.keys)
-    if (given === null) {
-      // A look at the database as well: how long the answer takes says nothing.
-      await this.#patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
-      throw createRefusal(REFUSED, 'it was not made here')
-    }
-    const generation = given.generation + 1
-    const successor = createRefreshToken({ ...given, generation }, this.tokens.keys)
-    // The work on tokens is done while the database works: after the commands have left.
-    const [user, next] = await Promise.all([
-      // Before anything is written: a user who can not be read now keeps the token.
-      this.#users.read(given.userId, params, this.tokens.keys),
-      afterOutput(() => sealSuccessor(successor, given, Math.ceil(this.options.absoluteMs / 1000))),
-    ])
-    const result = { authentication: { strategy: 'refresh' }, ...user.result }
-    const now = Date.now()
-    const renewed = { userId: given.userId, issuedAt: Math.floor(now / 1000) }
-    const [isRotated, answer] = await Promise.all([
-      this.#rotate(given, { ...successor, next }, user.state, now, params),
-      afterOutput(() => this.tokens.renew(result, renewed, successor, params)),
-    ])
-    if (isRotated) return answer
-    const repeated = await this.#repeat(given, user.state, params)
-    if (repeated !== null)
-      return this.tokens.renew(result, repeated.session, repeated.token, params)
-    // The user may have been read before a change by this session, which has the new marks by now.
-    if (!isSecond) return this.refresh(text, params, true)
-    await this.end(given.sessionId)
-    throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
   }
 
   /** @throws {NotAuthenticated} the session of an access token has ended, and `checkSession` is `'always'` */
@@ -188,7 +141,7 @@ export class Sessions {
 
   /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
   async endOutdated(userId: string): Promise<void> {
-    const user = await orRefused(this.#users.read(userId, {}, this.tokens.keys))
+    const user = await orRefused(this.users.read(userId, {}, this.tokens.keys))
     const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
     for (const { _id } of ended) this.noteEnd({ sid: _id })
   }
@@ -203,111 +156,30 @@ export class Sessions {
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
-    const user = await orRefused(this.#users.read(userId, {}, this.tokens.keys))
+    const user = await orRefused(this.users.read(userId, {}, this.tokens.keys))
     if (user === null) return
-    await this.#patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
+    await this.patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
 
   /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
-    this.#app.emit('sessionEnd', end)
-  }
-
-  /**
-   * Replaces the refresh token of a session by its successor. Resolves to whether the given token was the current one
-   * and the user has not changed. One command checks both.
-   * @param now in ms since the epoch
-   */
-  async #rotate(
-    given: RefreshToken,
-    successor: RefreshToken & { readonly next: string },
-    user: UserState,
-    now: number,
-    params: AuthenticationParams,
-  ): Promise<boolean> {
-    const { idleMs } = this.options
-    const place = `spent.${given.generation % MAX_SPENT}`
-    const data = {
-      $set: {
-        tokenHash: successor.hash,
-        marks: user.marks,
-        usedAt: new Date(now),
-        expiresAt: new Date(now + idleMs),
-        issuedAt: Math.floor(now / 1000),
-        ...describeCaller(params),
-        [`${place}.hash`]: given.hash,
-        [`${place}.next`]: successor.next,
-      },
-      // By the clock of the database: those of two processes may differ by more than the grace.
-      $currentDate: { [`${place}.at`]: true },
-    }
-    const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
-    const query = { tokenHash: given.hash, ...alive, ...user.query }
-    return (await this.#patch(given.sessionId, data, query)) !== null
-  }
-
-  /**
-   * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
-   * `null` if the session has marks of another state of its user.
-   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
-   */
-  async #repeat(
-    given: RefreshToken,
-    user: UserState,
-    params: AuthenticationParams,
-  ): Promise<{ session: StoredSession; token: RefreshToken } | null> {
-    const sid = given.sessionId
-    const session = await this.#patch(sid, { $currentDate: { checkedAt: true } }, {})
-    if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
-    if (user.findChange(session.marks) !== null) return null
-    const { spent, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
-    if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
-      throw createRefusal(REFUSED, { reason: 'its session has expired', sid })
-    }
-    const find = ({ hash, generation }: RefreshToken): SpentToken | undefined => {
-      const used = spent[generation % MAX_SPENT]
-      return used?.hash === hash ? used : undefined
-    }
-    const sinceMs = Number(checkedAt) - Number(find(given)?.at)
-    let token: RefreshToken | null = sinceMs <= this.options.graceMs ? given : null
-    while (token !== null && token.hash !== tokenHash) {
-      const next = find(token)?.next
-      token = next === undefined ? null : openSuccessor(next, token)
-    }
-    const caller = describeCaller(params)
-    if (token !== null) {
-      // The owner, mostly. A thief who is as fast can be told by where this came from.
-      this.#app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
-      return { session, token }
-    }
-    // Of several such requests at the same time, the one that has ended the session says so.
-    if (await this.end(sid)) {
-      const details = { event: 'reuse', sid, userId, ...caller }
-      this.#app.logger.warn(details, 'A refresh token was used again')
-      this.#app.emit('reuse', { sid, userId })
-    }
-    throw createRefusal(REFUSED, { reason: 'it was used before', sid })
+    this.app.emit('sessionEnd', end)
   }
 
   /** The strategy that finds users by their ids, `undefined` for none. */
   get finder(): UserFinder | undefined {
-    return this.#users.finder
+    return this.users.finder
   }
 
-  #patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
+  /** Changes a session that fits a query. Resolves to it, to `null` for none. */
+  patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
     const patched = this.#service.patch(sid, data, { query } as Params)
     return orNone(patched) as Promise<StoredSession | null>
   }
 
   get #service(): SessionService {
-    return findRecordService(this.#app, this.options.service, 'sessions')
+    return findRecordService(this.app, this.options.service, 'sessions')
   }
-}
-
-/** Resolves to what a function returns, called when the output of this turn of the event loop was written. */
-async function afterOutput<T>(work: () => T): Promise<Awaited<T>> {
-  await new Promise((resolve) => setImmediate(resolve))
-  return await work()
 }
