@@ -1,5 +1,5 @@
-import type { VersionParams } from './versions/entity-tag.ts'
 import { pickVersion } from './versions/record-version.ts'
+import type { VersionParams } from './versions/version-tag.ts'
 
 /** What features read from the params of a call. */
 export interface FeatureParams extends VersionParams {}

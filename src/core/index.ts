@@ -61,4 +61,4 @@ export type {
 export type { ServiceOptions } from './services/service-options.ts'
 export type { ConditionalOptions } from './versions/conditional.ts'
 export { conditional } from './versions/conditional.ts'
-export type { ExpectedVersion } from './versions/entity-tag.ts'
+export type { ExpectedVersion } from './versions/version-tag.ts'

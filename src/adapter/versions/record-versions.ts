@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
-import { EXPECTED_VERSION, isVersion } from '../../core/versions/entity-tag.ts'
 import type { RecordVersions } from '../../core/versions/record-version.ts'
 import {
   answersRecord,
@@ -10,6 +9,7 @@ import {
   createVersionError,
   findVersionTag,
 } from '../../core/versions/record-version.ts'
+import { EXPECTED_VERSION, isVersion } from '../../core/versions/version-tag.ts'
 import type { AdapterCall, CallRule } from '../adapter-call.ts'
 import type { AskedCall, CalledService, CallFeature } from '../call-feature.ts'
 import type { DriverOptions } from '../mongodb-params.ts'

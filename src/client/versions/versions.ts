@@ -4,8 +4,8 @@ import type { HookContext, Next } from '../../core/hooks/hook-context.ts'
 import type { OptionRule } from '../../core/options/option-rules.ts'
 import { STRING_OPTION } from '../../core/options/option-rules.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { VersionParams } from '../../core/versions/entity-tag.ts'
-import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/versions/entity-tag.ts'
+import type { VersionParams } from '../../core/versions/version-tag.ts'
+import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/versions/version-tag.ts'
 import { toSentForm } from '../requests/service-url.ts'
 
 /** What a connection says of versions. */

@@ -5,14 +5,14 @@ import { isWrite, toMethodSpec } from '../method-table.ts'
 import type { Params } from '../params.ts'
 import { findServiceEntry } from '../services/service-entry.ts'
 import { changeParams } from '../transport-facts.ts'
-import type { ExpectedVersion } from './entity-tag.ts'
-import { isVersion, toVersionTag } from './entity-tag.ts'
 import {
   answersRecord,
   createManyError,
   createRequiredError,
   createVersionError,
 } from './record-version.ts'
+import type { ExpectedVersion } from './version-tag.ts'
+import { isVersion, toVersionTag } from './version-tag.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {

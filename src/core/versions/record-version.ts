@@ -1,6 +1,6 @@
 import { BadRequest, PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
-import { isVersion, toVersionTag } from './entity-tag.ts'
+import { isVersion, toVersionTag } from './version-tag.ts'
 
 /** How the records of a service are versioned. */
 export interface RecordVersions {

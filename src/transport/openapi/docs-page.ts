@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isHash, namesTag } from '../../core/entity-tags.ts'
 import type { Application } from '../../core/index.ts'
+import { isHash, namesTag } from '../../core/tag-comparison.ts'
 import { escapeHtml } from '../replies/html.ts'
 import type { OpenApiDocument } from './document.ts'
 

@@ -4,12 +4,12 @@ import type { DescribedCall } from '../../core/function-metadata.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { isKnownTag, isVersion, toVersionTag } from '../../core/versions/entity-tag.ts'
 import {
   answersRecord,
   findRecordVersions,
   findVersionTag,
 } from '../../core/versions/record-version.ts'
+import { isKnownTag, isVersion, toVersionTag } from '../../core/versions/version-tag.ts'
 import { isSentAsJson } from '../replies/body.ts'
 import type { ContextCall, RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'

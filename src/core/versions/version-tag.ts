@@ -1,5 +1,5 @@
-import { isHash, namesTag, readTags, withoutCompression } from '../entity-tags.ts'
 import { BadRequest } from '../errors/index.ts'
+import { isHash, namesTag, readTags, withoutCompression } from '../tag-comparison.ts'
 
 /** The versions of which a write expects its record to have one; `'*'`: any, if the record is there. */
 export type ExpectedVersion = number | readonly number[] | '*'

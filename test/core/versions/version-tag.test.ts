@@ -4,7 +4,7 @@ import {
   isVersion,
   readExpectedVersion,
   toVersionTag,
-} from '../../../src/core/versions/entity-tag.ts'
+} from '../../../src/core/versions/version-tag.ts'
 
 const EXPECTED: readonly [header: string, ReturnType<typeof readExpectedVersion>][] = [
   ['"v-7"', [7]],
