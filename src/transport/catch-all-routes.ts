@@ -51,8 +51,8 @@ export function handleAnyRequest(
 }
 
 /**
- * Returns the call of a request that matches no route of its own: custom methods, services registered after the
- * start, a slash at the end, long ids. Answers `OPTIONS`, methods that are not offered and unknown paths, and returns
+ * Returns the call of a request whose route says nothing of the method, or whose path has no route: custom methods,
+ * services registered after the start, a slash at the end, long ids. Answers `OPTIONS`, methods that are not offered and unknown paths, and returns
  * `null` for them.
  */
 export function openAnyCall(

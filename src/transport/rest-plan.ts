@@ -50,7 +50,7 @@ export interface StreamType {
 
 /**
  * What a feature does for the calls of one method. A step runs with the steps of other features that stand at the
- * same place, in the order of the list of features. What a step throws is answered.
+ * same place, in the order of the list in `rest-features.ts`. What a step throws is answered.
  */
 export interface RestSteps {
   /** Runs first, before anything of the request is read. Returns what is called at the end. */

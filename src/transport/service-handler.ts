@@ -12,7 +12,10 @@ import { answerError, answerResult } from './service-reply.ts'
 
 const RESOLVED = Promise.resolve()
 
-/** A request for a service method, until it is answered. */
+/**
+ * A request for a service method, until it is answered. What runs before and after the method, and in which order, says
+ * the list in `rest-features.ts`.
+ */
 export class RestCall implements ServedCall {
   #plan: RestPlan
   /** The steps before the call, as they were when it came: services may come and go while one of them waits. */
