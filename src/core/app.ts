@@ -1,5 +1,6 @@
 import { NotFound } from './errors/index.ts'
 import { Emitter } from './events/emitter.ts'
+import { logListenerError } from './events/listener-errors.ts'
 import type { Logger } from './hooks/hook-context.ts'
 import type { AnyApplicationHookMap, ApplicationHookMap } from './hooks/hook-map.ts'
 import { HookRegistry } from './hooks/hook-registry.ts'
@@ -57,7 +58,7 @@ export class Application<
   readonly #lifecycle: ServiceLifecycle | undefined
 
   constructor(support?: ServerSupport, createLifecycle?: (app: Application) => ServiceLifecycle) {
-    super((error, event) => this.logListenerError(error, String(event)))
+    super((error, event) => logListenerError(this, error, String(event)))
     this.support = support
     this.#lifecycle = createLifecycle?.(this.#untyped)
     this.hookRegistry = new HookRegistry({
@@ -215,11 +216,6 @@ export class Application<
   observe(observer: ServiceObserver): () => void {
     this.#observers.add(observer)
     return () => void this.#observers.delete(observer)
-  }
-
-  /** Logs that a listener of an event has failed. */
-  logListenerError(error: unknown, event: string): void {
-    this.logger.error({ err: error, event }, 'An event listener failed')
   }
 
   #mount(path: string, subApp: AnyApplication): this {

@@ -1,4 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
+import { logListenerError } from '../../core/events/listener-errors.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules, withDefaults } from '../../core/options/option-rules.ts'
@@ -138,7 +139,8 @@ export async function live<S extends object>(
 ): Promise<LiveList<FoundBy<S>>> {
   const [given = {}] = params as [params?: SubscriptionParams]
   const list = new LiveList<FoundBy<S>>(findServiceStreams(service), given, (error) => {
-    findServiceEntry(service)?.app.logListenerError(error, 'change')
+    const entry = findServiceEntry(service)
+    if (entry !== undefined) logListenerError(entry.app, error, 'change')
   })
   return list.start()
 }

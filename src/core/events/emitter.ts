@@ -10,7 +10,7 @@ interface Registration {
   readonly once: boolean
 }
 
-/** Called with what a listener threw or rejected with. */
+/** Called with what a listener threw or rejected with. Applications log it by `listener-errors.ts`. */
 type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
 
 /**

@@ -59,8 +59,6 @@ export interface EntryApplication extends HookApplication {
   readonly support?: ServerSupport | undefined
   /** The hooks that run around those of the service. */
   readonly hookRegistry: HookRegistry
-  /** Logs the error of an event listener, which can't be reported to the caller of a method. */
-  logListenerError(error: unknown, event: string): void
 }
 
 /** An application, with the services that its hooks may need. */

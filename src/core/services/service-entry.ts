@@ -1,4 +1,5 @@
 import { createEmitterMethods } from '../events/emitter.ts'
+import { logListenerError } from '../events/listener-errors.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
 import { createMethodCall, startMethod } from '../hooks/method-call.ts'
@@ -109,7 +110,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     try {
       emitter.emit(event, ...values)
     } catch (error) {
-      this.app.logListenerError(error, `${this.path} ${event}`)
+      logListenerError(this.app, error, `${this.path} ${event}`)
     }
   }
 
@@ -195,7 +196,7 @@ const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
 function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
   const emitting = createEmitterMethods(service, (error, event) =>
-    app.logListenerError(error, `${path} ${String(event)}`),
+    logListenerError(app, error, `${path} ${String(event)}`),
   )
   const members: Record<string | symbol, unknown> = {
     // What a service of Feathers has there stays.

@@ -4,6 +4,7 @@ import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
+import { logListenerError } from '../../core/events/listener-errors.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
 import { TimeLimit } from '../call-time-limit.ts'
@@ -128,7 +129,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       if (typeof isHeard === 'boolean') return isHeard
       throw new TypeError(`publish() of '${path}': the function must return true or false at once`)
     } catch (error) {
-      this.#app.logListenerError(error, `${path} ${event}`)
+      logListenerError(this.#app, error, `${path} ${event}`)
       return false
     }
   }
