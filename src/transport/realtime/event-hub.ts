@@ -10,20 +10,18 @@ import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../
 import { TimeLimit } from '../call-time-limit.ts'
 import type { RequestStreams } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
+import { EndedStreams } from './ended-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
-import { Partings } from './partings.ts'
+import { Heartbeats } from './heartbeats.ts'
 import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
 import type { StreamHub } from './query-stream.ts'
 import { QueryStream } from './query-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import type { Parting } from './sent-records.ts'
+import type { EndedStream } from './sent-records.ts'
 import { Topic } from './topic.ts'
 import { Turns } from './turns.ts'
-
-/** Longest time between two visits of all streams, in milliseconds. */
-const LONGEST_STEP_MS = 1_000
 
 /** How long hooks and reads of streams may take if calls have no time limit, in milliseconds. */
 const TIME_LIMIT_MS = 30_000
@@ -45,19 +43,20 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #callers = new Map<string, number>()
   /** How many streams all callers have. */
   #admitted = 0
-  readonly #partings: Partings
+  readonly #ended: EndedStreams
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   /** For transports without a time limit: a hook that hangs would silence a stream forever. */
   readonly #timeLimit = new TimeLimit(TIME_LIMIT_MS)
   readonly #finds = new FindLimits(this.#timeLimit)
-  #timer: NodeJS.Timeout | null = null
+  readonly #heartbeats: Heartbeats
   readonly #turns = new Turns()
 
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
     this.options = options
-    this.#partings = new Partings(options.maxStreams)
+    this.#ended = new EndedStreams(options.maxStreams)
+    this.#heartbeats = new Heartbeats(this.#streams, options, (now) => this.#tidy(now))
     for (const entry of app.entries.values()) this.#addService(entry)
     this.#listPaths()
     app.observe((change, _path, entry) => {
@@ -161,35 +160,26 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  takeParting(token: string): Parting | undefined {
-    return this.#partings.take(token)
+  takeEnded(token: string): EndedStream | undefined {
+    return this.#ended.take(token)
   }
 
-  /** Sends heartbeats, ends streams that have expired, rechecks others, and forgets what is too old. */
-  #visitStreams(): void {
-    const now = Date.now()
-    for (const stream of this.#streams) {
-      if (stream.call.expiresAt <= now) stream.end('expired')
-      else if (stream.isRecheckDue) void stream.recheck()
-      if (stream.writtenAt + this.options.heartbeatMs <= now) stream.beat()
-    }
-    this.#partings.forget(now - this.options.bufferMs)
+  /** Forgets what is too old. Returns whether anything is left that needs heartbeats. */
+  #tidy(now: number): boolean {
+    this.#ended.forget(now - this.options.bufferMs)
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
       else if (topic.leftAt + this.options.bufferMs <= now && !this.#isNeeded(topic)) {
         this.#close(topic)
       }
     }
-    if (this.#streams.size > 0 || this.#topics.size > 0 || this.#timer === null) return
-    clearInterval(this.#timer)
-    this.#timer = null
+    if (this.#streams.size > 0 || this.#topics.size > 0) return true
     this.#timeLimit.close()
+    return false
   }
 
   #topicOf(method: MethodEntry): Topic {
-    const { heartbeatMs, recheckMs } = this.options
-    const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)
-    this.#timer ??= setInterval(() => this.#visitStreams(), stepMs).unref()
+    this.#heartbeats.start()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
     const { bus } = this.options
@@ -248,8 +238,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const count = (this.#callers.get(caller) ?? 1) - 1
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
-    const parting = stream.part()
-    if (parting !== null) this.#partings.add(token, parting)
+    const ended = stream.toEnded()
+    if (ended !== null) this.#ended.add(token, ended)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */

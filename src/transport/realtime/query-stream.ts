@@ -13,16 +13,16 @@ import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
-import type { Parting } from './sent-records.ts'
+import type { EndedStream } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Publishing, Shown } from './shown-records.ts'
 import { chooseEvent, shareRecord, showRecord } from './shown-records.ts'
-import type { PartingKeeper, ToldEvent } from './stream-frames.ts'
+import type { EndedStreamKeeper, ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
-export interface StreamHub extends Publishing, PartingKeeper {
+export interface StreamHub extends Publishing, EndedStreamKeeper {
   readonly options: ResolvedRealtimeOptions
   /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
   admit(stream: QueryStream, params: Params): void
@@ -109,8 +109,8 @@ export class QueryStream implements Follower {
   }
 
   /** Returns what is kept for the caller to come back to, `null` for nothing. */
-  part(): Parting | null {
-    return this.#stream === null ? null : this.#frames.part()
+  toEnded(): EndedStream | null {
+    return this.#stream === null ? null : this.#frames.toEnded()
   }
 
   async tell(round: Round): Promise<void> {

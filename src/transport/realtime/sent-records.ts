@@ -1,5 +1,5 @@
 /** What a stream that has ended has sent, for a client that comes back to it. */
-export interface Parting {
+export interface EndedStream {
   /** What the stream was a view of. */
   readonly viewKey: string
   /** The number of the event that its snapshot is from: the client has nothing of before. */
@@ -32,17 +32,17 @@ export class SentRecords {
   /**
    * Returns what a client has that comes back to an event; `null` where it has another view, or lacks the
    * snapshot.
-   * @param parting `undefined` where nobody knows it
+   * @param ended `undefined` where nobody knows it
    */
   static resume(
-    parting: Parting | undefined,
+    ended: EndedStream | undefined,
     viewKey: string,
     sequence: number,
   ): SentRecords | null {
-    if (parting === undefined) return new SentRecords(null, sequence)
-    if (parting.viewKey !== viewKey || parting.since > sequence) return null
-    const lost = parting.takenBack.filter((one) => one.sequence > sequence)
-    return new SentRecords([...parting.keys, ...lost.map(({ key }) => key)], sequence, lost)
+    if (ended === undefined) return new SentRecords(null, sequence)
+    if (ended.viewKey !== viewKey || ended.since > sequence) return null
+    const lost = ended.takenBack.filter((one) => one.sequence > sequence)
+    return new SentRecords([...ended.keys, ...lost.map(({ key }) => key)], sequence, lost)
   }
 
   get size(): number {
@@ -69,7 +69,7 @@ export class SentRecords {
   }
 
   /** Returns what is kept for a client that comes back, `null` where nobody knows what it has. */
-  part(viewKey: string): Parting | null {
+  toEnded(viewKey: string): EndedStream | null {
     const [keys, since, takenBack] = [this.#keys, this.#since, this.#takenBack]
     return keys === null ? null : { viewKey, since, keys, takenBack }
   }

@@ -14,7 +14,10 @@ import type { Round } from './round.ts'
 import { toEventKey } from './round.ts'
 import type { Topic } from './topic.ts'
 
-/** Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. */
+/**
+ * Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. A client that has
+ * a hidden record is told that it left: see `left-records.ts`.
+ */
 type Hidden = null | undefined
 
 /** The frame of a record, without the line of its id, or why it is not seen. */
@@ -91,7 +94,7 @@ export function isOwnEvent(name: string): boolean {
   return !STANDARD_EVENTS.includes(name)
 }
 
-/** Returns the record of an event where the caller may see it. */
+/** Returns the record of an event where the caller may see it; `null` where it is not of the query, or no longer. */
 function judge(
   { hub, topic, view, params }: Viewer,
   event: LoggedEvent,

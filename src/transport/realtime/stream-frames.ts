@@ -3,8 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
 import type { FollowedCall } from './followed-call.ts'
+import { takeBack, toLeftFrame } from './left-records.ts'
 import { toEventKey } from './round.ts'
-import type { Parting } from './sent-records.ts'
+import type { EndedStream } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Shown } from './shown-records.ts'
@@ -21,9 +22,9 @@ export interface MissedEvents {
 }
 
 /** What keeps what streams that have ended have sent. */
-export interface PartingKeeper {
+export interface EndedStreamKeeper {
   /** Returns, once, what a stream that has ended has sent. */
-  takeParting(token: string): Parting | undefined
+  takeEnded(token: string): EndedStream | undefined
 }
 
 /** An event with the frame of its record, or why there is none. */
@@ -60,22 +61,22 @@ export class StreamFrames {
   }
 
   /** Returns what is kept for the client to come back to, `null` for nothing. */
-  part(): Parting | null {
+  toEnded(): EndedStream | null {
     const { view } = this.#call
-    return view === null ? null : this.#sent.part(view.key)
+    return view === null ? null : this.#sent.toEnded(view.key)
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
-  resume({ sequence, viewTag, token }: MissedEvents, keeper: PartingKeeper): boolean {
+  resume({ sequence, viewTag, token }: MissedEvents, keeper: EndedStreamKeeper): boolean {
     const { view } = this.#call
     if (sequence === null || view === null || viewTag !== this.#call.viewTag) return false
-    const parting = keeper.takeParting(token)
-    const sent = SentRecords.resume(parting, view.key, sequence)
+    const ended = keeper.takeEnded(token)
+    const sent = SentRecords.resume(ended, view.key, sequence)
     if (sent === null) return false
     this.cursor = sequence
     this.#sent = sent
     // As long as nothing is told the client comes back by the name that it has.
-    if (parting !== undefined) this.token = token
+    if (ended !== undefined) this.token = token
     return true
   }
 
@@ -99,21 +100,16 @@ export class StreamFrames {
 
   /** Returns the frame of an event, `''` for none, `null` where nobody knows whether there is one. */
   #toFrame(event: LoggedEvent, text: Shown): string | null {
-    const { id, name, position } = event
+    const { name, position } = event
     if (text === undefined) return ''
     if (isOwnEvent(name)) return text === null ? '' : this.#toIdLine(position) + text
-    const key = toEventKey(event)
-    if (text !== null && name !== 'removed') {
-      this.#sent.add(key)
-      return this.#toIdLine(position) + text
+    if (text === null) {
+      const left = toLeftFrame(this.#sent, event, this.#call.topic)
+      return left === null || left === '' ? left : this.#toIdLine(position) + left
     }
-    const { idField, log } = this.#call.topic
-    const hadIt = this.#sent.takeBack(key, event.sequence, log.last - log.size + 1)
-    if (text !== null) return this.#toIdLine(position) + text
-    if (hadIt === undefined) return null
-    if (!hadIt) return ''
-    const data = JSON.stringify({ [idField]: id })
-    return this.#toIdLine(position) + toFrame(name === 'removed' ? name : 'left', data)
+    if (name === 'removed') takeBack(this.#sent, event, this.#call.topic)
+    else this.#sent.add(toEventKey(event))
+    return this.#toIdLine(position) + text
   }
 
   #toIdLine(position: string): string {

@@ -1,19 +1,19 @@
-import type { Parting } from './sent-records.ts'
+import type { EndedStream } from './sent-records.ts'
 
 /** How many ids of records are kept, of all streams that have ended. */
 const MAX_KEYS = 1_000_000
 
 /** What a stream that has ended has sent. */
-interface KeptParting {
-  readonly parting: Parting
+interface KeptStream {
+  readonly ended: EndedStream
   /** When it has ended, in ms since the epoch. */
-  readonly leftAt: number
+  readonly endedAt: number
 }
 
 /** What streams that have ended have sent, for clients that come back. */
-export class Partings {
+export class EndedStreams {
   /** By the tokens of the streams, the oldest first. */
-  readonly #kept = new Map<string, KeptParting>()
+  readonly #kept = new Map<string, KeptStream>()
   readonly #max: number
   #keys = 0
 
@@ -22,9 +22,9 @@ export class Partings {
     this.#max = max
   }
 
-  add(token: string, parting: Parting): void {
-    this.#kept.set(token, { parting, leftAt: Date.now() })
-    this.#keys += parting.keys.size
+  add(token: string, ended: EndedStream): void {
+    this.#kept.set(token, { ended, endedAt: Date.now() })
+    this.#keys += ended.keys.size
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= this.#max && this.#keys <= MAX_KEYS) break
       this.take(oldest)
@@ -32,17 +32,17 @@ export class Partings {
   }
 
   /** Returns, once, what a stream has sent. */
-  take(token: string): Parting | undefined {
+  take(token: string): EndedStream | undefined {
     const kept = this.#kept.get(token)
     this.#kept.delete(token)
-    this.#keys -= kept?.parting.keys.size ?? 0
-    return kept?.parting
+    this.#keys -= kept?.ended.keys.size ?? 0
+    return kept?.ended
   }
 
   /** Forgets the streams that have ended at a time or before, in ms since the epoch. */
   forget(time: number): void {
-    for (const [token, { leftAt }] of this.#kept) {
-      if (leftAt > time) break
+    for (const [token, { endedAt }] of this.#kept) {
+      if (endedAt > time) break
       this.take(token)
     }
   }

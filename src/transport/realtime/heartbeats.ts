@@ -1,0 +1,54 @@
+import type { EndReason } from './event-stream.ts'
+import type { ResolvedRealtimeOptions } from './realtime-options.ts'
+
+/** Longest time between two visits of all streams, in milliseconds. */
+const LONGEST_STEP_MS = 1_000
+
+/** A stream that is visited. */
+interface VisitedStream {
+  readonly call: { readonly expiresAt: number }
+  readonly isRecheckDue: boolean
+  /** When something was last written, in ms since the epoch. */
+  readonly writtenAt: number
+  recheck(): Promise<void>
+  beat(): void
+  end(reason: EndReason): void
+}
+
+/** The timer of all streams: it has them send heartbeats, ends those that have expired, and rechecks others. */
+export class Heartbeats {
+  readonly #streams: Iterable<VisitedStream>
+  readonly #options: ResolvedRealtimeOptions
+  readonly #tidy: (now: number) => boolean
+  #timer: NodeJS.Timeout | null = null
+
+  /** @param tidy is called after each visit; returns whether the timer goes on */
+  constructor(
+    streams: Iterable<VisitedStream>,
+    options: ResolvedRealtimeOptions,
+    tidy: (now: number) => boolean,
+  ) {
+    this.#streams = streams
+    this.#options = options
+    this.#tidy = tidy
+  }
+
+  /** Starts the timer where it does not run. */
+  start(): void {
+    const { heartbeatMs, recheckMs } = this.#options
+    const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)
+    this.#timer ??= setInterval(() => this.#visit(), stepMs).unref()
+  }
+
+  #visit(): void {
+    const now = Date.now()
+    for (const stream of this.#streams) {
+      if (stream.call.expiresAt <= now) stream.end('expired')
+      else if (stream.isRecheckDue) void stream.recheck()
+      if (stream.writtenAt + this.#options.heartbeatMs <= now) stream.beat()
+    }
+    if (this.#tidy(now) || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
+  }
+}
