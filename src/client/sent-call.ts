@@ -53,7 +53,7 @@ interface Sender {
 }
 
 /** A call whose request is complete but for what differs each time that it is sent. */
-export interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'> {
+interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'> {
   readonly request: Omit<PreparedRequest, 'signal' | 'redirect' | 'isBound'>
   /** The request, for errors. */
   readonly label: RequestLabel

@@ -4,7 +4,7 @@ import { Timeout } from '../core/index.ts'
 const LONGEST_STEP_MS = 1_000
 
 /** A call with a time limit: a node of a doubly linked list. */
-export class TimedCall {
+class TimedCall {
   /** When its time began: with the first look at it, `null` before that. */
   declare since: number | null
   declare previous: TimedCall

@@ -36,11 +36,7 @@ export type FieldTest = (
   lists: readonly (readonly unknown[])[],
 ) => boolean
 /** Returns the test of an operator on a field. @throws {CommandError} the operand is not valid */
-export type FieldOperator = (
-  operand: unknown,
-  options: FilterOptions,
-  siblings: Document,
-) => FieldTest
+type FieldOperator = (operand: unknown, options: FilterOptions, siblings: Document) => FieldTest
 
 /** Returns a filter as a function. @throws {CommandError} the filter is not valid */
 export function compileFilter(filter: unknown, options: FilterOptions): Predicate {
@@ -120,7 +116,7 @@ function unknownOperator(what: string): CommandError {
 }
 
 /** Returns an operator of a whole filter as a function. */
-export type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
+type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
 
 /** Every operator that a filter may have at its top, and no other. */
 export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<

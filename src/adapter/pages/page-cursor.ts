@@ -14,7 +14,7 @@ const NONCE_END = 1 + NONCE_BYTES
 /** Characters: it has to fit into a URL. */
 const MAX_CURSOR_LENGTH = 4_096
 
-/** Makes cursors from the sort values of a record, and reads them again. */
+/** Makes encrypted cursors from the sort values of a record, and reads them again. */
 export interface PageCursors {
   /**
    * Returns the cursor of a record.

@@ -11,7 +11,7 @@ interface Condition {
 }
 
 /** What it costs to compare a record with a filter. */
-export interface FilterCost {
+interface FilterCost {
   /** How many comparisons it makes with the values of fields. */
   readonly conditions: number
   /** How often it looks at each field, by the name of the field. */

@@ -11,7 +11,7 @@ export interface RecordVersions {
 }
 
 /** A service whose records may have versions: that of MongoDB is one. */
-export interface VersionedService {
+interface VersionedService {
   readonly recordVersions?: RecordVersions | null
 }
 

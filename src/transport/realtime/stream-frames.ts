@@ -12,7 +12,7 @@ import type { Shown } from './shown-records.ts'
 import { isOwnEvent } from './shown-records.ts'
 
 /** Where a client comes back to. */
-export interface MissedEvents {
+interface MissedEvents {
   /** The number of the last event that it has; `null` where nobody knows what came after it. */
   readonly sequence: number | null
   /** Names the view that it had. */

@@ -39,7 +39,7 @@ type MethodResults = Map<string, MethodResult | null>
  * Returns what writes the result of a method with the fields that its schema names alone: one record, a
  * list of them, or a page. `null` where nothing is known of its results.
  */
-export function toResultSerializer(method: MethodEntry, body: unknown): BodySerializer | null {
+function toResultSerializer(method: MethodEntry, body: unknown): BodySerializer | null {
   const result = findResult(method)
   if (result === null || !isObject(body)) return null
   return (payload) => {

@@ -7,7 +7,7 @@ import type { RestCall } from '../service-handler.ts'
 export type OpenCall = (request: FastifyRequest, reply: FastifyReply) => RestCall | null
 
 /** What a route of a service runs. */
-export interface RouteFunctions {
+interface RouteFunctions {
   readonly preHandler: preHandlerHookHandler[]
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => void
 }

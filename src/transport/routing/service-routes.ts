@@ -30,7 +30,7 @@ type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: str
 /**
  * Adds Fastify routes for all services, in the order of their registration. A request that calls a
  * service that was there at the start comes by a route that names it in its `config`, where hooks
- * of Fastify can see it.
+ * of Fastify can see it. If the route does not say which method is called, as for custom methods, `openAnyCall()` finds it.
  * @param scopeOf returns the scope for the routes of a service
  */
 export function addServiceRoutes(
