@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { MethodEntry, ServiceError } from '../core/index.ts'
-import { BadRequest, HookContext } from '../core/index.ts'
+import { HookContext } from '../core/index.ts'
 import { chooseStream } from './finds/stream-choice.ts'
+import { readData } from './parsing/request-body.ts'
 import type { BodySerializer } from './replies/body.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
@@ -190,13 +191,4 @@ export class RestCall implements ServedCall {
     this.#ends = null
     for (const end of ends) end(this)
   }
-}
-
-/** Returns the data of a call: `{}` without a body, since clients send none for `undefined`. */
-function readData(body: unknown): object {
-  if (body === undefined) return {}
-  if (typeof body !== 'object' || body === null) {
-    throw new BadRequest('The body must be an object or an array')
-  }
-  return body
 }

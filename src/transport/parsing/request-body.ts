@@ -133,6 +133,15 @@ function findMalformed(parent: object): Error | null {
   return null
 }
 
+/** Returns the data of a call: `{}` without a body, since clients send none for `undefined`. */
+export function readData(body: unknown): object {
+  if (body === undefined) return {}
+  if (typeof body !== 'object' || body === null) {
+    throw new BadRequest('The body must be an object or an array')
+  }
+  return body
+}
+
 /** Limits of URL-encoded bodies: those of query strings, except for their length and for lists. */
 export interface FormOptions extends Omit<QueryOptions, 'maxLength' | 'arrayLimit'> {
   /** Longest list; a longer one returns 400. Default: `parameterLimit`. */
