@@ -34,7 +34,6 @@ export class RestCall implements ServedCall {
   /** How many of the steps before the call have run. */
   #stepsRun = 0
   #hasProceeded = false
-  #endsWithConnection = false
 
   constructor(plan: RestPlan, target: Target, request: FastifyRequest, reply: FastifyReply) {
     this.#plan = plan
@@ -107,8 +106,7 @@ export class RestCall implements ServedCall {
 
   /** If a user's hook answers before the handler runs, ends the call when the connection closes. */
   endIfLeft(): void {
-    if (this.#hasProceeded || this.#ends === null || this.#endsWithConnection) return
-    this.#endsWithConnection = true
+    if (this.#hasProceeded || this.#ends === null) return
     this.reply.raw.once('close', () => this.end())
   }
 

@@ -22,19 +22,20 @@ type RequestWithCall = FastifyRequest & { [CALL]?: RestCall }
  * for example for services that come after the start, the handler runs the steps.
  */
 export function createRouteFunctions(open: OpenCall, steps: RestPlan['before']): RouteFunctions {
-  const begin = (request: RequestWithCall, reply: FastifyReply, done: () => void): void => {
-    const call = open(request, reply)
-    if (call === null) return
-    request[CALL] = call
-    call.start(() => runStep(call, done))
-  }
-  const preHandler = steps.map(({ name }, index): preHandlerHookHandler => {
-    const goOn: preHandlerHookHandler = (request: RequestWithCall, reply, done) => {
-      const { [CALL]: call } = request
-      if (call === undefined) begin(request, reply, done)
-      else runStep(call, done)
+  const preHandler = steps.map(({ name }) => {
+    const runStep: preHandlerHookHandler = (request: RequestWithCall, reply, done) => {
+      const { [CALL]: begun } = request
+      if (begun !== undefined) return begun.runStep(done)
+      const call = open(request, reply)
+      if (call === null) return
+      request[CALL] = call
+      const goOn = (): void => {
+        done()
+        call.endIfLeft()
+      }
+      call.start(() => call.runStep(goOn))
     }
-    return nameFunction(name, index === 0 ? begin : goOn)
+    return nameFunction(name, runStep)
   })
   // Named for traces, which call a handler by its function.
   const callService = (request: RequestWithCall, reply: FastifyReply): void => {
@@ -43,11 +44,4 @@ export function createRouteFunctions(open: OpenCall, steps: RestPlan['before']):
     else call.proceed()
   }
   return { preHandler, handler: callService }
-}
-
-function runStep(call: RestCall, done: () => void): void {
-  call.runStep(() => {
-    done()
-    call.endIfLeft()
-  })
 }
