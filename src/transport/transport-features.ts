@@ -1,19 +1,23 @@
 import { SERVER_SUPPORT } from '../core/create-app.ts'
 import type { OptionRules } from '../core/options/option-check.ts'
+import { OPTION } from '../core/options/option-check.ts'
 import { attachSchemas } from '../core/schema/service/lazy-schemas.ts'
 import type { ServerSupport } from '../core/services/method-entry.ts'
 import { isObserved, observe, traceHooks } from './observing/call-channel.ts'
-import type { SlowCallOptions } from './observing/slow-call-options.ts'
-import { SLOW_CALL_RULES } from './observing/slow-call-options.ts'
 import type { StreamOptions } from './streams/open-exports.ts'
 import { STREAM_RULES } from './streams/open-exports.ts'
 
 /** What features add to the options of the REST transport. */
-export interface FeatureOptions extends SlowCallOptions, StreamOptions {}
+export interface FeatureOptions extends StreamOptions {
+  /**
+   * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
+   */
+  readonly slowMs?: number
+}
 
 /** The rules of these options. */
 export const FEATURE_RULES: Record<keyof FeatureOptions, OptionRules[string]> = {
-  ...SLOW_CALL_RULES,
+  slowMs: OPTION.limit,
   ...STREAM_RULES,
 }
 
