@@ -41,7 +41,7 @@ export function addCatchAll(plans: RestPlans, scope: FastifyInstance): void {
 /** Verbs that address many records when the URL holds no id. */
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
 
-/** Answers a request whose route says nothing of what it calls. */
+/** Handles a request whose route does not name the method to call. */
 export function handleAnyRequest(
   plans: RestPlans,
   request: FastifyRequest,
@@ -51,9 +51,9 @@ export function handleAnyRequest(
 }
 
 /**
- * Returns the call of a request whose route says nothing of the method, or whose path has no route: custom methods,
- * services registered after the start, a slash at the end, long ids. Answers `OPTIONS`, methods that are not offered and unknown paths, and returns
- * `null` for them.
+ * Returns the call of a request whose route does not name the method, or whose path has no route: custom methods,
+ * services registered after the start, a slash at the end, long ids. For `OPTIONS`, methods that are not offered and
+ * unknown paths it answers, and returns `null`.
  */
 export function openAnyCall(
   plans: RestPlans,

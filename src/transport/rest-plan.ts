@@ -117,15 +117,17 @@ export class RestPlans {
 
   /** Returns the plan of a method with the hooks that it has now. */
   get(method: MethodEntry): RestPlan {
-    const plan = this.#getLatest(method)
+    const known = this.#find(method)
+    if (known !== undefined) return known
+    const plan = this.#compile(method)
     this.#plans.set(method, plan)
     return plan
   }
 
-  /** Returns the same without keeping it: the service of a call under way may have been removed. */
-  #getLatest(method: MethodEntry): RestPlan {
-    const known = this.#plans.get(method)
-    return known?.start === method.start ? known : this.#compile(method)
+  /** Returns the plan that is known, unless hooks have changed since. */
+  #find(method: MethodEntry): RestPlan | undefined {
+    const plan = this.#plans.get(method)
+    return plan?.start === method.start ? plan : undefined
   }
 
   /** Returns the steps before the calls of a service, which are the same for all of its methods. */
@@ -148,7 +150,8 @@ export class RestPlans {
       method,
       transport,
       isLogin: transport.isLogin(method.entry.service),
-      latest: () => this.#getLatest(method),
+      // Not kept: the service of a call under way may have been removed.
+      latest: () => this.#find(method) ?? this.#compile(method),
       start: method.start,
       watch: pick('watch'),
       before: pick('before'),

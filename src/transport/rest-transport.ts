@@ -54,7 +54,7 @@ export class RestTransport {
   isDynamic = false
   /** Whether the server is closing: requests in flight are answered, new ones are not. */
   isClosing = false
-  /** What features keep for all calls, each by a symbol of its own. */
+  /** What features keep for all calls, each under its own symbol. */
   readonly attachments: Map<symbol, unknown> = new Map()
   /** Called when the server begins to close. */
   readonly closers: (() => void)[] = []

@@ -44,7 +44,7 @@ export function isObserved(): boolean {
   return CALLS.hasSubscribers
 }
 
-/** Returns what starts the calls of a method. Asked for each call: nobody says when a subscriber comes. */
+/** Returns what starts the calls of a method. It looks for subscribers at each call: a channel does not announce them. */
 export function observe(method: MethodEntry): CallStart {
   const start = toUnobserved(method)
   return (context) => (CALLS.hasSubscribers ? traceCall(method, context, start) : start(context))

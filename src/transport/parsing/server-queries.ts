@@ -62,7 +62,8 @@ export function createQueryReader(
   delimiter: RegExp,
 ): (request: FastifyRequest) => Query {
   return ({ query, raw, [READ_URL]: url }: ReadRequest) => {
-    const isRead = url !== undefined && url === raw.url && typeof query === 'object'
-    return (isRead && (query as Query | null)) || parse(toRawQuery(raw.url ?? '', delimiter))
+    const isRead = url !== undefined && url === raw.url
+    if (isRead && typeof query === 'object' && query !== null) return query as Query
+    return parse(toRawQuery(raw.url ?? '', delimiter))
   }
 }

@@ -23,7 +23,7 @@ const TAG_HEADER = { ETag: { description: 'Names what is answered.', schema: TAG
 
 /** Sets the entity tag that a hook has chosen, or that of the version of the record. */
 export const versionTag: RestFeature = (method) => {
-  // Without hooks, nobody can choose one. Whether records have versions is an option that may change.
+  // Only a hook can choose a tag. Whether records have versions is an option that may change.
   const mayBeVersioned = 'recordVersions' in method.entry.service
   if (!mayBeVersioned && method.chain === null) return null
   return {
