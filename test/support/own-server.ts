@@ -16,3 +16,9 @@ export function startOwnServer(
   const services: ServerOptions['services'] = (app) => configure(app as FastifyApplication)
   return startServer(t, 'standalone', { ...options, services })
 }
+
+/** Adds a service with functions around it, and perhaps options, to an application of any type. */
+export function useAround(app: object, path: string, ...parts: readonly unknown[]): void {
+  const { use } = app as { use: (...given: readonly unknown[]) => unknown }
+  use.call(app, path, ...parts)
+}

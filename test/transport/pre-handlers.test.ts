@@ -4,7 +4,7 @@ import type { AuthenticationService } from '../../src/auth/index.ts'
 import type { FastifyApplication, Middleware } from '../../src/transport/index.ts'
 import { addAccounts } from '../support/accounts.ts'
 import type { OwnServerOptions } from '../support/own-server.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { startOwnServer, useAround } from '../support/own-server.ts'
 import { until } from '../support/until.ts'
 
 const CALLER = { strategy: 'jwt', accessToken: 'a.b.c' }
@@ -31,8 +31,7 @@ function addLogins(app: object): string[] {
 }
 
 function useNotes(app: object, ...around: readonly unknown[]): void {
-  const { use } = app as { use: (...given: readonly unknown[]) => unknown }
-  use.call(app, 'notes', ...around, notes, { methods: ['get', 'create', 'ping'] })
+  useAround(app, 'notes', ...around, notes, { methods: ['get', 'create', 'ping'] })
 }
 
 /** Adds a hook to the routes of services, behind those that are there. */
@@ -136,8 +135,7 @@ t.test('they run once for each request, with or without the hooks', async (t) =>
       })
       ran = addLogins(app)
       useNotes(app, note)
-      const { use } = app as unknown as { use: (...given: readonly unknown[]) => unknown }
-      use.call(app, 'bare', note, notes)
+      useAround(app, 'bare', note, notes)
     },
     NOTING,
   )
@@ -146,8 +144,7 @@ t.test('they run once for each request, with or without the hooks', async (t) =>
     t.equal((await server.request(path, { headers })).status, 200)
     t.strictSame(ran.splice(0), expected, path)
   }
-  const { use } = server.app as unknown as { use: (...given: readonly unknown[]) => unknown }
-  use.call(server.app, 'late', note, notes)
+  useAround(server.app, 'late', note, notes)
   for (const path of ['/late/1', '/notes/1']) {
     t.equal((await server.request(path, { headers })).status, 200)
     t.strictSame(ran.splice(0), expected, path)

@@ -5,7 +5,7 @@ import { REST_FEATURES } from '../../src/transport/rest-features.ts'
 import { addAccounts } from '../support/accounts.ts'
 import type { EventFrames } from '../support/event-frames.ts'
 import { askForFrames } from '../support/event-frames.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { startOwnServer, useAround } from '../support/own-server.ts'
 
 const NO_JSON = { accept: 'text/plain' }
 const notes = {
@@ -14,12 +14,6 @@ const notes = {
   get: async (id: string) => ({ id, text: 'Hello' }),
   create: async (data: object) => ({ id: 1, ...data }),
   patch: async (id: string, data: object) => ({ id, ...data }),
-}
-
-/** Adds a service with functions around it. */
-function useAround(app: object, ...parts: readonly unknown[]): void {
-  const { use } = app as { use: (...given: readonly unknown[]) => unknown }
-  use.call(app, 'notes', ...parts)
 }
 
 t.test('no step of a list can change its order', (t) => {
@@ -36,7 +30,7 @@ t.test('functions before a service know who calls, before Accept is looked at', 
   }
   const server = await startOwnServer(t, (app) => {
     addAccounts(app as unknown as Application)
-    useAround(app, answer, notes)
+    useAround(app, 'notes', answer, notes)
   })
   const headers = { ...NO_JSON, authorization: 'Bearer a.b.c' }
   t.equal((await server.request('/notes', { headers, data: {} })).status, 418)
@@ -69,7 +63,7 @@ t.test(
       reply.data = 'Hello'
     }
     const server = await startOwnServer(t, (app) => {
-      useAround(app, notes, toText)
+      useAround(app, 'notes', notes, toText)
       app.use('others', notes)
     })
     t.match(await server.request('/notes/1', { headers: NO_JSON }), { status: 200, text: 'Hello' })

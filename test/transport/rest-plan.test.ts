@@ -6,7 +6,7 @@ import { PreconditionFailed } from '../../src/core/index.ts'
 import type { Application, Formatter, Middleware } from '../../src/transport/index.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { Gate } from '../support/gate.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { startOwnServer, useAround } from '../support/own-server.ts'
 
 const notes = {
   id: 'id',
@@ -22,12 +22,6 @@ const schemas = {
   patch: true,
 } as const
 
-/** Adds a service with functions around it. */
-function useAround(app: object, ...parts: readonly unknown[]): void {
-  const { use } = app as { use: (...given: readonly unknown[]) => unknown }
-  use.call(app, 'notes', ...parts)
-}
-
 const chooseTag = (context: HookContext): void => {
   context.http.etag = '"7"'
 }
@@ -38,7 +32,7 @@ t.test('what a function after the service has added to the fields is sent', asyn
   const addCount: Middleware = (_request, reply) => {
     reply.data = { ...(reply.data as object), count: 2 }
   }
-  const configure = (app: object): void => useAround(app, notes, addCount, { schemas })
+  const configure = (app: object): void => useAround(app, 'notes', notes, addCount, { schemas })
   const data = { id: '1', text: 'Hello', count: 2 }
   const plain = await startOwnServer(t, configure)
   t.strictSame((await plain.request('/notes/1')).body, data)
@@ -53,7 +47,7 @@ t.test('a formatter gets the external form of what a function after has chosen',
   const server = await startOwnServer(
     t,
     (app) => {
-      useAround(app, notes, sendUser)
+      useAround(app, 'notes', notes, sendUser)
       app.use('users', { get: async (id: string) => ({ id, password: 'p' }) })
       app.service('users').hooks({ after: { get: [protect('password')] } } as never)
     },
@@ -66,7 +60,7 @@ t.test('a body that a function after the service has chosen has its status', asy
   const leaveNothing: Middleware = (_request, reply) => {
     reply.data = null
   }
-  const server = await startOwnServer(t, (app) => useAround(app, notes, leaveNothing))
+  const server = await startOwnServer(t, (app) => useAround(app, 'notes', notes, leaveNothing))
   t.equal((await server.request('/notes/1')).status, 204)
 })
 
@@ -109,7 +103,7 @@ t.test(
       await null
       server.app.service('notes').hooks({ after: { get: [chooseTag] } } as never)
     }
-    const server = await startOwnServer(t, (app) => useAround(app, addHook, notes))
+    const server = await startOwnServer(t, (app) => useAround(app, 'notes', addHook, notes))
     t.equal((await server.request('/notes/1')).headers.etag, '"7"')
   },
 )
@@ -141,7 +135,7 @@ t.test('credentials that are parsed after the time limit run no function', async
           return null
         },
       } as never)
-      useAround(app, note, notes)
+      useAround(app, 'notes', note, notes)
     },
     { handlerTimeoutMs: 20, authentication: { strategies: ['slow'] } },
   )
@@ -164,7 +158,7 @@ t.test(
       const guard: Middleware = () => void seen.push('guard')
       const server = await startOwnServer(t, (app) => {
         if (change === 'the login goes') addAccounts(app as unknown as Application)
-        useAround(app, slow, guard, notes)
+        useAround(app, 'notes', slow, guard, notes)
       })
       const answer = server.request('/notes/1')
       await waiting.arrivals(1)
