@@ -4,5 +4,7 @@ import type { VersionParams } from './versions/version-tag.ts'
 /** What features read from the params of a call. */
 export interface FeatureParams extends VersionParams {}
 
-/** Returns the fields in the data of a call that are conditions of its write, `null` for none: no schema drops them. */
-export const pickConditions: typeof pickVersion = pickVersion
+export {
+  /** Returns the fields in the data of a call that are conditions of its write, `null` for none: no schema drops them. */
+  pickVersion as pickConditions,
+}
