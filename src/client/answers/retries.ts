@@ -1,5 +1,5 @@
+import { isAway } from '../../core/errors/error-classes.ts'
 import { ServiceError } from '../../core/errors/index.ts'
-import { isAway } from '../../core/errors/passing-status.ts'
 import type { Answer } from '../connection.ts'
 
 /** Stands for too many requests. */

@@ -1,5 +1,5 @@
+import { isAway } from '../../core/errors/error-classes.ts'
 import { ServiceError, Timeout } from '../../core/errors/index.ts'
-import { isAway } from '../../core/errors/passing-status.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
@@ -79,7 +79,9 @@ export class SessionRefresh {
       try {
         return await service.create(data, index === 0 ? first : undefined)
       } catch (error) {
-        if (!(error instanceof ServiceError) || !isUnanswered(error.code)) throw error
+        const status = error instanceof ServiceError ? error.code : 0
+        // Otherwise the server may have renewed the session, or may do so a little later.
+        if (!isAway(status) && status !== Timeout.code) throw error
       }
       await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
@@ -116,9 +118,4 @@ export class SessionRefresh {
 /** Returns the end of an access token. */
 function toTag(accessToken: string): string {
   return accessToken.slice(-TAG_LENGTH)
-}
-
-/** Whether the server may have renewed the session, or may do so a little later. */
-function isUnanswered(status: number): boolean {
-  return isAway(status) || status === Timeout.code
 }

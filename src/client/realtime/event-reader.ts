@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
+import { isPassing } from '../../core/errors/error-classes.ts'
 import { Forbidden, GeneralError, ServiceError, Unavailable } from '../../core/errors/index.ts'
-import { isPassing } from '../../core/errors/passing-status.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { ErrorResponse } from '../answers/response-error.ts'
 import { toWaitMs } from '../answers/retries.ts'

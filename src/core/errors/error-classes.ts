@@ -127,3 +127,13 @@ export const ERROR_CLASSES: readonly (typeof ServiceError)[] = ERRORS.map(
 export const errors = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ ERRORS.map(([errorClass, name]) => [name, errorClass]),
 ) as Readonly<Record<ErrorName, typeof ServiceError>>
+
+/** Whether a status says that a server is away for now, or the one behind it. */
+export function isAway(status: number): boolean {
+  return status >= 502 && status <= 504
+}
+
+/** Whether a later attempt may go better: the server has a fault, was too slow, or got too many requests. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429
+}

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WorkQueue } from '../../auth/work-queue.ts'
-import { isAway } from '../../core/errors/passing-status.ts'
+import { isAway } from '../../core/errors/error-classes.ts'
 import { toServiceError } from '../../core/index.ts'
 import type { TimeLimit } from '../call-time-limit.ts'
 

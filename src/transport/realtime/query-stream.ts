@@ -1,4 +1,4 @@
-import { isPassing } from '../../core/errors/passing-status.ts'
+import { isPassing } from '../../core/errors/error-classes.ts'
 import type { Params } from '../../core/index.ts'
 import { Timeout, toServiceError, Unavailable } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
