@@ -1,7 +1,11 @@
 import t from 'tap'
+import { findServiceEntry } from '../../src/core/index.ts'
+import { eventStreams } from '../../src/transport/finds/event-streams.ts'
 import type { Application, Middleware } from '../../src/transport/index.ts'
 import { realtime } from '../../src/transport/realtime/index.ts'
 import { REST_FEATURES } from '../../src/transport/rest-features.ts'
+import type { RestTransport } from '../../src/transport/rest-transport.ts'
+import { recordStreams } from '../../src/transport/streams/record-streams.ts'
 import { addAccounts } from '../support/accounts.ts'
 import type { EventFrames } from '../support/event-frames.ts'
 import { askForFrames } from '../support/event-frames.ts'
@@ -145,4 +149,17 @@ t.test('what is added after the first request counts for the next one', async (t
   app.configure(realtime())
   const frames = (await askForFrames(t, `${server.url}/notes`)) as EventFrames
   t.match(frames.headers, { 'content-type': /event-stream/ })
+})
+
+t.test('find has no step for streams that the application does not have', async (t) => {
+  const { app } = await startOwnServer(t, (app) => app.use('notes', notes))
+  const find = findServiceEntry(app.service('notes'))?.methods.get('find')
+  if (find === undefined) throw new Error('find is missing')
+  const transport = { app, options: {} } as unknown as RestTransport
+  t.equal(eventStreams(find, transport), null)
+  t.equal(recordStreams(find, transport), null)
+  const { start } = find
+  app.configure(realtime())
+  t.not(find.start, start)
+  t.ok(eventStreams(find, transport))
 })

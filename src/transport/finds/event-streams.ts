@@ -1,19 +1,17 @@
 import { describeFunction } from '../../core/function-metadata.ts'
-import type { RestFeature } from '../rest-plan.ts'
+import type { RestFeature, StreamType } from '../rest-plan.ts'
 import { findStreams } from './request-streams.ts'
 import { takesStreams } from './stream-choice.ts'
 
 /** Answers `find` by a stream of events, where the application has `realtime()`. */
 export const eventStreams: RestFeature = (method, transport) => {
-  if (!takesStreams(method, transport)) return null
+  const live = findStreams(transport.app)
+  if (live === null || !takesStreams(method, transport)) return null
+  const types: readonly StreamType[] = [
+    { mediaType: 'text/event-stream', open: (call) => live.open(call) },
+  ]
   return {
-    streams: ({ request }) => {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return []
-      // Looked up for each call: realtime() may be added to an application that is served already.
-      const live = findStreams(transport.app)
-      if (live === null) return []
-      return [{ mediaType: 'text/event-stream', open: (call) => live.open(call) }]
-    },
+    streams: ({ request }) => (request.method === 'GET' || request.method === 'HEAD' ? types : []),
   }
 }
 

@@ -21,6 +21,8 @@ export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) =
       throw new TypeError('realtime(): the application has realtime() already')
     }
     setStreams(app, new EventHub(app as unknown as Application, resolveRealtimeOptions(options)))
+    // Transports decide once for each method whether it has streams: they decide again for methods compiled anew.
+    for (const entry of app.entries.values()) entry.compile()
   })
   resolveRealtimeOptions(options)
   return configure

@@ -13,8 +13,8 @@ const RECORD_TYPES: readonly StreamType[] = RECORD_FORMATS.map((format) => ({
 
 /** Answers `find` by NDJSON or CSV, where the records of the service can be streamed. */
 export const recordStreams: RestFeature = (method, transport) => {
-  if (!takesStreams(method, transport)) return null
   const { service } = method.entry
+  if (!('streamRecords' in service) || !takesStreams(method, transport)) return null
   return {
     streams: ({ reply }) => {
       // How many records a stream may have is an option that may change.
