@@ -8,8 +8,8 @@ interface RecordNotes {
   forms?: readonly ExternalForm[]
   /** What `resolveExternal` has made of a record that can't have a property. */
   dispatch?: unknown
-  /** The event that a result stands for, in the place of that of its method. */
-  event?: string
+  /** The event that a result stands for, in the place of that of its method; `null` for none. */
+  event?: string | null
   /** A removed record as it was stored, where a stream or a hook asks for it. */
   stored?: object
 }
@@ -17,13 +17,16 @@ interface RecordNotes {
 /** The notes of records, which get no property for them: they may be frozen, compared or stored. */
 class RecordTable extends WeakMap<object, RecordNotes> {
   /**
-   * Whether any record has had a form of its own: until then answers are not searched for one. The table knows
-   * it, and not the application whose hook has made the form: any other one of the process may send the record.
+   * Whether any record has had an external form: until then, responses are not searched for one. The flag belongs to
+   * the table and not to an application: another application of the process may send the record.
    */
   hasForms = false
 }
 
-export const NOTES: RecordTable = /* @__PURE__ */ new RecordTable()
+const NOTES = /* @__PURE__ */ new RecordTable()
+
+/** What is noted of records, for readers. A function would be one more in the path of each call. */
+export const RECORD_NOTES: Pick<WeakMap<object, Readonly<RecordNotes>>, 'get'> = NOTES
 
 const NOTHING: RecordNotes = {}
 

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
-import { NOTES } from '../../core/external-form.ts'
+import { RECORD_NOTES } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
@@ -137,7 +137,7 @@ async function describeWrite(
   const { $setOnInsert, ...set } = change ?? {}
   return shown.map((record, index) => {
     const whole = stored[index] ?? record
-    const isWhole = change === undefined || NOTES.get(record)?.event === 'created'
+    const isWhole = change === undefined || RECORD_NOTES.get(record)?.event === 'created'
     const names = isWhole
       ? Object.keys(method === 'remove' ? {} : whole)
       : // Fields of a record that is added: this one was there.
@@ -157,7 +157,7 @@ async function readStored(
   params: MongoDBParams,
   shown: readonly Document[],
 ): Promise<(Document | undefined)[]> {
-  const removed = shown.map((record) => NOTES.get(record)?.stored as Document | undefined)
+  const removed = shown.map((record) => RECORD_NOTES.get(record)?.stored as Document | undefined)
   const ids = shown.flatMap((record, index) => (removed[index] ? [] : [record[service.id]]))
   if (ids.length === 0) return removed
   const found: Document[] = await service._find({

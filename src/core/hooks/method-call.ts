@@ -1,4 +1,4 @@
-import { addNotes, NOTES } from '../external-form.ts'
+import { addNotes, RECORD_NOTES } from '../external-form.ts'
 import type { MethodSpec } from '../method-table.ts'
 import { toMethodSpec } from '../method-table.ts'
 import { isPromise } from '../value-kind.ts'
@@ -78,12 +78,12 @@ export function startMethod(
  * for a record that an update has added, `null` for a result that is no record.
  */
 export function noteEvent(result: object, event: string | null): void {
-  addNotes(result, { event: event ?? '' })
+  addNotes(result, { event })
 }
 
 /** Notes for a result what is noted for another one that it was made of. Returns it. */
 export function copyEventNote<R extends object>(from: object, to: R): R {
-  const event = NOTES.get(from)?.event
+  const event = RECORD_NOTES.get(from)?.event
   if (event !== undefined) addNotes(to, { event })
   return to
 }
@@ -93,7 +93,7 @@ export function setReturned(context: HookContext, returned: unknown): void {
   context.result = returned as HookContext['result']
   const { event } = context
   // A method without an event only hands on what another one has written.
-  const noted = event && NOTES.get(returned as object)?.event
+  const noted = event === null ? undefined : RECORD_NOTES.get(returned as object)?.event
   // An event that a hook has chosen stays.
-  if (noted != null && event === toMethodSpec(context.method).event) context.event = noted || null
+  if (noted !== undefined && event === toMethodSpec(context.method).event) context.event = noted
 }

@@ -1,4 +1,4 @@
-import { NOTES } from '../../core/external-form.ts'
+import { RECORD_NOTES } from '../../core/external-form.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import type { RecordView, SeenChange } from '../../core/services/record-view.ts'
@@ -151,7 +151,7 @@ export class Topic {
       if (!this.#canBeWritten(name, record)) return null
       return { name, id, place, record: this.#hideFields(record) }
     }
-    return { name, id, place, record: this.#hideFields(NOTES.get(record)?.stored) }
+    return { name, id, place, record: this.#hideFields(RECORD_NOTES.get(record)?.stored) }
   }
 
   /** Tells the streams of what they have not been told of. Call it when there may be something. */
