@@ -1,6 +1,5 @@
 import { NotFound } from './errors/index.ts'
-import { Emitter } from './events/emitter.ts'
-import { logListenerError } from './events/listener-errors.ts'
+import { Emitter, logListenerError } from './events/emitter.ts'
 import type { Logger } from './hooks/hook-context.ts'
 import type { AnyApplicationHookMap, ApplicationHookMap } from './hooks/hook-map.ts'
 import { HookRegistry } from './hooks/hook-registry.ts'

@@ -1,5 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
-import { logListenerError } from '../../core/events/listener-errors.ts'
+import { logListenerError } from '../../core/events/emitter.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules, withDefaults } from '../../core/options/option-rules.ts'

@@ -1,3 +1,4 @@
+import type { HookApplication } from '../hooks/hook-context.ts'
 import { hasMethod } from '../value-kind.ts'
 
 /**
@@ -10,8 +11,13 @@ interface Registration {
   readonly once: boolean
 }
 
-/** Called with what a listener threw or rejected with. Applications log it by `listener-errors.ts`. */
+/** Called with what a listener threw or rejected with. */
 type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
+
+/** Logs that a listener of an event has failed: the caller of a method does not get its error. */
+export function logListenerError({ logger }: HookApplication, error: unknown, event: string): void {
+  logger.error({ err: error, event }, 'An event listener failed')
+}
 
 /**
  * The event emitter of applications and services, with the method names of Node's. It runs in

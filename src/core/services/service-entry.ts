@@ -1,5 +1,4 @@
-import { createEmitterMethods } from '../events/emitter.ts'
-import { logListenerError } from '../events/listener-errors.ts'
+import { createEmitterMethods, logListenerError } from '../events/emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
 import { createMethodCall, startMethod } from '../hooks/method-call.ts'
