@@ -37,7 +37,7 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
   }
 }
 
-/** Returns what starts the calls of a method, which nobody observes. */
+/** Returns what starts the calls of a method without publishing them. */
 export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'>): CallStart {
   return chain ?? startMethod.bind(null, call)
 }

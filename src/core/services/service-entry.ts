@@ -1,13 +1,13 @@
 import { createEmitterMethods, logListenerError } from '../events/emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
-import { createMethodCall, startMethod } from '../hooks/method-call.ts'
+import { createMethodCall } from '../hooks/method-call.ts'
 import { STANDARD_METHODS, toMethodSpec } from '../method-table.ts'
 import { hasMethod, isPlainObject } from '../value-kind.ts'
 import type { EntryApplication, MethodEntry, ServiceEntryFace } from './method-entry.ts'
 import type { HookedFunction } from './package-hooks.ts'
 import { hasPackageHooks } from './package-hooks.ts'
-import { callMethod, createContext } from './run-method.ts'
+import { callMethod, createContext, toUnobserved } from './run-method.ts'
 import type { ServiceAddons } from './service-map.ts'
 import type { ResolvedServiceOptions, ServiceOptions } from './service-options.ts'
 import { requireSupport } from './service-options.ts'
@@ -99,8 +99,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     for (const method of this.methods.values()) {
       const call = schemas?.adviseCall?.(method) ?? method.call
       method.chain = compileChain(sources, method.name, call)
-      method.start =
-        app.support?.observe?.(method) ?? method.chain ?? startMethod.bind(null, method.call)
+      method.start = app.support?.observe?.(method) ?? toUnobserved(method)
     }
   }
 

@@ -118,8 +118,7 @@ export class FollowedFind {
     const sources = [{ hooks: ofApp }, { hooks: ofService, schemas }]
     const chain = compileChain(sources, 'find', call)
     const hooked = { ...this.method, call, chain }
-    const start = app.support?.observe?.(hooked) ?? toUnobserved(hooked)
-    const method = { ...hooked, start }
+    const method = { ...hooked, start: app.support?.observe?.(hooked) ?? toUnobserved(hooked) }
     const again = registries.map((registry) => ({ hooks: selectShapingHooks(registry) }))
     const shapingChain = compileChain(again, 'find', call)
     const shapingStart = toUnobserved({ call, chain: shapingChain })
