@@ -10,7 +10,6 @@ import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../
 import { TimeLimit } from '../call-time-limit.ts'
 import type { RequestStreams } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
-import { EndedStreams } from './ended-streams.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
@@ -19,7 +18,7 @@ import { addPublishMethod, findPublisher, removePublishMethod } from './publish.
 import type { StreamHub } from './query-stream.ts'
 import { QueryStream } from './query-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import type { EndedStream } from './sent-records.ts'
+import { EndedStreams } from './sent-records.ts'
 import { Topic } from './topic.ts'
 import { Turns } from './turns.ts'
 
@@ -34,6 +33,7 @@ const OWN_FRAMES: ReadonlySet<string> = new Set([
 /** All streams of an application, and the events that they are told of. */
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
+  readonly ended: EndedStreams
   readonly #app: Application
   /** The path of each entry in this application; `entry.path` is that within a mounted one. */
   #paths: ReadonlyMap<object, string> = new Map()
@@ -43,7 +43,6 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly #callers = new Map<string, number>()
   /** How many streams all callers have. */
   #admitted = 0
-  readonly #ended: EndedStreams
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
   /** For transports without a time limit: a hook that hangs would silence a stream forever. */
@@ -55,7 +54,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
     this.options = options
-    this.#ended = new EndedStreams(options.maxStreams)
+    this.ended = new EndedStreams(options.maxStreams)
     this.#heartbeats = new Heartbeats(this.#streams, options, (now) => this.#tidy(now))
     for (const entry of app.entries.values()) this.#addService(entry)
     this.#listPaths()
@@ -160,13 +159,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  takeEnded(token: string): EndedStream | undefined {
-    return this.#ended.take(token)
-  }
-
   /** Forgets what is too old. Returns whether anything is left that needs heartbeats. */
   #tidy(now: number): boolean {
-    this.#ended.forget(now - this.options.bufferMs)
+    this.ended.forget(now - this.options.bufferMs)
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
       else if (topic.leftAt + this.options.bufferMs <= now && !this.#isNeeded(topic)) {
@@ -239,7 +234,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (count > 0) this.#callers.set(caller, count)
     else this.#callers.delete(caller)
     const ended = stream.toEnded()
-    if (ended !== null) this.#ended.add(token, ended)
+    if (ended !== null) this.ended.add(token, ended)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */

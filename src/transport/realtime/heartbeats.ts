@@ -1,30 +1,19 @@
-import type { EndReason } from './event-stream.ts'
+import type { QueryStream } from './query-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** A stream that is visited. */
-interface VisitedStream {
-  readonly call: { readonly expiresAt: number }
-  readonly isRecheckDue: boolean
-  /** When something was last written, in ms since the epoch. */
-  readonly writtenAt: number
-  recheck(): Promise<void>
-  beat(): void
-  end(reason: EndReason): void
-}
-
 /** The timer of all streams: it has them send heartbeats, ends those that have expired, and rechecks others. */
 export class Heartbeats {
-  readonly #streams: Iterable<VisitedStream>
+  readonly #streams: Iterable<QueryStream>
   readonly #options: ResolvedRealtimeOptions
   readonly #tidy: (now: number) => boolean
   #timer: NodeJS.Timeout | null = null
 
   /** @param tidy is called after each visit; returns whether the timer goes on */
   constructor(
-    streams: Iterable<VisitedStream>,
+    streams: Iterable<QueryStream>,
     options: ResolvedRealtimeOptions,
     tidy: (now: number) => boolean,
   ) {

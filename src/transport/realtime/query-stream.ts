@@ -13,17 +13,18 @@ import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
-import type { EndedStream } from './sent-records.ts'
+import type { EndedStream, EndedStreams } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Publishing, Shown } from './shown-records.ts'
 import { chooseEvent, shareRecord, showRecord } from './shown-records.ts'
-import type { EndedStreamKeeper, ToldEvent } from './stream-frames.ts'
+import type { ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** What a stream needs of the streams of its application. */
-export interface StreamHub extends Publishing, EndedStreamKeeper {
+export interface StreamHub extends Publishing {
   readonly options: ResolvedRealtimeOptions
+  readonly ended: EndedStreams
   /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
   admit(stream: QueryStream, params: Params): void
 }
@@ -53,7 +54,7 @@ export class QueryStream implements Follower {
     this.#frames = new StreamFrames(this.call)
   }
 
-  /** Names the stream for whoever comes back to it. */
+  /** Identifies the stream to a client that reconnects. */
   get token(): string {
     return this.#frames.token
   }
@@ -86,7 +87,7 @@ export class QueryStream implements Follower {
     const missed = findMissed(this.topic.log, request)
     const found = await this.call.find(
       context,
-      () => missed !== null && this.#frames.resume(missed, this.hub),
+      () => missed !== null && this.#frames.resume(missed, this.hub.ended),
     )
     if (!beginAnswer(call)) {
       onClose()

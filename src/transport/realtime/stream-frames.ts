@@ -3,9 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
 import type { FollowedCall } from './followed-call.ts'
-import { takeBack, toLeftFrame } from './left-records.ts'
 import { toEventKey } from './round.ts'
-import type { EndedStream } from './sent-records.ts'
+import type { EndedStream, EndedStreams } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Shown } from './shown-records.ts'
@@ -13,18 +12,12 @@ import { isOwnEvent } from './shown-records.ts'
 
 /** Where a client comes back to. */
 interface MissedEvents {
-  /** The number of the last event that it has; `null` where nobody knows what came after it. */
+  /** The number of the last event that it has; `null` if it is unknown what came after it. */
   readonly sequence: number | null
   /** Names the view that it had. */
   readonly viewTag: string
   /** Names the stream that it has it from. */
   readonly token: string
-}
-
-/** What keeps what streams that have ended have sent. */
-export interface EndedStreamKeeper {
-  /** Returns, once, what a stream that has ended has sent. */
-  takeEnded(token: string): EndedStream | undefined
 }
 
 /** An event with the frame of its record, or why there is none. */
@@ -44,9 +37,9 @@ export function findMissed(log: EventLog, request: FastifyRequest): MissedEvents
 
 /** The frames of one stream: the ids by which a client comes back, and the records that it has by them. */
 export class StreamFrames {
-  /** Names the stream for whoever comes back to it; nobody else can guess it. */
+  /** Identifies the stream to a client that reconnects; no other client can guess it. */
   token: string = randomBytes(16).toString('base64url')
-  /** The number of the last event that the stream was told of, or that was not for it. */
+  /** The number of the last event that was sent, or that the client does not get. */
   cursor = 0
   readonly #call: FollowedCall
   #sent = new SentRecords([], 0)
@@ -67,15 +60,15 @@ export class StreamFrames {
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
-  resume({ sequence, viewTag, token }: MissedEvents, keeper: EndedStreamKeeper): boolean {
+  resume({ sequence, viewTag, token }: MissedEvents, streams: EndedStreams): boolean {
     const { view } = this.#call
     if (sequence === null || view === null || viewTag !== this.#call.viewTag) return false
-    const ended = keeper.takeEnded(token)
+    const ended = streams.take(token)
     const sent = SentRecords.resume(ended, view.key, sequence)
     if (sent === null) return false
     this.cursor = sequence
     this.#sent = sent
-    // As long as nothing is told the client comes back by the name that it has.
+    // Until something is sent, the client reconnects with the token that it has.
     if (ended !== undefined) this.token = token
     return true
   }
@@ -87,7 +80,7 @@ export class StreamFrames {
     return this.#toIdLine(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
-  /** Returns the frames of events; `null` where nobody knows whether there is one. */
+  /** Returns the frames of events; `null` if it is unknown whether the client has one of the records. */
   write(batch: readonly ToldEvent[]): string | null {
     let frames = ''
     for (const { event, text } of batch) {
@@ -98,18 +91,27 @@ export class StreamFrames {
     return frames
   }
 
-  /** Returns the frame of an event, `''` for none, `null` where nobody knows whether there is one. */
+  /**
+   * Returns the frame of an event; `''` for none, `null` if it is unknown whether the client has the record. A record
+   * that was removed, or that has left the query, is dropped only by a client that has it.
+   */
   #toFrame(event: LoggedEvent, text: Shown): string | null {
-    const { name, position } = event
+    const { id, name, position } = event
     if (text === undefined) return ''
     if (isOwnEvent(name)) return text === null ? '' : this.#toIdLine(position) + text
-    if (text === null) {
-      const left = toLeftFrame(this.#sent, event, this.#call.topic)
-      return left === null || left === '' ? left : this.#toIdLine(position) + left
+    const key = toEventKey(event)
+    if (text !== null && name !== 'removed') {
+      this.#sent.add(key)
+      return this.#toIdLine(position) + text
     }
-    if (name === 'removed') takeBack(this.#sent, event, this.#call.topic)
-    else this.#sent.add(toEventKey(event))
-    return this.#toIdLine(position) + text
+    const { log, idField } = this.#call.topic
+    const hadIt = this.#sent.takeBack(key, event.sequence, log.last - log.size + 1)
+    if (text !== null) return this.#toIdLine(position) + text
+    // A record that the query, or a hook, hides by now was judged so in `shown-records.ts`.
+    if (hadIt === undefined) return null
+    if (!hadIt) return ''
+    const data = JSON.stringify({ [idField]: id })
+    return this.#toIdLine(position) + toFrame(name === 'removed' ? name : 'left', data)
   }
 
   #toIdLine(position: string): string {
