@@ -9,16 +9,15 @@ import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
 import { CookieLogin } from './cookie-login.ts'
 import type { KeptLogin } from './kept-login.ts'
+import { TokenLogin } from './kept-login.ts'
 import type { LocationWithHash } from './location-token.ts'
-import { findLocation } from './location-token.ts'
+import { findLocation, PageLogin } from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
 import type { LoginAttempt } from './login-state.ts'
 import { LoginState, toClaims } from './login-state.ts'
 import { followOtherTabs, readClaims } from './other-tabs.ts'
-import { PageLogin } from './page-login.ts'
 import { ServerLogout } from './server-logout.ts'
 import { SessionRefresh } from './session-refresh.ts'
-import { TokenLogin } from './token-login.ts'
 import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
@@ -133,9 +132,7 @@ export class AuthenticationClient {
   async getAccessToken(): Promise<string | null> {
     if (this.options.cookie) return this.#state.login?.result.accessToken ?? null
     const location = findLocation()
-    if (location !== undefined) {
-      await this.#pageLogin.remember(this.getFromLocation(location))
-    }
+    if (location !== undefined) await this.#pageLogin.remember(this.getFromLocation(location))
     // The second reading: another caller may have moved the token of the page into the storage.
     return (await this.#readToken()) ?? (await this.#usePageToken()) ?? this.#readToken()
   }

@@ -9,7 +9,7 @@ export interface LoginResult<User = LoginUser> {
   accessToken: string
   /** How the login was proven. */
   authentication: LoginProof
-  /** The user as callers outside see it. Missing where the tokens of the server have no user. */
+  /** The user as external callers see it. Missing where the tokens of the server have no user. */
   user: User
   [entityOrOther: string]: unknown
 }
@@ -27,7 +27,7 @@ export interface LoginProof {
 export interface LoginClaims {
   /** The id of the user. */
   sub?: string
-  /** From when on the token is refused, in seconds since the epoch. */
+  /** When the token expires, in seconds since the epoch. */
   exp?: number
   [claim: string]: unknown
 }
