@@ -1,13 +1,22 @@
-/** A name in a query that is no condition: without it, the query matches the same records. */
-export type ResultName = '$limit' | '$skip' | '$sort' | '$select' | '$after' | '$before' | '$total'
+/** The names in a query that are no conditions: without them, the query matches the same records. */
+export const RESULT_NAMES = [
+  '$limit',
+  '$skip',
+  '$sort',
+  '$select',
+  '$after',
+  '$before',
+  '$total',
+] as const
 
-/** All names that are no conditions. Clients load this list, and not the two below. */
-export const RESULT_NAMES: readonly string[] = [
-  ...['$limit', '$skip', '$sort', '$select', '$after', '$before', '$total'],
-]
+export type ResultName = (typeof RESULT_NAMES)[number]
 
 /** The names that choose which of the matching records a list contains, and their order. */
-export const PAGING_NAMES: readonly string[] = ['$limit', '$skip', '$sort']
+export const PAGING_NAMES: readonly string[] = ['$limit', '$skip', '$sort'] satisfies ResultName[]
 
 /** The names that ask for a page with cursors. */
-export const CURSOR_NAMES: readonly string[] = ['$after', '$before', '$total']
+export const CURSOR_NAMES: readonly string[] = [
+  '$after',
+  '$before',
+  '$total',
+] satisfies ResultName[]

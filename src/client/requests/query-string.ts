@@ -66,7 +66,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     }
   }
   for (const [name, value] of Object.entries(query)) {
-    if (RESULT_NAMES.includes(name) && isNotGiven(name, value)) continue
+    if ((RESULT_NAMES as readonly string[]).includes(name) && isNotGiven(name, value)) continue
     const path = `query.${name}`
     add(value, { name, encoded: encodeName(name, path), path }, 0)
   }
