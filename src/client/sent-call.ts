@@ -23,7 +23,7 @@ export interface UnsentCall {
   readonly headers: SentHeaders
   /** Aborts when the caller gives up, or the time is up. */
   readonly signal: AbortSignal | undefined
-  /** Sends the request with further headers. Resolves to the answer, whatever its status is. */
+  /** Sends the request with additional headers. Resolves to the answer, whatever its status is. */
   send(headers: SentHeaders): Promise<Answer>
 }
 
@@ -59,7 +59,7 @@ interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'>
   readonly label: RequestLabel
   /** How many times it is sent again at most. */
   readonly retries: number
-  /** The media type of a stream: an answer of another type is refused. */
+  /** The media type of a stream: an answer of another type throws `NotAcceptable`. */
   readonly accept: string | undefined
   /** Whether the server breaks the answer off where it fails. */
   readonly isExport: boolean
@@ -106,7 +106,7 @@ async function sendOnce(
   }
 }
 
-/** The options by which libraries are told to follow. */
+/** The options that make libraries follow redirects. */
 const REDIRECT_OPTIONS: readonly string[] = [
   ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
 ]

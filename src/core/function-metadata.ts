@@ -18,18 +18,18 @@ interface HeaderTerms {
   readonly schema?: Readonly<Record<string, unknown>>
 }
 
-/** A kind of call that the description of the API has: `patch` of one record is another one than that of many. */
+/** A kind of call in the description of the API: `patch` of one record and `patch` of many are two kinds. */
 export interface DescribedCall {
   readonly method: string
   /** Whether the answer is one record. */
   readonly isRecord: boolean
   readonly service: object
   readonly options: { readonly singleton?: boolean; readonly etag?: boolean }
-  /** Whether callers outside can call a method of the service. */
+  /** Whether external callers can call a method of the service. */
   readonly hasMethod: (name: string) => boolean
 }
 
-/** What callers outside see of a hook, or of a feature of a transport: what they can send to it, and what it answers. */
+/** What external callers see of a hook, or of a feature of a transport: what they can send, and what it answers. */
 export interface CallTerms {
   /** The calls that they apply to. Default: all. */
   readonly isFor?: (call: DescribedCall) => boolean
@@ -43,7 +43,7 @@ export interface CallTerms {
   }
   /** Headers of the answers of calls that went well, by their names. */
   readonly answerHeaders?: Readonly<Record<string, HeaderTerms>>
-  /** What such an answer may be beside JSON: descriptions by media types. */
+  /** Other media types of such an answer than JSON: their descriptions. */
   readonly mediaTypes?: Readonly<Record<string, string>>
   /** Other answers that are no errors: descriptions by their statuses. */
   readonly answers?: Readonly<Record<number, string>>
@@ -103,7 +103,7 @@ export function metadataOf(fn: object): FunctionMetadata {
   return METADATA.get(fn) ?? NOTHING
 }
 
-/** Returns what callers outside see of a function, nothing of most. */
+/** Returns what external callers see of a function; an empty list for most. */
 export function listTerms(fn: object): readonly CallTerms[] {
   return [metadataOf(fn).terms ?? []].flat()
 }

@@ -35,7 +35,7 @@ export function useVersions(client: Application, { version }: VersionOptions): v
 function takeRecords(field: string): (context: HookContext, next: Next) => Promise<void> {
   return (context, next) => {
     const record: unknown = context.id
-    // What has a form of its own for JSON is an id: an `ObjectId`.
+    // A value with its own form for JSON is an id: an `ObjectId`.
     if (!isObject(record) || toSentForm(record) !== undefined) return next()
     const version = record[field]
     if (!isVersion(version)) {

@@ -7,7 +7,7 @@ export type QueryUse = (typeof USES)[number]
 /** Fields by JSON Schema. */
 type FieldSchemas = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** A name in queries that is no field, as callers are told of it. */
+/** What the API documents of a query name that is not a field. */
 interface DescribedName {
   readonly description: string
   /** The first kind of call that takes it. */
@@ -19,7 +19,7 @@ interface DescribedName {
 const CURSOR = { type: ['string', 'null'] }
 const FLAG = { type: 'boolean' }
 
-/** What pages with cursors have beside their records. */
+/** The fields of a page with cursors, except its records. */
 export const CURSOR_FIELDS: FieldSchemas = {
   nextCursor: { ...CURSOR, description: 'For `$after`: what is behind this page.' },
   previousCursor: { ...CURSOR, description: 'For `$before`: what is in front of this page.' },
@@ -65,7 +65,7 @@ const NAMES: Readonly<Record<string, DescribedName>> = {
   },
 }
 
-/** Returns what callers are told of a name in queries, `undefined` for a field. */
+/** Returns what the API documents of a query name, `undefined` for a field. */
 export function describeName(name: string): DescribedName | undefined {
   return Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
 }
