@@ -138,16 +138,13 @@ async function runRead<R>(
   call: AdapterCall,
   read: (call: AdapterCall) => unknown,
 ): Promise<R> {
-  const { driver } = call
   let signal: ReadSignal | null = null
   try {
-    signal = ReadSignal.follow(driver.signal === undefined ? params : driver)
-    if (signal === null) return (await read(call)) as R
-    driver.signal = signal as unknown as AbortSignal
-    signal.throwIfAborted()
+    signal = ReadSignal.follow(params, call.driver)
+    signal?.throwIfAborted()
     const result = await read(call)
     // The driver may end the cursor of an aborted read as if there were no more records.
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     return result as R
   } catch (error) {
     throw signal?.aborted ? toAbortError(signal.reason) : toDatabaseError(error)
@@ -162,9 +159,7 @@ async function openFollowing<R>(
   call: AdapterCall,
   open: (call: AdapterCall) => unknown,
 ): Promise<R> {
-  const { driver } = call
-  const signal = ReadSignal.follow({ signal: driver.signal ?? params.signal })
-  if (signal !== null) driver.signal = signal as unknown as AbortSignal
+  const signal = ReadSignal.follow({ signal: params.signal }, call.driver)
   const cursor = await open(call)
   if (signal !== null) (cursor as FindCursor).once('close', () => signal.end())
   return cursor as R

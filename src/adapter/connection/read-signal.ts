@@ -1,6 +1,7 @@
 import { BadRequest, ServiceError, Timeout } from '../../core/errors/index.ts'
 import { followSignal } from '../../core/follow-signal.ts'
 import type { Params } from '../../core/params.ts'
+import type { DriverOptions } from '../mongodb-params.ts'
 
 /** How long a read goes on before it asks whether its caller is still there. */
 const FOLLOW_AFTER_MS = 20
@@ -21,11 +22,15 @@ export class ReadSignal {
   #timer: NodeJS.Timeout | null = null
   #unfollow: (() => void) | null = null
 
-  /** Returns a signal to hand to the driver, `null` for a caller without one. */
-  static follow(params: Pick<Params, 'signal'>): ReadSignal | null {
-    if (hasLazySignal(params)) return new ReadSignal(params, FOLLOW_AFTER_MS)
+  /** Has the driver follow the signal of its options, or else that of the params; `null` for neither. */
+  static follow(params: Pick<Params, 'signal'>, driver: DriverOptions): ReadSignal | null {
+    const source = driver.signal ? driver : params
+    const isLazy = hasLazySignal(source)
+    if (!isLazy && source.signal === undefined) return null
     // One that stands in the params itself is there anyway, and may be aborted already.
-    return params.signal === undefined ? null : new ReadSignal(params, 0)
+    const signal = new ReadSignal(source, isLazy ? FOLLOW_AFTER_MS : 0)
+    driver.signal = signal as unknown as AbortSignal
+    return signal
   }
 
   private constructor(params: Pick<Params, 'signal'>, delayMs: number) {

@@ -24,13 +24,13 @@ function listen(signal: ReadSignal): unknown[] {
 }
 
 t.test('there is nothing to follow without a signal', async (t) => {
-  t.equal(ReadSignal.follow({}), null)
-  t.equal(ReadSignal.follow({ signal: undefined }), null)
+  t.equal(ReadSignal.follow({}, {}), null)
+  t.equal(ReadSignal.follow({ signal: undefined }, {}), null)
 })
 
 t.test('follows a signal that stands in the params at once', async (t) => {
   const controller = new AbortController()
-  const followed = ReadSignal.follow({ signal: controller.signal })
+  const followed = ReadSignal.follow({ signal: controller.signal }, {})
   t.ok(followed)
   const heard = listen(followed as ReadSignal)
   const reason = new Error('gone')
@@ -40,16 +40,16 @@ t.test('follows a signal that stands in the params at once', async (t) => {
 })
 
 t.test('is aborted from the start when the signal is', async (t) => {
-  const followed = ReadSignal.follow({ signal: AbortSignal.abort('gone') })
+  const followed = ReadSignal.follow({ signal: AbortSignal.abort('gone') }, {})
   t.match(followed, { aborted: true, reason: 'gone' })
 })
 
 t.test('asks a request for its signal only when the read takes a moment', async (t) => {
   const short = new RequestParams()
-  const ended = ReadSignal.follow(short)
+  const ended = ReadSignal.follow(short, {})
   ended?.end()
   const long = new RequestParams()
-  const followed = ReadSignal.follow(long) as ReadSignal
+  const followed = ReadSignal.follow(long, {}) as ReadSignal
   const heard = listen(followed)
   long.controller.abort('gone')
   await new Promise<void>((resolve) => followed.addEventListener('abort', resolve))
@@ -59,12 +59,12 @@ t.test('asks a request for its signal only when the read takes a moment', async 
 
 t.test('tells nobody who has stopped to listen, and nothing after its end', async (t) => {
   const controller = new AbortController()
-  const followed = ReadSignal.follow({ signal: controller.signal }) as ReadSignal
+  const followed = ReadSignal.follow({ signal: controller.signal }, {}) as ReadSignal
   const heard: string[] = []
   const listener = (): void => void heard.push('removed')
   followed.addEventListener('abort', listener)
   followed.removeEventListener('abort', listener)
-  const other = ReadSignal.follow({ signal: controller.signal }) as ReadSignal
+  const other = ReadSignal.follow({ signal: controller.signal }, {}) as ReadSignal
   other.addEventListener('abort', () => void heard.push('ended'))
   other.end()
   controller.abort()
