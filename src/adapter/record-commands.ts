@@ -164,9 +164,9 @@ export async function patchRecords(
 async function changeMany(call: AdapterCall, given: WriteData): Promise<Document[] | WriteCount> {
   const data = takeData(call, given, false)
   checkShardKeyKept(call, data)
-  if (call.driver.returning === false) return changeUnread(call, data)
-  if (call.pipeline === null) return changeMatching(call, data)
   const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
+  if (call.driver.returning === false) return changeUnread(call, update)
+  if (call.pipeline === null) return changeMatching(call, update)
   return writeThroughPipeline(call, async (absorbed, ids) => {
     const changed = await changeAll(absorbed, ids, update)
     const stages = createAnswerStages(absorbed, changed)

@@ -2,7 +2,6 @@ import type { DeleteResult, Document, UpdateResult } from 'mongodb'
 import { BadRequest, Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
-import { takeStep } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
 import { callDatabase, callWrite, isAnswer, toDatabaseError, withOutcome } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
@@ -12,15 +11,12 @@ import { findAll, findIds, findOnlyIds } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
-import type { WriteData } from './write-data.ts'
-import { createUpdate } from './write-data.ts'
 
 /** How many records a transaction of our own writes, without a pipeline. */
 export const SLICE = 1_000
 
 /** Resolves to all records that matched, after the change, each as it was written. */
-export async function changeMatching(call: AdapterCall, data: WriteData): Promise<Document[]> {
-  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
+export async function changeMatching(call: AdapterCall, update: Document): Promise<Document[]> {
   return writeInSlices(call, findOnlyIds, async (slice, ids) => {
     const filter = await changeAll(slice, ids, update)
     const read = withQuery(withoutHint(slice), { filter, limit: undefined, skip: 0 })
@@ -288,9 +284,8 @@ export type UnreadParams =
     }
 
 /** Changes all records that match: one command. Its one event, `changed`, has no records. */
-export async function changeUnread(call: AdapterCall, data: WriteData): Promise<WriteCount> {
+export async function changeUnread(call: AdapterCall, update: Document): Promise<WriteCount> {
   const { collection, query, driver } = call
-  const update = takeStep(call, 'toUpdate', createUpdate(data, call.settings))
   const { acknowledged, matchedCount, modifiedCount } = await runOnMany(call, () =>
     collection.updateMany(query.filter, update, createWriteOptions(driver)),
   )
