@@ -23,7 +23,6 @@ import {
   findPage,
 } from './queries/find.ts'
 import {
-  checkShardedChange,
   checkShardKeyKept,
   checkShardValues,
   checkTarget,
@@ -129,7 +128,10 @@ export function patchRecord(call: AdapterCall, id: AdapterId, given: WriteData):
 
 function changeOne(call: AdapterCall, id: AdapterId, given: WriteData): Promise<Document> {
   const data = call.rules.length === 0 ? given : takeData(call, given)
-  if (call.settings.shardKey.length > 0) checkShardedChange(call, data)
+  if (call.settings.shardKey.length > 0) {
+    checkTarget(call)
+    checkShardKeyKept(call, data)
+  }
   if (call.pipeline === null) return changeById(call, id, data)
   return changeRecord(call, id, (change) => changeById(change, id, data))
 }

@@ -56,18 +56,9 @@ export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
 }
 
 /**
- * Checks a change of one record.
- * @throws as {@link checkTarget} and {@link checkShardKeyKept}
- */
-export function checkShardedChange(call: AdapterCall, data: WriteData): void {
-  checkTarget(call)
-  checkShardKeyKept(call, data)
-}
-
-/**
  * Returns a call that replaces a record, with conditions for those fields of the shard key that its query
  * says nothing of: the new record tells its shard itself.
- * @throws {BadRequest} as {@link checkShardValues} and {@link checkShardedChange}
+ * @throws {BadRequest} as {@link checkShardValues}, {@link checkTarget} and {@link checkShardKeyKept}
  */
 export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall {
   const { settings, query } = call
@@ -79,7 +70,8 @@ export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall
   const conditions = Object.fromEntries(missing.map((field) => [field, findValue(data, field)]))
   const targeted = { ...query, filter: { $and: [query.filter, conditions] } }
   const placed = missing.length === 0 ? call : { ...call, query: targeted }
-  checkShardedChange(placed, data)
+  checkTarget(placed)
+  checkShardKeyKept(placed, data)
   return placed
 }
 
