@@ -191,7 +191,6 @@ export function addFields(query: SplitQuery, rules: readonly CallRule[]): SplitQ
 
 /** Returns a query with the conditions of rules: one on a field of its filter applies as well. */
 export function addConditions(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
-  if (rules.length === 0) return query
   const filter = { ...query.filter }
   for (const { filter: own = {} } of rules) {
     const isApart = !Object.keys(own).some((name) => Object.hasOwn(filter, name))

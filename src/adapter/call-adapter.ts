@@ -1,5 +1,5 @@
 import type { FindCursor } from 'mongodb'
-import { BadRequest, ServiceError } from '../core/errors/index.ts'
+import { BadRequest } from '../core/errors/index.ts'
 import { findServiceEntry } from '../core/index.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
@@ -105,15 +105,17 @@ function readQuery(
   const own = isNew ? selectOnly(asked) : splitQuery(asked, settings)
   const given = own.filter
   let query = own
-  if (rules.length > 0) query = addFields(query, rules)
-  if (rules.length > 0 && !isNew) query = addConditions(query, rules)
+  if (rules.length > 0) {
+    query = addFields(query, rules)
+    if (!isNew) query = addConditions(query, rules)
+  }
   if (params.pipeline === undefined) return { given, query, pipeline: null }
   return { given, ...putTextFirst({ query, pipeline: readPipeline(params.pipeline) }) }
 }
 
 /** Emits `changed` if a write fails after it has written something. Which records it has written is unknown. */
 function emitUnclear(service: object, error: unknown): void {
-  if (!(error instanceof ServiceError) || readOutcome(error) === undefined) return
+  if (readOutcome(error) === undefined) return
   findServiceEntry(service)?.emit('changed', { acknowledged: false, matched: 0, modified: 0 })
 }
 

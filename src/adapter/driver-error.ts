@@ -290,7 +290,8 @@ function isUnanswered(error: unknown, thrown: unknown): error is ServiceError {
 export type Outcome = 'partial' | 'unknown'
 
 /** Returns what an error says its call has written; `undefined` for nothing. */
-export function readOutcome({ errors }: ServiceError): Outcome | undefined {
+export function readOutcome(error: unknown): Outcome | undefined {
+  const { errors } = error instanceof ServiceError ? error : {}
   return (errors as { readonly outcome?: Outcome } | undefined)?.outcome
 }
 

@@ -66,7 +66,7 @@ async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): P
   const key = await findDuplicateKey(collection, cause)
   if (key === undefined) return thrown
   const error = toDatabaseError(cause, key)
-  const outcome = thrown instanceof ServiceError ? readOutcome(thrown) : undefined
+  const outcome = readOutcome(thrown)
   return outcome === undefined ? error : withOutcome(error, outcome)
 }
 
