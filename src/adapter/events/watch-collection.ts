@@ -48,10 +48,9 @@ export async function watchCollection(
   }
   const { feed } = new CollectionWatch(service, await service.getModel(), options)
   await feed.open()
-  const watched: object & { isWatched?: boolean } = service
-  watched.isWatched = true
+  service.isWatched = true
   return () => {
-    watched.isWatched = false
+    service.isWatched = false
     return feed.close()
   }
 }

@@ -4,6 +4,7 @@ import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { FollowableService, RecordView } from '../../core/services/record-view.ts'
 import { isPromise } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
+import { readFacts } from '../adapter-call.ts'
 import { callAdapter } from '../call-adapter.ts'
 import { checkFind, sanitizeParams } from '../call-checks.ts'
 import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
@@ -16,7 +17,6 @@ import { toStoredId } from '../object-id.ts'
 import { checkHiddenConditions } from '../queries/hidden-field-check.ts'
 import { compileJudge, refuseStream, toCompared } from '../queries/judge.ts'
 import { omitFields, showFields } from '../queries/select.ts'
-import { resolveCallSettings } from '../resolve-options.ts'
 import { measureFilter } from './filter-cost.ts'
 
 const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
@@ -54,7 +54,7 @@ function createFollowedMembers(
     },
     // By the namespace, `'database.collection'`.
     locateRecords(params) {
-      const collection = openModel(resolveCallSettings(this.options, params).Model)
+      const collection = openModel(readFacts(this, params).settings.Model)
       return isPromise(collection)
         ? collection.then(({ namespace }) => namespace)
         : collection.namespace
