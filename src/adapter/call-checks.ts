@@ -93,8 +93,8 @@ export function checkNewData(
     return
   }
   if (settings.hidden.length > 0) checkRawQuery({ $select: params?.query?.['$select'] }, settings)
-  const own = (service[CALL_FEATURES] ?? []).flatMap(({ askedBy }) => {
-    const field = askedBy?.option === undefined ? undefined : settings[askedBy.option]
+  const own = (service[CALL_FEATURES] ?? []).flatMap(({ ownField }) => {
+    const field = ownField === undefined ? undefined : settings[ownField]
     return field === undefined ? [] : [String(field)]
   })
   checkNewRecords(data, settings, own)

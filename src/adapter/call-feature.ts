@@ -13,7 +13,8 @@ export interface CalledService {
 }
 
 /** A call that is to have its rules. */
-export interface AskedCall extends Pick<CallFacts, 'settings'> {
+export interface AskedCall {
+  readonly settings: MongoDBSettings
   readonly operation: Operation
   /** Whether it is the read that may answer by a page. */
   readonly isFind: boolean
@@ -33,7 +34,7 @@ export interface CallFeature {
    * When the feature applies to a call. Plain names, so that other calls run none of its code.
    */
   readonly askedBy?: {
-    /** The option that names the field of the feature in the records of a service. External callers never set it. */
+    /** The option of a service. */
     readonly option?: keyof MongoDBSettings
     /** The param of a call. */
     readonly param?: keyof MongoDBParams
@@ -42,6 +43,8 @@ export interface CallFeature {
     /** Names in the query. */
     readonly names?: readonly string[]
   }
+  /** The option that names the field which the feature keeps in records. External callers cannot create it. */
+  readonly ownField?: keyof MongoDBSettings
   /**
    * Returns the rule of a call that asks for it, `undefined` for none.
    * @throws {ServiceError} the call is not possible

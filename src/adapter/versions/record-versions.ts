@@ -23,6 +23,7 @@ import { createFieldError, takeField } from '../writes/write-data.ts'
 /** Versions of records: each write raises them, and may expect one. */
 export const VERSIONS: CallFeature = {
   askedBy: { option: 'version', param: 'version' },
+  ownField: 'version',
   createRule: (asked) => new VersionRule(asked),
   checkExternal({ settings }, params, data) {
     if (params.headers?.['if-none-match'] !== undefined) {
