@@ -1,146 +1,61 @@
-import type { ClientSession, Document } from 'mongodb'
-import { ReadPreference } from 'mongodb'
+import type { Document } from 'mongodb'
 import t from 'tap'
-
-import { readFacts } from '../../src/adapter/adapter-call.ts'
-import { addServiceOptions } from '../../src/adapter/call-adapter.ts'
-import { MongoDBService, resolveMongoDBOptions } from '../../src/adapter/index.ts'
-import type { DriverOptions, MongoDBParams, Operation } from '../../src/adapter/mongodb-params.ts'
-import { createDriverOptions } from '../../src/adapter/mongodb-params.ts'
-import { Timeout } from '../../src/core/errors/index.ts'
+import type { AdapterId, MongoDBOptions, MongoDBParams } from '../../src/adapter/index.ts'
+import { MongoDBService } from '../../src/adapter/index.ts'
 import { openDatabase } from '../support/database.ts'
-import { idleCollection } from '../support/idle-collection.ts'
 
-const { empty, commandsOf } = await openDatabase(t)
-const paginate = { default: 2 }
+const { empty } = await openDatabase(t)
+const OUTSIDE: MongoDBParams = { provider: 'rest' }
 
-async function startNotes() {
+async function startNotes(options: Partial<MongoDBOptions> = {}): Promise<MongoDBService> {
   const Model = await empty('notes')
-  await Model.insertMany([{ _id: 1 }, { _id: 2 }, { _id: 3 }] as Document[])
-  return new MongoDBService({ Model, paginate, multi: true })
+  await Model.insertOne({ _id: 1 as never, text: 'a', secret: 's' })
+  return new MongoDBService({ Model, ...options })
 }
 
-type Notes = MongoDBService
+t.test(
+  'an overridden method changes the options of its call, and not those of others',
+  async (t) => {
+    const open = await startNotes()
+    const guarded = new MongoDBService({ Model: open.options.Model, hidden: ['secret'] })
+    class Passing extends MongoDBService {
+      change: (params: MongoDBParams) => MongoDBParams = (params) => params
+      next: { _get(id: AdapterId, params?: MongoDBParams): Promise<Document> } = guarded
 
-const READS: Readonly<Record<string, (notes: Notes, params: MongoDBParams) => Promise<unknown>>> = {
-  'find and its count': (notes, params) => notes.find(params),
-  get: (notes, params) => notes.get(1, params),
-  countDocuments: (notes, params) => notes.countDocuments(params),
-  'the estimated count': (notes, params) =>
-    notes.countDocuments({ ...params, adapter: { useEstimatedDocumentCount: true } }),
-  findRaw: async (notes, params) => (await notes.findRaw(params)).toArray(),
-}
-
-const toLimits = (commands: Document[]) => [...new Set(commands.map(({ maxTimeMS }) => maxTimeMS))]
-
-for (const [title, read] of Object.entries(READS)) {
-  t.test(`limits the time of ${title} for callers outside alone`, async (t) => {
-    const notes = await startNotes()
-    const limitsOf = async (params: MongoDBParams) =>
-      toLimits(await commandsOf(() => read(notes, params)))
-    t.strictSame(await limitsOf({ provider: 'rest' }), [5_000])
-    t.strictSame(await limitsOf({}), [undefined])
-    t.strictSame(await limitsOf({ provider: 'rest', docdb: { maxTimeMS: 70_000 } }), [70_000])
-    notes.options = { ...notes.options, limits: { ...notes.options.limits, timeMs: 90_000 } }
-    t.strictSame(await limitsOf({ provider: 'rest' }), [90_000])
-    notes.options = { ...notes.options, limits: { ...notes.options.limits, timeMs: Infinity } }
-    t.strictSame(await limitsOf({ provider: 'rest' }), [undefined])
-  })
-}
-
-t.test('limits no write, which would end half done', async (t) => {
-  const notes = await startNotes()
-  const params = { provider: 'rest', query: { n: { $ne: 1 } } }
-  const commands = await commandsOf(async () => {
-    await notes.create({ n: 0 }, params)
-    await notes.create([{ n: 0 }, { n: 0 }], params)
-    await notes.update(1, { n: 2 }, params)
-    await notes.patch(2, { n: 3 }, params)
-    await notes.patch(null, { n: 3 }, params)
-    await notes.remove(3, params)
-    await notes.remove(null, params)
-  })
-  const limited = commands.filter((command) => command['maxTimeMS'] !== undefined)
-  // What finds the records of a patch and a remove of many.
-  t.match(limited, [{ find: 'notes' }, { find: 'notes' }])
-  t.strictSame(toLimits(limited), [5_000])
-  t.ok(commands.length > 7 + limited.length)
-})
-
-t.test('INJ-16: an allowed pattern that takes too long ends at the time limit', async (t) => {
-  const Model = await empty('notes')
-  await Model.insertOne({ text: 'ab'.repeat(20_000) })
-  const notes = new MongoDBService({ Model, operators: ['$regex'], limits: { timeMs: 50 } })
-  const query = { text: { $regex: '.*a.*b.*c' } }
-  await t.rejects(notes.find({ provider: 'rest', query }), Timeout)
-  // Without the limit, which a slow machine may reach by any query.
-  const others = new MongoDBService({ Model })
-  t.match(await others.find({ provider: 'rest', query: { text: { $ne: 'a' } } }), { length: 1 })
-})
-
-const CONCERNS = {
-  readPreference: 'secondaryPreferred',
-  readConcern: { level: 'majority' },
-  writeConcern: { w: 1, journal: true },
-} as const
-const settings = resolveMongoDBOptions({ Model: idleCollection, ...CONCERNS })
-const { writeConcern, ...reading } = CONCERNS
-
-function toOptions(params: MongoDBParams, operation: Operation): DriverOptions {
-  const options = createDriverOptions(params, operation)
-  addServiceOptions(options, readFacts({ options: settings }, params), operation)
-  return options
-}
-
-t.test('gives reads and writes the concerns of the service', async (t) => {
-  for (const operation of ['read', 'cursor', 'aggregate'] as const) {
-    t.strictSame(toOptions({}, operation), reading)
-  }
-  const writes = ['create', 'update', 'patch', 'remove', 'patch of many', 'remove of many'] as const
-  for (const operation of [...writes, 'aggregate into a collection'] as const) {
-    t.strictSame(toOptions({}, operation), { writeConcern })
-  }
-})
-
-t.test('lets params.docdb win over the concerns of the service', async (t) => {
-  const docdb = { readPreference: 'primary', readConcern: { level: 'local' } } as const
-  t.strictSame(toOptions({ docdb }, 'read'), docdb)
-  const own = { writeConcern: { w: 'majority' } } as const
-  t.strictSame(toOptions({ mongodb: own }, 'patch'), own)
-})
-
-t.test('leaves the concerns of a transaction alone', async (t) => {
-  const session = { inTransaction: () => true } as ClientSession
-  t.strictSame(toOptions({ docdb: { session } }, 'read'), { session })
-  t.strictSame(toOptions({ docdb: { session } }, 'patch'), { session })
-})
-
-t.test('refuses to read from another server than the primary within a transaction', async (t) => {
-  const session = { inTransaction: () => true } as ClientSession
-  for (const readPreference of ['secondary', new ReadPreference('nearest')] as const) {
-    for (const operation of ['read', 'aggregate', 'patch of many'] as const) {
-      t.throws(() => toOptions({ docdb: { session, readPreference } }, operation), {
-        name: 'TypeError',
-        message: /^The option params\.docdb\.readPreference must be 'primary' within a transaction/,
-      })
+      override async _get(id: AdapterId, params: MongoDBParams = {}): Promise<Document> {
+        return this.next._get(id, this.change(params))
+      }
     }
-  }
-  const docdb = { session, readPreference: ReadPreference.primary }
-  t.strictSame(toOptions({ docdb }, 'read'), docdb)
-  t.match(toOptions({ docdb: { readPreference: 'secondary' } }, 'read'), {
-    readPreference: 'secondary',
-  })
-})
+    const passing = new Passing({ Model: open.options.Model })
+    const params: MongoDBParams = { ...OUTSIDE, adapter: { allowEmptyFilter: true } }
+    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a' })
+    passing.next = { _get: (id, given) => open._get(id, given) }
+    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
+    const own = { _get: MongoDBService.prototype._get.bind(passing) }
+    passing.next = own
+    passing.change = (given) => ({ ...given, adapter: { ...given.adapter, hidden: ['text'] } })
+    t.strictSame(await passing.get(1, params), { _id: 1, secret: 's' })
+    passing.change = (given) => {
+      Object.assign(given.adapter as object, { hidden: ['text', 'secret'] })
+      return given
+    }
+    t.strictSame(await passing.get(1, { ...params, adapter: {} }), { _id: 1 }, 'in place')
+    passing.change = (given) => ({ ...given, adapter: { hidden: ['text'] }, provider: undefined })
+    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
+    passing.change = (given) => ({ ...given, adapter: { mutli: true } as never })
+    await t.rejects(passing.get(1, params), /mutli/)
+  },
+)
 
-t.test('sends the concerns of the service', async (t) => {
-  const notes = new MongoDBService({ Model: await empty('notes'), multi: true, ...CONCERNS })
-  const concernsOf = async (run: () => Promise<unknown>) =>
-    (await commandsOf(run)).map(({ readConcern, writeConcern }) => readConcern ?? writeConcern)
-  t.match(await concernsOf(() => notes.find()), [{ level: 'majority' }])
-  t.match(await concernsOf(() => notes.countDocuments()), [{ level: 'majority' }])
-  t.match(await concernsOf(() => notes.create({ n: 1 })), [{ w: 1, j: true }])
-  const commit = { w: 1, j: true }
-  const patched = await concernsOf(() => notes.patch(null, { n: 2 }))
-  t.match(patched, [undefined, undefined, undefined, commit])
-  t.match(await concernsOf(() => notes.remove(null)), [undefined, undefined, commit])
+t.test('a feature that an option turns on or off holds from the next call on', async (t) => {
+  const notes = await startNotes()
+  t.equal(notes.recordVersions, null)
+  t.strictSame(await notes.get(1, { query: { $select: ['text'] } }), { _id: 1, text: 'a' })
+  notes.options.version = 'v'
+  t.strictSame(notes.recordVersions, { field: 'v', isRequired: false })
+  t.strictSame(await notes.get(1, { query: { $select: ['text'] } }), { _id: 1, text: 'a', v: 0 })
+  t.match(await notes.patch(1, { text: 'b', v: 0 }), { text: 'b', v: 1 })
+  await t.rejects(notes.patch(1, { text: 'c', v: 0 }), { code: 412, data: { current: 1 } })
+  notes.options = { ...notes.options, version: undefined }
+  t.match(await notes.patch(1, { text: 'c', v: 7 }), { text: 'c', v: 7 })
 })
