@@ -58,9 +58,9 @@ export interface AdapterCall extends CallFacts {
 export interface CallRule {
   /** The query, in the place of that of the params. */
   readonly query?: Document
-  /** Fields that answers have, whatever `$select` names. */
+  /** Fields that results contain even if `$select` does not name them. */
   readonly fields?: readonly string[]
-  /** Conditions of each command but those of `create`. They are code: nobody checks their operators. */
+  /** Conditions of each command but those of `create`. They are code, so their operators are not checked. */
   readonly filter?: Document
   /** Changes the options for the driver. */
   readonly settle?: (driver: DriverOptions) => void

@@ -13,7 +13,7 @@ export const FEATURES: readonly CallFeature[] = [VERSIONS, PAGES, FOLLOWING, STR
 
 interface FeatureMembers extends FollowedMembers, StreamableService, VersionMembers {}
 
-/** Types the members of features for all services: {@link addFeatures} sets them on the prototype of `CheckedService`. */
+/** Types the members of features: {@link addFeatures} sets them on the prototype of `CheckedService`. */
 export const FeaturedService = class {} as new () => FeatureMembers
 
 /** Gives the members of all features to a class of services, by its prototype. */

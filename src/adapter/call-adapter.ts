@@ -26,8 +26,8 @@ const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
 /**
  * Resolves to what a function makes of a call. What the database returns is of the type that the method
  * of the service states.
- * @param service the one that is called: rules of hooks are for its calls alone
- * @throws {ServiceError} what the database answers or the params are refused for
+ * @param service the one that is called: rules of hooks apply only to its calls
+ * @throws {ServiceError} the params are not allowed, or the database has failed
  * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
  *   turns out to be no collection
  */
@@ -120,9 +120,9 @@ function emitUnclear(service: object, error: unknown): void {
 }
 
 /**
- * Checks a write to many whose records nobody reads.
+ * Checks a write to many that returns no records.
  * @throws {BadRequest} it has a `$skip`, which the commands do not know
- * @throws {TypeError} it has a pipeline, which makes an answer of records
+ * @throws {TypeError} it has a pipeline, which would make a result of records
  */
 function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
   if (skip > 0) throw new BadRequest('$skip is not possible where no records are returned')
@@ -131,8 +131,8 @@ function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
 }
 
 /**
- * Runs a read until its caller aborts it. A write is never aborted: nobody would know whether
- * it happened.
+ * Runs a read until its caller aborts it. Writes are never aborted: the caller could not know whether
+ * they happened.
  * @throws {ServiceError} whatever the read throws, by `toDatabaseError`
  */
 async function runRead<R>(
@@ -169,8 +169,8 @@ async function openFollowing<R>(
 
 /**
  * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
- * service, and its time limit for reads of callers outside. Returns how many ms the server may work on a read;
- * `undefined`: any time.
+ * service, and its time limit for external reads. Returns how many ms the server may work on a read;
+ * `undefined` for any time.
  * @throws {TypeError} within a transaction, `params.docdb.readPreference` is not `'primary'`
  */
 export function addServiceOptions(
@@ -194,7 +194,7 @@ export function addServiceOptions(
   return limit
 }
 
-/** The driver refuses it as well, by an error without a class of its own here. */
+/** The driver throws here as well, but no error that this package has a class for. */
 function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
   const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
   if (mode === 'primary') return

@@ -125,9 +125,8 @@ export function checkChangeData(
 }
 
 /**
- * Checks the conditions of a caller outside on what is there before a write.
- * @param data what is written, of which features may read their fields
- * @throws {ServiceError} a feature of the service does not allow the write
+ * Has the features of a service check an external write.
+ * @throws {ServiceError} one of them does not allow it
  */
 export function checkPreconditions(
   service: CalledService,
@@ -167,8 +166,9 @@ export function checkWriteToMany(
 }
 
 /**
- * Checks that records which are not found by `find` itself are those that it would show.
- * @throws {MethodNotAllowed} a subclass has a `find` of its own: nobody knows what it shows
+ * Checks that a service has the `find` of this package: streams and live queries show what that would return, and
+ * do not call it.
+ * @throws {MethodNotAllowed} a subclass or the application has another one
  */
 export function checkFind(service: FindMethods, own: FindMethods): void {
   const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}

@@ -12,7 +12,7 @@ export interface CalledService {
   readonly [CALL_FEATURES]?: readonly CallFeature[]
 }
 
-/** A call that is to have its rules. */
+/** A call whose rules are looked for. */
 export interface AskedCall {
   readonly settings: MongoDBSettings
   readonly operation: Operation
@@ -22,17 +22,15 @@ export interface AskedCall {
   readonly params: MongoDBParams
 }
 
-/** What finds and `_find` of the class itself are: those of a subclass may show something else. */
+/** The methods that find records, for a comparison with those that a subclass overrides. */
 export interface FindMethods {
   readonly find: unknown
   readonly _find: unknown
 }
 
-/** What calls can do beside reading and writing: a folder, and an entry in the list of features. */
+/** An extension of calls, with its own folder and an entry in the list of features. */
 export interface CallFeature {
-  /**
-   * When the feature applies to a call. Plain names, so that other calls run none of its code.
-   */
+  /** When the feature applies to a call. Plain names, so that other calls run none of its code. */
   readonly askedBy?: {
     /** The option of a service. */
     readonly option?: keyof MongoDBSettings
@@ -57,6 +55,6 @@ export interface CallFeature {
   readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
   /** Returns members of services. */
   readonly createMembers?: (own: FindMethods) => object
-  /** Returns headers that belong to the result of a method, without those that hooks have set. */
+  /** Returns what belongs into `context.http` for the result of a method: the `etag`, for example. */
   readonly describeAnswer?: (service: object, method: string, result: unknown) => object
 }

@@ -15,7 +15,7 @@ import { pickSelected } from '../queries/select.ts'
 import type { PageCursors } from './page-cursor.ts'
 import { createPageCursors } from './page-cursor.ts'
 
-/** Pages with cursors, in `find` alone: the query of any other call may not ask for one. */
+/** Pages with cursors. Only `find` has them: `splitQuery()` rejects the names in all other calls. */
 export const PAGES: CallFeature = {
   askedBy: { names: CURSOR_NAMES },
   createRule({ service, params, isFind }) {

@@ -126,7 +126,7 @@ interface FieldChoice {
   readonly omitted: readonly string[]
 }
 
-/** Returns a record as a call shows it. A projection for the driver says what there is, whatever the rules have. */
+/** Returns a record as a call shows it. A projection for the driver overrides the rules. */
 function showFound(call: AdapterCall, record: Document, { omitted }: FieldChoice): Document {
   const shown = omitFields(record, omitted)
   return call.driver.projection === undefined ? takeStep(call, 'show', shown) : shown

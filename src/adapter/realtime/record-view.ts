@@ -21,14 +21,14 @@ import { measureFilter } from './filter-cost.ts'
 
 const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
 
-/** Live queries: what they show, and how removed records were stored while somebody follows them. */
+/** Live queries. While a service is followed, it notes how removed records were stored. */
 export const FOLLOWING: CallFeature = {
   askedBy: { member: 'isFollowed' },
   createRule: ({ operation }) => (REMOVALS.has(operation) ? { notesRemoved: true } : undefined),
   createMembers: createFollowedMembers,
 }
 
-/** What a service on a collection has for those who follow its records. */
+/** The members of a service that live queries use. */
 export interface FollowedMembers extends Omit<FollowableService, 'id'> {
   /** Whether `watchCollection()` sees the changes of the collection. */
   isWatched: boolean

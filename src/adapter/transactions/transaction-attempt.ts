@@ -180,7 +180,7 @@ export function startAttempt(session: ClientSession, client: MongoClient): Trans
   return new TransactionAttempt(session, client, running.getStore())
 }
 
-/** Has the transaction that is running here keep events, of whichever application. Returns whether it does. */
+/** Has the running transaction hold an event of any application. Returns whether there is one. */
 function holdEvents(emit: () => void, context: HookContext | null): boolean {
   return running.getStore()?.hold(emit, context) ?? false
 }

@@ -20,7 +20,7 @@ import { createRecordFilter } from '../queries/split-query.ts'
 import type { WriteData } from '../writes/write-data.ts'
 import { createFieldError, takeField } from '../writes/write-data.ts'
 
-/** Versions of records: each write raises them, and may expect one. */
+/** Versions of records. A write raises the version, and may expect a certain one. */
 export const VERSIONS: CallFeature = {
   askedBy: { option: 'version', param: 'version' },
   ownField: 'version',
@@ -62,7 +62,7 @@ class VersionRule implements CallRule {
   /** The field of the version, `undefined` where records have none. */
   readonly #field: string | undefined
   readonly #isAsked: boolean
-  /** The versions of which a record that is written has to have one; `undefined` for any. */
+  /** The versions that a record may have when it is written; `undefined` for any. */
   #expected: readonly number[] | undefined
 
   /**

@@ -8,9 +8,9 @@ import { COMPARING } from '../queries/query-operators.ts'
 import { checkRecord, createFieldError, listRecords } from './write-data.ts'
 
 /**
- * Checks data that a caller outside sent for new records, one or a list: fields only, and no id,
- * unless the option `allowClientId` lets callers choose a usable one.
- * @param own fields that the server alone sets
+ * Checks external data for new records, one or a list: fields only, and no id, unless the option
+ * `allowClientId` lets callers choose a usable one.
+ * @param own fields that only the server sets
  * @throws {BadRequest} more records than `limits.records`, operators, dotted names, numbers that JSON
  *   can't hold, an id
  */
@@ -37,8 +37,8 @@ export function checkNewRecords(
 }
 
 /**
- * Checks data that a caller outside sent for `update` or `patch`: operators and dotted names only
- * as the option `updateOperators` lists them, and no other id than the record's.
+ * Checks external data for `update` or `patch`: operators and dotted names only as the option
+ * `updateOperators` lists them, and no other id than the record's.
  * @throws {BadRequest} as in {@link checkNewRecords}
  */
 export function checkChange(data: unknown, id: unknown, settings: MongoDBSettings): void {
@@ -65,8 +65,8 @@ const MAX_NESTING = 200
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
- * Checks a value that a caller outside sent to be stored.
- * @param allowed names that are otherwise refused, for the keys of the value itself
+ * Checks an external value that is to be stored.
+ * @param allowed names that are otherwise rejected, for the keys of the value itself
  * @param allowedBelow the same for the keys of what is inside it
  * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, too many levels
  */
@@ -107,7 +107,7 @@ function checkName(name: string): void {
 }
 
 /**
- * Checks a value that a caller inside stores: what came as JSON at some time holds no imitation of an
+ * Checks a value that an internal call stores: it may once have come as JSON, and must not imitate an
  * ObjectId.
  * @throws {BadRequest} a name that JavaScript or BSON gives a meaning
  */
@@ -133,7 +133,7 @@ function refuseName(name: string): never {
 }
 
 /**
- * Checks an update operator that a caller outside sent.
+ * Checks an external update operator.
  * @throws {BadRequest} the option `updateOperators` does not list the operator or a dotted path in
  *   it, the id would change, or the operator has to do with a hidden field
  */
@@ -191,7 +191,7 @@ function refuseHidden(name: string, path: string): never {
   throw new BadRequest(`The field '${path}' can not be changed by ${name}`)
 }
 
-/** What an update operator takes for a field, and how callers outside may use it. */
+/** What an update operator takes for a field, and how external callers may use it. */
 interface UpdateOperator {
   /**
    * Keys that say how and not what, `{ $push: { tags: { $each: […] } } }`; in conditions at any depth.

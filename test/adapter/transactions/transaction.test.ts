@@ -242,14 +242,14 @@ t.test('holds events back until the commit, in their order', async (t) => {
 
 t.test('holds back the events of another application, which has no database', async (t) => {
   const { app, seen } = createBank()
-  const other = createApp().use('mails', { create: async (data: object) => data })
-  other.service('mails').on('created', () => seen.push('mails created'))
+  const other = createApp().use('emails', { create: async (data: object) => data })
+  other.service('emails').on('created', () => seen.push('emails created'))
   const inner = createApp().use('notes', { create: async (data: object) => data })
   inner.service('notes').on('created', () => seen.push('notes created'))
   app.use('mounted', inner)
   // Of all that the calls below are given, nothing comes from the application of the transaction.
   const callOthers = async (): Promise<void> => {
-    await other.service('mails').create({})
+    await other.service('emails').create({})
     await app.service('mounted/notes').create({})
   }
   app.service('entries').hooks({ after: { create: [callOthers] } })
@@ -257,7 +257,7 @@ t.test('holds back the events of another application, which has no database', as
     await app.service('entries').create({ n: 1 })
     seen.push('end')
   })
-  const events = ['mails created', 'notes created', 'entries created 1']
+  const events = ['emails created', 'notes created', 'entries created 1']
   t.strictSame(seen, ['end', ...events])
   const failed = transaction(app, async () => {
     await app.service('entries').create({ n: 2 })
