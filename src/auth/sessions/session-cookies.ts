@@ -11,6 +11,7 @@ import type {
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Cookie } from '../cookies.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
+import { findUserFinder } from '../entity-service.ts'
 import { getTokenClaims } from '../proof.ts'
 import type { TokenKind } from './session-options.ts'
 import { toCookieName } from './session-options.ts'
@@ -39,9 +40,9 @@ export class SessionCookies {
     request: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null {
-    const { options, finder } = this.#sessions
-    if (options.cookie !== 'all' || finder === undefined) return null
-    if (!strategies.includes(finder.name)) return null
+    if (this.#sessions.options.cookie !== 'all') return null
+    const finder = findUserFinder(this.#authentication)
+    if (finder === undefined || !strategies.includes(finder.name)) return null
     const { headers, method } = request
     const accessToken = this.#read('access', headers)
     if (accessToken === null) return null

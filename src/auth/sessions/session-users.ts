@@ -3,7 +3,7 @@ import { createRefusal } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
-import type { Entity, UserFinder } from '../entity-service.ts'
+import type { Entity } from '../entity-service.ts'
 import {
   createEntityParams,
   findEntityService,
@@ -11,7 +11,7 @@ import {
   getEntityIdName,
   getField,
 } from '../entity-service.ts'
-import type { TokenKeys } from './refresh-token-form.ts'
+import type { TokenKeys } from './refresh-token.ts'
 import { listLoginFields, UserState } from './user-state.ts'
 
 const CHANGED = 'The account has changed during the login: log in again'
@@ -31,11 +31,6 @@ export class SessionUsers {
     this.#authentication = authentication
   }
 
-  /** The strategy that finds users by their ids, `undefined` for none. */
-  get finder(): UserFinder | undefined {
-    return findUserFinder(this.#authentication)
-  }
-
   /**
    * Resolves to a user. In external calls, the result has only what external callers may see.
    * @throws {NotAuthenticated} there is no such user, or the user may not log in
@@ -46,7 +41,8 @@ export class SessionUsers {
     if (entity == null) return { result: {}, state: this.#toState(null, keys) }
     // The strategy notes the stored record here, so that it need not be read again.
     const proven: Entity[] = []
-    const user = await this.finder?.getEntity(userId, { ...params, proven })
+    const finder = findUserFinder(this.#authentication)
+    const user = await finder?.getEntity(userId, { ...params, proven })
     const record =
       this.#findOwn(proven, userId) ??
       (await findEntityService(app, service)?.get(userId, createEntityParams(params, {})))

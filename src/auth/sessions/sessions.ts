@@ -1,18 +1,25 @@
 import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
+import { listSecrets } from '../../core/secrets/secret.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { UserFinder } from '../entity-service.ts'
 import { findRecordService } from '../guarded-service.ts'
-import { createRefreshToken, createSessionId, readRefreshToken } from './refresh-token-form.ts'
-import type { ResolvedSessionOptions } from './session-options.ts'
-import { SessionTokens, toResult } from './session-tokens.ts'
+import { decodeClaims } from '../tokens/access-token.ts'
+import type { RefreshToken, TokenKeys } from './refresh-token.ts'
+import {
+  createRefreshToken,
+  createSessionId,
+  deriveTokenKeys,
+  readRefreshToken,
+  toTokenId,
+} from './refresh-token.ts'
+import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
+import { resolveSessionOptions } from './session-options.ts'
 import { SessionUsers } from './session-users.ts'
 import type { SessionService, StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
-import { TokenRotation } from './token-rotation.ts'
 import type { UserState } from './user-state.ts'
 
 /** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
@@ -24,25 +31,45 @@ export interface SessionEnd {
 
 const MAX_CHECKED = 10_000
 
+/** What follows from one state of the settings. */
+interface Prepared {
+  readonly base: unknown
+  readonly options: ResolvedSessionOptions
+  readonly tokenKeys: TokenKeys
+}
+
 /** The sessions of one authentication service. */
 export class Sessions {
-  readonly app: Application
-  readonly tokens: SessionTokens
   readonly users: SessionUsers
-  /** Refreshes sessions. */
-  readonly rotation: TokenRotation
+  readonly #authentication: Authentication
   /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
+  #prepared: Prepared | null = null
 
   constructor(authentication: Authentication) {
-    this.app = authentication.app
-    this.tokens = new SessionTokens(authentication)
+    this.#authentication = authentication
     this.users = new SessionUsers(authentication)
-    this.rotation = new TokenRotation(this)
   }
 
   get options(): ResolvedSessionOptions {
-    return this.tokens.options
+    return this.#prepare().options
+  }
+
+  /** The keys of refresh tokens. Public keys yield none: anyone may know them. */
+  get tokenKeys(): TokenKeys {
+    return this.#prepare().tokenKeys
+  }
+
+  #prepare(): Prepared {
+    const { configKey, configuration } = this.#authentication
+    if (this.#prepared?.base === configuration) return this.#prepared
+    const { sessions, secret } = configuration
+    this.#prepared = {
+      base: configuration,
+      options: resolveSessionOptions(sessions as SessionOptions, `${configKey}.sessions`),
+      tokenKeys: deriveTokenKeys(configKey, listSecrets(secret)),
+    }
+    return this.#prepared
   }
 
   /**
@@ -50,15 +77,15 @@ export class Sessions {
    * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
   async begin(login: ProvenLogin): Promise<AuthenticationResult> {
-    const { result, payload, tokenOptions, params } = login
+    const { result, tokenOptions, params } = login
     const { idleMs, absoluteMs, maxPerUser } = this.options
     const now = Date.now()
     const sid = createSessionId()
     const userId = tokenOptions.subject ?? ''
-    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokens.keys)
+    const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
-    const accessToken = await this.tokens.sign(token, issuedAt, payload, tokenOptions, params)
-    const proven = await this.users.findProven(userId, result, params, this.tokens.keys)
+    const answer = await this.issue(token, issuedAt, login)
+    const proven = await this.users.findProven(userId, result, params, this.tokenKeys)
     const session: StoredSession = {
       _id: sid,
       userId,
@@ -77,7 +104,23 @@ export class Sessions {
     if (userId !== '' && maxPerUser < Number.POSITIVE_INFINITY) {
       await this.#endSurplus(session, maxPerUser)
     }
-    return toResult(result, accessToken, token)
+    return answer
+  }
+
+  /** Resolves to the result of a login with a refresh token and the access token that goes with it. */
+  async issue(
+    token: RefreshToken,
+    issuedAt: number,
+    { result, payload, tokenOptions, params }: ProvenLogin,
+  ): Promise<AuthenticationResult> {
+    const times = { expiresIn: this.options.accessSeconds, issuedAt, jwtid: toTokenId(token) }
+    const accessToken = await this.#authentication.createAccessToken(
+      { ...payload, sid: token.sessionId },
+      { ...tokenOptions, ...times },
+      params.secret,
+    )
+    const authentication = { ...result.authentication, payload: decodeClaims(accessToken) }
+    return { accessToken, refreshToken: token.text, ...result, authentication }
   }
 
   /**
@@ -91,7 +134,7 @@ export class Sessions {
     params: AuthenticationParams,
   ): Promise<void> {
     try {
-      const state = await this.users.confirm(userId, proven, params, this.tokens.keys)
+      const state = await this.users.confirm(userId, proven, params, this.tokenKeys)
       if (state.findChange(proven.marks) === null) return
       // The strategy has noted only a part of the record.
       await this.patch(_id, { marks: state.marks }, {})
@@ -128,7 +171,7 @@ export class Sessions {
 
   /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
   async endByToken(text: string, ended?: unknown): Promise<boolean> {
-    const token = readRefreshToken(text, this.tokens.keys)
+    const token = readRefreshToken(text, this.tokenKeys)
     return token !== null && token.sessionId !== ended && this.end(token.sessionId)
   }
 
@@ -141,7 +184,7 @@ export class Sessions {
 
   /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
   async endOutdated(userId: string): Promise<void> {
-    const user = await orRefused(this.users.read(userId, {}, this.tokens.keys))
+    const user = await orRefused(this.users.read(userId, {}, this.tokenKeys))
     const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
     for (const { _id } of ended) this.noteEnd({ sid: _id })
   }
@@ -156,7 +199,7 @@ export class Sessions {
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
-    const user = await orRefused(this.users.read(userId, {}, this.tokens.keys))
+    const user = await orRefused(this.users.read(userId, {}, this.tokenKeys))
     if (user === null) return
     await this.patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
@@ -165,12 +208,7 @@ export class Sessions {
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
-    this.app.emit('sessionEnd', end)
-  }
-
-  /** The strategy that finds users by their ids, `undefined` for none. */
-  get finder(): UserFinder | undefined {
-    return this.users.finder
+    this.#app.emit('sessionEnd', end)
   }
 
   /** Changes a session that fits a query. Resolves to it, to `null` for none. */
@@ -179,7 +217,11 @@ export class Sessions {
     return orNone(patched) as Promise<StoredSession | null>
   }
 
+  get #app(): Application {
+    return this.#authentication.app
+  }
+
   get #service(): SessionService {
-    return findRecordService(this.app, this.options.service, 'sessions')
+    return findRecordService(this.#app, this.options.service, 'sessions')
   }
 }

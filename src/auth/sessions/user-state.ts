@@ -4,7 +4,7 @@ import type { Authentication } from '../authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
 import { nameHash } from '../passwords/password-hash.ts'
-import type { TokenKeys } from './refresh-token-form.ts'
+import type { TokenKeys } from './refresh-token.ts'
 
 /** The fields of users that hold passwords and user names, those of all strategies. */
 export interface LoginFields {

@@ -1,9 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import {
-  createRefreshToken,
-  deriveTokenKeys,
-} from '../../../src/auth/sessions/refresh-token-form.ts'
+import { createRefreshToken, deriveTokenKeys } from '../../../src/auth/sessions/refresh-token.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { claimsOf, startSessions } from '../../support/session-server.ts'

@@ -6,7 +6,7 @@ import { findSealed, sealData } from '../tokens/sealed-data.ts'
 /** The keys of one authentication service, by which codes are made. The first makes tokens, and all read them. */
 export type TokenKeys = readonly Uint8Array[]
 
-/** A refresh token that a server with the same secret has made. `TokenRotation` replaces it when it is used. */
+/** A refresh token that a server with the same secret has made. `RefreshStrategy` replaces it when it is used. */
 export interface RefreshToken {
   readonly text: string
   /** The id of its session. */

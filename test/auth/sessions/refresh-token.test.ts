@@ -7,7 +7,7 @@ import {
   readRefreshToken,
   sealSuccessor,
   toTokenId,
-} from '../../../src/auth/sessions/refresh-token-form.ts'
+} from '../../../src/auth/sessions/refresh-token.ts'
 
 const [FIRST, SECOND] = [
   'a secret of 32 bytes for the tests',
