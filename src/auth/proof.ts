@@ -69,6 +69,12 @@ export function getTokenClaims(authentication: object | undefined): Partial<Acce
   return payload ?? {}
 }
 
+/** Returns when the token that an authentication was confirmed by expires, in ms since the epoch; infinite without one. */
+export function toExpiry(authentication: object | undefined): number {
+  const { exp } = getTokenClaims(authentication)
+  return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
+}
+
 /** Returns a copy of a profile that counts as confirmed by the provider of a strategy. */
 export function proveProfile(
   profile: Readonly<Record<string, unknown>>,

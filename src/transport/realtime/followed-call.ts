@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { toExpiry } from '../../auth/proof.ts'
 import type { HookContext, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { PAGING_NAMES } from '../../core/query-names.ts'
@@ -7,7 +8,6 @@ import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { EVENT_STREAM } from '../../core/transport-facts.ts'
-import { toExpiry } from '../finds/caller.ts'
 import { checkRecords, copyParams, toFindResult } from '../finds/followed-find.ts'
 import { writeResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
@@ -58,7 +58,7 @@ export class FollowedCall implements Viewer {
 
   /** When the token of the caller expires, in ms since the epoch. */
   get expiresAt(): number {
-    return toExpiry(this.#params)
+    return toExpiry(this.#params.authentication)
   }
 
   /**

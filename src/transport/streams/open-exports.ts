@@ -1,12 +1,11 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
 import { onLoginEnd } from '../../auth/login-end.ts'
-import { getTokenClaims } from '../../auth/proof.ts'
+import { getTokenClaims, toExpiry } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
-import { toExpiry } from '../finds/caller.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
@@ -131,7 +130,8 @@ class OpenExport {
    */
   async check(recheck: () => Promise<unknown>): Promise<void> {
     if (this.hasEnded) throw new NotAuthenticated('The session has ended')
-    if (toExpiry(this.params) <= Date.now()) throw new NotAuthenticated('The token has expired')
+    if (toExpiry(this.params.authentication) <= Date.now())
+      throw new NotAuthenticated('The token has expired')
     const now = performance.now()
     if (now < this.#recheckAt) return
     this.#recheckAt = now + this.#recheckMs
