@@ -44,7 +44,7 @@ const PHC_FORMAT =
 
 /** Whether a password has this hash, compared in constant time. */
 export async function matchesScrypt(password: string, hash: ScryptHash): Promise<boolean> {
-  return timingSafeEqual(await deriveKey(password, hash, hash.key.length), hash.key)
+  return timingSafeEqual(await deriveScryptKey(password, hash, hash.key.length), hash.key)
 }
 
 /**
@@ -85,7 +85,8 @@ export function isScryptCost({ cost, blockSize, parallelization }: ScryptCost): 
 
 const scryptOnThread = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-export function deriveKey(
+/** Resolves to the key of a password. @param bytes the length of the key */
+export function deriveScryptKey(
   password: string,
   { cost, blockSize, parallelization, salt }: Omit<ScryptHash, 'key'>,
   bytes: number,

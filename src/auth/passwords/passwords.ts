@@ -11,7 +11,7 @@ import { WorkQueue } from '../work-queue.ts'
 import type { ScryptCost, ScryptHash } from './password-hash.ts'
 import {
   createBcryptDummies,
-  deriveKey,
+  deriveScryptKey,
   digestHash,
   formatBcryptSalt,
   formatCost,
@@ -155,7 +155,7 @@ export class Passwords {
       return this.#queue.run(() => bcrypt.hash(password, formatBcryptSalt(salt, cost)), turn)
     }
     const hash = { ...this.#cost, salt }
-    const key = await this.#queue.run(() => deriveKey(password, hash, KEY_BYTES), turn)
+    const key = await this.#queue.run(() => deriveScryptKey(password, hash, KEY_BYTES), turn)
     return formatScryptHash({ ...hash, key })
   }
 
