@@ -1,7 +1,9 @@
 import type { Application, HookContext, Page, Query } from '../core/index.ts'
 import { BadRequest, NotAcceptable, NotAuthenticated } from '../core/index.ts'
 import type { ResultOf } from '../core/method-arguments.ts'
+import { PAGING_NAMES } from '../core/query-names.ts'
 import { replaceRecords } from '../core/results.ts'
+import { PAGING_SCHEMAS } from '../core/schema/queries/described-names.ts'
 import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
 import { isEventStream } from '../core/transport-facts.ts'
 import type { Authentication } from './authentication.ts'
@@ -41,13 +43,6 @@ export type NoQuery = Record<string, never>
 /** What `find` of a service resolves to, a page or a list, with records as their owner sees them. */
 export type OwnFound<S, T> = ResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
 
-/** The query parameters that external callers may send. */
-const PAGING: Readonly<Record<keyof PagingQuery<object>, JSONSchema>> = {
-  $limit: { type: 'integer', minimum: 0 },
-  $skip: { type: 'integer', minimum: 0 },
-  $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },
-}
-
 /**
  * Returns the description of a method of a service whose records are shown to their owners.
  * @param record the schema of a record as its owner sees it
@@ -57,7 +52,7 @@ export function describeOwn(
   record: JSONSchema,
   schemas: Partial<MethodSchemas> = {},
 ): MethodDescription {
-  const query = { type: 'object', properties: PAGING, additionalProperties: false }
+  const query = { type: 'object', properties: PAGING_SCHEMAS, additionalProperties: false }
   return {
     proof: { strategies: authentication.configuration.authStrategies, authentication },
     schemas: { data: undefined, query, result: record, ...schemas },
@@ -97,7 +92,7 @@ export async function proveOwner(
  */
 export function restrictToOwn(context: HookContext, userId: string, records: string): void {
   const query: Query = context.params.query ?? {}
-  const other = Object.keys(query).find((name) => !Object.hasOwn(PAGING, name))
+  const other = Object.keys(query).find((name) => !PAGING_NAMES.includes(name))
   if (other !== undefined) throw new BadRequest(`${records} can not be queried by '${other}'`)
   if (context.method === 'remove' && context.id == null) {
     throw new BadRequest(`${records} are removed one by one, by their ids`)

@@ -2,7 +2,7 @@ import type { Keywords } from '../../core/schema/model/keywords.ts'
 import { ALTERNATIVES, toNamedSchemas } from '../../core/schema/model/keywords.ts'
 import { SchemaModel } from '../../core/schema/model/places.ts'
 import type { QueryUse } from '../../core/schema/queries/described-names.ts'
-import { describeName, isTaken } from '../../core/schema/queries/described-names.ts'
+import { describeName, isTaken, PAGING_SCHEMAS } from '../../core/schema/queries/described-names.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'
@@ -11,12 +11,7 @@ import { capitalize } from './components.ts'
 /** What services without a query schema are asked mostly. */
 const USUAL_QUERY: Keywords = {
   type: 'object',
-  properties: {
-    $limit: { type: 'integer', minimum: 0 },
-    $skip: { type: 'integer', minimum: 0 },
-    $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },
-    $select: { type: 'array', items: { type: 'string' } },
-  },
+  properties: { ...PAGING_SCHEMAS, $select: { type: 'array', items: { type: 'string' } } },
 }
 
 /** The kinds of a value that is an object, where it is there at all. */

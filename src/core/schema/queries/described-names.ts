@@ -28,6 +28,13 @@ export const CURSOR_FIELDS: FieldSchemas = {
   isTotalCapped: { ...FLAG, description: 'Whether there are more than `total` says.' },
 }
 
+/** The schemas of the size and the order of a list. */
+export const PAGING_SCHEMAS: FieldSchemas = {
+  $limit: { type: 'integer', minimum: 0 },
+  $skip: { type: 'integer', minimum: 0 },
+  $sort: { type: 'object', additionalProperties: { type: 'integer', enum: [1, -1] } },
+}
+
 const NAMES: Readonly<Record<string, DescribedName>> = {
   $limit: { use: 'list', description: 'How many records at most.' },
   $skip: { use: 'list', description: 'How many records to leave out at the start.' },
