@@ -18,8 +18,8 @@ export function runWithoutStack<T>(run: () => T): T {
   }
 }
 
-/** The reason of a rejected call that is not logged: nobody has tried to log in. */
-export const NO_ATTEMPT = { reason: 'nobody has tried to log in' }
+/** The cause of an error that is not logged: the call was no attempt to log in. */
+export const NO_ATTEMPT = { reason: 'no attempt to log in' }
 
 /**
  * Returns the error of a failed authentication.

@@ -97,37 +97,37 @@ export interface AuthenticationStrategy {
 /** A login that a strategy has proven, before it has tokens. */
 export interface ProvenLogin {
   readonly result: AuthenticationResult
-  /** Further claims for its token. */
+  /** Additional claims for its token. */
   readonly payload: object
   readonly tokenOptions: TokenOptions
   readonly params: AuthenticationParams
 }
 
-/** What an extension adds to the documents of logins. */
+/** What an extension adds to the description of logins in the OpenAPI document. */
 export interface LoginDescription {
-  /** Further fields that a login may send. */
+  /** Additional fields that a login may send. */
   readonly data?: Readonly<Record<string, JSONSchema>>
-  /** Further fields of the result of a login; `null` for a token that it does not contain. */
+  /** Additional fields of the result of a login; `null` removes a token from it. */
   readonly result?: Readonly<Record<string, JSONSchema | null>>
   /** Other ways to prove who calls, as security schemes of OpenAPI. */
   readonly schemes?: readonly {
     readonly name: string
     readonly scheme: Readonly<Record<string, unknown>>
-    /** The strategy that it stands for; `null` for a logout only. */
+    /** The strategy that accepts the same proof; `null` for a logout only. */
     readonly strategy: string | null
   }[]
 }
 
 /**
- * Adds to the logins of an authentication service while its setting is there. The list in `login-extensions.ts` names
- * all of them. `check` and `guard` are called without the setting, too. What is optional may be missing.
+ * Adds to the logins of an authentication service. The list in `login-extensions.ts` names all extensions. Without the
+ * setting of an extension, only `check`, `guard` and `endAll` are called.
  */
 export interface LoginExtension {
   /** The key of its setting. */
   readonly setting: string
   /** What its setting may be. */
   readonly rule: OptionRule
-  /** Strategies that a login may name besides `authStrategies`. */
+  /** Strategies that a login may name in addition to `authStrategies`. */
   readonly strategies?: readonly string[]
   /**
    * Checks its setting whenever settings take effect.
@@ -143,13 +143,13 @@ export interface LoginExtension {
   begin?(params: AuthenticationParams): Promise<AuthenticationParams>
   /** Resolves to the result of a login with its tokens. Without it, a login has an access token only. */
   issue?(login: ProvenLogin): Promise<AuthenticationResult>
-  /** Returns what a request proves that no strategy reads. @param strategies those that may read it */
+  /** Reads a request that no strategy has read. @param strategies those that may read it */
   parse?(
     request: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null
   /**
-   * Checks the claims of a valid access token. Returns `undefined` where there is nothing to wait for.
+   * Checks the claims of a valid access token. Returns `undefined` if there is nothing to wait for.
    * @throws {NotAuthenticated} the login has ended
    */
   verify?(claims: AccessTokenPayload): Promise<void> | undefined

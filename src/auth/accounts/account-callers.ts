@@ -10,11 +10,11 @@ import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
 import type { AccountSetting } from './account-setting.ts'
 import type { TokenPurpose } from './account-token.ts'
 
-/** A caller who is logged in and has given the password once more. */
+/** A caller who is logged in and has entered the password again. */
 interface Caller {
   readonly id: string
   readonly user: Entity
-  /** With the proof of the caller. */
+  /** Those of the call, with the proof of the caller. */
   readonly params: Params
 }
 
@@ -30,7 +30,7 @@ export class AccountCallers {
 
   /**
    * Resolves to the caller, after a check of the password as at a login.
-   * @throws {NotAuthenticated} nobody is logged in
+   * @throws {NotAuthenticated} the caller is not logged in
    * @throws {BadRequest} the password is wrong
    */
   async prove(password: string, params: AuthenticationParams): Promise<Caller> {
@@ -72,7 +72,7 @@ export class AccountCallers {
     return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
   }
 
-  /** Returns the limits for failing logins, for callers outside; `null` for none. */
+  /** Returns the limits for failing logins of external callers; `null` for none. */
   findThrottle(params: Params): LoginThrottle | null {
     const { authentication } = this.#readSetting()
     const { loginThrottle, configKey } = authentication

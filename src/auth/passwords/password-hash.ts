@@ -35,7 +35,7 @@ export function digestHash(stored: string): Buffer {
   return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
 }
 
-/** Stored hashes with higher parameters are refused: checking one could stop the server. */
+/** Stored hashes with higher parameters are rejected: checking one could stop the server. */
 const MAX_MEMORY_BYTES = 2 ** 29
 export const MAX_PARALLELIZATION = 16
 
@@ -96,7 +96,7 @@ export function deriveScryptKey(
   return scryptOnThread(password, salt, bytes, { cost, blockSize, parallelization, maxmem })
 }
 
-/** Hashes of Feathers and others. Costs above 15 are refused: each step doubles the time. */
+/** Hashes of Feathers and others. Costs above 15 are rejected: each step doubles the time. */
 const BCRYPT_HASH = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
 
 /** Bytes of the key in a hash by bcrypt. */

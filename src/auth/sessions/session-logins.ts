@@ -39,9 +39,9 @@ const INDEXES = [
 ]
 
 /**
- * The sessions of an authentication service: logins have refresh tokens, and can be ended on the server. All but the
- * guards is loaded when it is first used. The hooks are in place as soon as the settings name sessions and the services
- * are registered.
+ * The sessions of an authentication service: logins have refresh tokens, and can be ended on the server. The hooks are
+ * in place as soon as the settings name sessions and the services are registered; what they call is loaded when it is
+ * first used.
  */
 export class SessionLogins implements LoginExtension {
   readonly setting = 'sessions'
@@ -55,7 +55,7 @@ export class SessionLogins implements LoginExtension {
   #installed: Promise<Sessions> | null = null
   /** Reads the tokens of sessions from cookies; `null` until it is loaded. */
   #cookies: SessionCookies | null = null
-  /** The path of the service with the sessions, as the last check has found it. */
+  /** The path of the service that stores sessions, as of the last check. */
   #path: string | undefined
 
   constructor(authentication: Authentication) {
@@ -198,12 +198,12 @@ export class SessionLogins implements LoginExtension {
   toLogEntry(
     { id, method, params }: HookContext,
     { authentication }: AuthenticationResult,
-  ): ReturnType<NonNullable<LoginExtension['toLogEntry']>> {
-    // Nobody logs in by it: the login goes on.
+  ): { readonly event: string; readonly message: string } | null {
+    // A refresh is no new login.
     if (authentication?.strategy === 'refresh' && method === 'create') {
       return { event: 'refresh', message: 'Session renewed' }
     }
-    // The caller goes on.
+    // The login of the caller does not end.
     const isOther = id === 'all' && params.query?.['keep'] !== undefined
     return isOther ? { event: 'end', message: 'Other sessions ended' } : null
   }
@@ -218,7 +218,7 @@ export class SessionLogins implements LoginExtension {
     if (!cookie) return { data: refreshToken, result: refreshToken }
     const refresh = { name: 'refreshCookie', scheme: toScheme('refresh', cookiePath) }
     const schemes = [{ ...refresh, strategy: null as string | null }]
-    // Tokens in cookies are in no body.
+    // A token in a cookie is in no body.
     if (cookie !== 'all') return { schemes }
     const finder = findUserFinder(this.#authentication)?.name
     if (finder !== undefined && parseStrategies.includes(finder)) {

@@ -41,7 +41,7 @@ export interface SessionOptions {
 
 declare module '../settings/authentication-config.ts' {
   interface AuthenticationConfiguration {
-    /** Logins have refresh tokens, and can be ended on the server. Default: logins have an access token alone. */
+    /** Logins have refresh tokens, and can be ended on the server. Default: logins only have an access token. */
     readonly sessions?: SessionOptions
   }
 }

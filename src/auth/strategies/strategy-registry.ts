@@ -20,7 +20,7 @@ export class StrategyRegistry {
     return [...this.#strategies.keys()]
   }
 
-  /** The names of those whose sections may have the options of the base class. Others may use its names otherwise. */
+  /** The names of strategies that extend the base class: settings of others may use the names of its options otherwise. */
   get sections(): string[] {
     return this.names.filter((name) => this.get(name) instanceof AuthenticationBaseStrategy)
   }
@@ -53,8 +53,8 @@ export class StrategyRegistry {
   }
 
   /**
-   * Returns what the first of the named strategies reads, or else an extension. It is a promise only from the first
-   * strategy on that returns one.
+   * Returns the credentials that the first of the named strategies or an extension reads. It is a promise only if a
+   * strategy returns one.
    */
   parse(
     request: AuthenticationHttpRequest,

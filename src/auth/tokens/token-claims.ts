@@ -7,7 +7,7 @@ import type { TokenRules } from './token-options.ts'
 export interface AccessTokenPayload {
   /** When it was issued, in seconds since the epoch. */
   readonly iat: number
-  /** From when on it is refused, in seconds since the epoch. */
+  /** From when on it is rejected, in seconds since the epoch. */
   readonly exp: number
   /** From when on it is accepted, in seconds since the epoch. */
   readonly nbf?: number

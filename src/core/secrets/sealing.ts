@@ -4,7 +4,7 @@ const CIPHER = 'aes-256-gcm'
 export const NONCE_BYTES = 12
 export const TAG_BYTES = 16
 
-/** Encrypted data, which nobody can read or change without its key. */
+/** Encrypted data, which cannot be read or changed without its key. */
 export interface Sealed {
   readonly nonce: Uint8Array
   readonly text: Uint8Array
@@ -14,7 +14,7 @@ export interface Sealed {
 /**
  * Encrypts data (AES-256-GCM).
  * @param key of 32 bytes
- * @param bound what the data is for: it opens only with the same
+ * @param bound what the data is for: it opens only with the same value
  */
 export function seal(data: Uint8Array, key: Uint8Array, bound: Uint8Array): Sealed {
   const nonce = randomBytes(NONCE_BYTES)

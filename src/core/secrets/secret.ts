@@ -14,8 +14,8 @@ export const SECRET_OPTION: OptionRule = {
 }
 
 /**
- * Returns the secrets of a setting, which is one or a list. Public keys and certificates in PEM format are left out:
- * everybody may know them.
+ * Returns the secrets of a setting, which is one or a list. Public keys and certificates in PEM format are left out,
+ * since they are not secret.
  */
 export function listSecrets(setting: unknown): string[] {
   return [setting]
@@ -24,12 +24,12 @@ export function listSecrets(setting: unknown): string[] {
     .filter((text) => !text.includes('-----BEGIN ') || text.includes('PRIVATE KEY-----'))
 }
 
-/** Returns a key of its own for each purpose (HKDF, 32 bytes), so that none of them is the secret itself. */
+/** Returns a separate key for each purpose (HKDF, 32 bytes), so that none is the secret itself. */
 export function deriveKey(purpose: string, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, KEY_BYTES))
 }
 
-/** Returns a key of its own for each purpose (SHA-256), where it is derived in each call: HKDF takes too long for that. */
+/** Returns a separate key for each purpose (SHA-256). For keys that are derived in each call: HKDF takes too long for that. */
 export function hashToKey(purpose: string, secret: string): Uint8Array {
   return hash('sha256', `remex ${purpose}\0${secret}`, 'buffer')
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { seal, unseal } from '../../../src/core/secrets/sealing.ts'
 
 const KEY = randomBytes(32)
-const DATA = Buffer.from('what nobody may read')
+const DATA = Buffer.from('a secret text')
 const BOUND = Buffer.from('cursors of notes')
 
 t.test('opens what was sealed by the same key for the same purpose', async (t) => {
