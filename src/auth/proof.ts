@@ -69,7 +69,7 @@ export function getTokenClaims(authentication: object | undefined): Partial<Acce
   return payload ?? {}
 }
 
-/** Returns when the token that an authentication was confirmed by expires, in ms since the epoch; infinite without one. */
+/** Returns when the token of an authentication expires, in ms since the epoch; infinite without one. */
 export function toExpiry(authentication: object | undefined): number {
   const { exp } = getTokenClaims(authentication)
   return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY

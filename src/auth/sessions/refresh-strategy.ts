@@ -65,18 +65,19 @@ export class RefreshStrategy implements AuthenticationStrategy {
     params: AuthenticationParams,
     isSecond = false,
   ): Promise<AuthenticationResult> {
-    const given = readRefreshToken(text, this.#sessions.tokenKeys)
+    const { tokenKeys, users } = this.#sessions
+    const given = readRefreshToken(text, tokenKeys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
       await this.#sessions.patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
     const generation = given.generation + 1
-    const successor = createRefreshToken({ ...given, generation }, this.#sessions.tokenKeys)
+    const successor = createRefreshToken({ ...given, generation }, tokenKeys)
     // The work on tokens is done while the database works: after the commands have left.
     const [user, next] = await Promise.all([
       // Before anything is written: a user who cannot be read now keeps the token.
-      this.#sessions.users.read(given.userId, params, this.#sessions.tokenKeys),
+      users.read(given.userId, params, tokenKeys),
       afterOutput(() =>
         sealSuccessor(successor, given, Math.ceil(this.#sessions.options.absoluteMs / 1000)),
       ),

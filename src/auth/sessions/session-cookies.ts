@@ -13,6 +13,7 @@ import type { Cookie } from '../cookies.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
 import { findUserFinder } from '../entity-service.ts'
 import { getTokenClaims } from '../proof.ts'
+import { parseUrl } from '../settings-values.ts'
 import type { TokenKind } from './session-options.ts'
 import { toCookieName } from './session-options.ts'
 import type { Sessions } from './sessions.ts'
@@ -204,7 +205,7 @@ export class SessionCookies {
 
 /** Whether an origin is without TLS elsewhere than on this computer: browsers keep no cookies with `Secure` there. */
 function isPlainOrigin(origin: unknown): boolean {
-  const url = typeof origin === 'string' && URL.canParse(origin) ? new URL(origin) : null
+  const url = parseUrl(origin)
   return url?.protocol === 'http:' && !isLocalHost(url.hostname)
 }
 

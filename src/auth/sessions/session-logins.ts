@@ -91,7 +91,8 @@ export class SessionLogins implements LoginExtension {
     }
     if (isRunning && sessions?.service !== this.#path) {
       throw new TypeError(
-        `'${name}.service' cannot change while the application runs: the service that stores sessions is guarded at startup`,
+        `'${name}.service' cannot change while the application runs: the service that stores sessions is ` +
+          'guarded at startup',
       )
     }
     this.#path = sessions?.service

@@ -20,7 +20,7 @@ export class StrategyRegistry {
     return [...this.#strategies.keys()]
   }
 
-  /** The names of strategies that extend the base class: settings of others may use the names of its options otherwise. */
+  /** The names of strategies whose settings are those of the base class. Others may define the same names differently. */
   get sections(): string[] {
     return this.names.filter((name) => this.get(name) instanceof AuthenticationBaseStrategy)
   }

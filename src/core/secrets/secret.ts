@@ -29,7 +29,7 @@ export function deriveKey(purpose: string, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `remex ${purpose}`, KEY_BYTES))
 }
 
-/** Returns a separate key for each purpose (SHA-256). For keys that are derived in each call: HKDF takes too long for that. */
+/** Returns a separate key for each purpose (SHA-256). Meant for keys derived in each call: HKDF takes too long there. */
 export function hashToKey(purpose: string, secret: string): Uint8Array {
   return hash('sha256', `remex ${purpose}\0${secret}`, 'buffer')
 }
