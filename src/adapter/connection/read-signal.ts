@@ -22,7 +22,7 @@ export class ReadSignal {
   #timer: NodeJS.Timeout | null = null
   #unfollow: (() => void) | null = null
 
-  /** Returns what the driver follows from now on: the signal of its options, or else of the params; `null` for neither. */
+  /** Returns what the driver then follows: the signal of its options, else that of the params; `null` for neither. */
   static follow(params: Pick<Params, 'signal'>, driver: DriverOptions): ReadSignal | null {
     const source = driver.signal ? driver : params
     const isLazy = hasLazySignal(source)
