@@ -23,9 +23,6 @@ import {
   readAccountToken,
 } from './account-token.ts'
 
-/** The methods that ask for a link, by its purpose. */
-const REQUESTS = { verify: 'requestVerification', reset: 'requestReset' } as const
-
 /** The methods that change the account of the caller. */
 const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
@@ -73,7 +70,8 @@ export class AccountService {
     data: { readonly email: string },
     params: Params = {},
   ): Promise<object> {
-    return this.#request('verify', data, params)
+    const { email } = readAccountData(data, params, 'requestVerification')
+    return this.#request('verify', email, params)
   }
 
   /**
@@ -99,7 +97,8 @@ export class AccountService {
    * @throws {TooManyRequests} too many requests for this account, or from the address of the caller
    */
   async requestReset(data: { readonly email: string }, params: Params = {}): Promise<object> {
-    return this.#request('reset', data, params)
+    const { email } = readAccountData(data, params, 'requestReset')
+    return this.#request('reset', email, params)
   }
 
   /**
@@ -183,8 +182,7 @@ export class AccountService {
   }
 
   /** Answers before anything is looked up: it takes as long where there is no account. */
-  async #request(purpose: keyof typeof REQUESTS, data: object, params: Params): Promise<object> {
-    const { email } = readAccountData(data, params, REQUESTS[purpose])
+  async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
     const attempt = await this.#callers.countRequest(purpose, email, params)
     this.#mails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
