@@ -4,20 +4,20 @@ import type { Query } from '../../core/index.ts'
 import type { QueryParser } from './query-string.ts'
 import { toRawQuery } from './query-string.ts'
 
-/** In the `config` of a route that leads to services: their parser. */
+/** On the requests of a scope that leads to services: their parser. */
 const PARSE_QUERY: unique symbol = Symbol('remex.parseQuery')
 
 /** The URL whose query a request holds, read as a service reads it. */
 const READ_URL: unique symbol = Symbol('remex.readUrl')
 
-type ReadRequest = FastifyRequest & { [READ_URL]?: string | undefined }
+type ReadRequest = FastifyRequest & {
+  readonly [PARSE_QUERY]?: QueryParser
+  [READ_URL]?: string | undefined
+}
 
-/** Has queries of the routes that are added to a scope from now on read as services read them. */
+/** Has queries of the routes in a scope read as services read them. */
 export function serveQueries(scope: FastifyInstance, parse: QueryParser): void {
-  scope.addHook('onRoute', (route) => {
-    const config: object = { ...route.config, [PARSE_QUERY]: parse }
-    route.config = config
-  })
+  scope.decorateRequest(PARSE_QUERY, parse)
 }
 
 /**
@@ -35,10 +35,9 @@ export function keepQuery(raw: string): Record<string, unknown> {
  * unsuspecting handlers.
  */
 export function readKeptQuery(request: ReadRequest): void {
-  const { query: kept, raw } = request
+  const { query: kept, raw, [PARSE_QUERY]: parse } = request
   // The router of 404s reads queries by itself.
   if (typeof kept !== 'string') return
-  const { [PARSE_QUERY]: parse } = request.routeOptions.config as { [PARSE_QUERY]?: QueryParser }
   // After a `#` there is no query, whatever the router takes for one.
   if (parse !== undefined && raw.url?.includes('#') !== true) {
     try {
