@@ -26,8 +26,8 @@ export function finishUnread(
   response: ServerResponse,
 ): void {
   if (request.httpVersionMajor > 1) return
-  // Before the listener of Node, which may close the connection.
-  response.prependOnceListener('finish', () => {
+  // Before the listener of Node, which may close the connection. The event comes once: `once` would cost more.
+  response.prependListener('finish', () => {
     if (request.complete !== false) return
     const socket: UnreadSocket = request.socket
     socket[UNREAD] = request
