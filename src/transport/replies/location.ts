@@ -9,13 +9,20 @@ export const locationOfNewRecords: RestFeature = ({ name, entry }, { routing }) 
   const { methods, options, service } = entry
   // Only what callers can get has a place.
   if (name !== 'create' || options.singleton || methods.get('get')?.external !== true) return null
+  // Most requests have the same URL: its path is read once.
+  let url = ''
+  let base = ''
   return {
     headers: ({ body, reply, request, target }) => {
       if (target.id !== null || reply.statusCode !== 201) return
       const id = findId(service, body)
       if (id === undefined || reply.hasHeader('location')) return
-      const path = toPath(request.originalUrl, routing)
-      reply.header('location', `${path}${path.endsWith('/') ? '' : '/'}${encodeURIComponent(id)}`)
+      if (request.originalUrl !== url) {
+        url = request.originalUrl
+        const path = toPath(url, routing)
+        base = path.endsWith('/') ? path : `${path}/`
+      }
+      reply.header('location', base + encodeURIComponent(id))
     },
   }
 }
