@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Collection } from 'mongodb'
-import type { Params } from 'remex'
+import type { Params, ServiceOptions } from 'remex'
 import { createApp, fastifyApp, NotFound, rest } from 'remex'
 import { AuthenticationService, authenticate, JwtStrategy } from 'remex/auth'
 import { MongoDBService } from 'remex/mongodb'
@@ -13,6 +13,8 @@ interface RemexOptions {
   readonly sessions?: Collection
   /** For how long a look is remembered. Default: 0. */
   readonly checkCacheMs?: number
+  /** The options of the records. */
+  readonly options?: ServiceOptions
 }
 
 /** Starts Remex with records for users with a token alone. Returns its port. */
@@ -20,6 +22,7 @@ export async function startProtectedRemex({
   hasCache,
   sessions,
   checkCacheMs = 0,
+  options = {},
 }: RemexOptions): Promise<number> {
   const app = fastifyApp(createApp())
   // Tokens are refused here on purpose.
@@ -44,11 +47,12 @@ export async function startProtectedRemex({
       return user
     },
   })
-  app.use('records', {
+  const records = {
     async get(id: string, { user }: Params) {
       return getOwnRecord(user, id)
     },
-  })
+  }
+  app.use('records', records, options)
   app.service('records').hooks({ before: { all: [authenticate('jwt')] } })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port

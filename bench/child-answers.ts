@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 // What a server's process says to the benchmark that started it.
 
 /**
- * The ports of a server, by what it does on them: the usual requests, queries in brackets read by the
- * parser of choice or by qs, requests with a token that is looked up in a cache or verified each time.
+ * The ports of a server, by what it does on them: the usual requests, queries in brackets, requests with a token
+ * that is looked up in a cache or verified each time.
  */
-export type PortName = 'records' | 'brackets' | 'qs' | 'bearer' | 'uncached'
+export type PortName = 'records' | 'brackets' | 'bearer' | 'uncached'
 
 export type Ports = { readonly records: number } & Readonly<Partial<Record<PortName, number>>>
 
-/** What the parent may ask: CPU time in ms; memory and heap in bytes, after a collection. */
-export type Question = 'cpu' | 'memory' | 'heap'
+/** What the parent may ask: CPU time in ms, and that without the kernel; memory and heap in bytes, after a collection. */
+export type Question = 'cpu' | 'user' | 'memory' | 'heap'
 
 /** The first answer holds the ports, every other one the number that was asked for. */
 export type Answer = { readonly ports: Ports } | { readonly value: number }
@@ -23,6 +23,7 @@ export const QUESTIONS: Readonly<Record<Question, () => number | Promise<number>
     const { user, system } = process.cpuUsage()
     return (user + system) / 1_000
   },
+  user: () => process.cpuUsage().user / 1_000,
   memory: async () => {
     await collect()
     return memoryUsage.rss()

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-// Only by name: `peers` and `realtime` install packages, and `auth-timing` compares no costs.
+// Only by name: `realtime` installs packages, and `auth-timing` compares no costs.
 const BENCHES = [
   'core',
   'ticks',

@@ -16,8 +16,7 @@ export interface Connection {
 /** Connections to one server that are kept open, and send together. */
 export interface Load {
   /**
-   * Sends a request as often as it is said, rounded up to a multiple of the connections, and returns
-   * the last answer.
+   * Sends a request `count` times and returns the last answer.
    * @throws {Error} two answers have different statuses, or a connection fails
    */
   send(request: Buffer, count: number): Promise<Answer>
@@ -28,7 +27,7 @@ export interface LoadOptions {
   readonly port: number
   readonly request: Buffer
   readonly count: number
-  /** How many connections share the requests. Default: 10. */
+  /** How many connections share the requests. Default: 32. */
   readonly connections?: number
 }
 
@@ -92,25 +91,27 @@ export async function openConnection(port: number): Promise<Connection> {
   }
 }
 
-/**
- * Opens connections to a server on this machine. All of them send at once and then wait for each
- * other: so the server has ten requests at hand each time, and how often it falls asleep and wakes up,
- * which costs as much as a request, does not depend on chance.
- */
-export async function openLoad(port: number, connections = 10): Promise<Load> {
+/** Opens connections to a server on this machine. Each sends its next request as soon as it has an answer. */
+export async function openLoad(port: number, connections = 32): Promise<Load> {
   const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   return {
     async send(request, count) {
       const awake = stayAwake()
-      try {
-        let last: Answer | undefined
-        for (let sent = 0; sent < count; sent += connections) {
-          const answers = await Promise.all(opened.map((connection) => connection.send(request)))
-          const status = last?.status ?? answers[0]?.status
-          const other = answers.find((answer) => answer.status !== status)
-          if (other !== undefined) throw new Error(`A status ${other.status} after a ${status}`)
-          last = answers.at(-1)
+      let left = count
+      let last: Answer | undefined
+      const sendOn = async (connection: Connection): Promise<void> => {
+        while (left > 0) {
+          left -= 1
+          const answer = await connection.send(request)
+          last ??= answer
+          if (answer.status !== last.status) {
+            throw new Error(`A status ${answer.status} after a ${last.status}`)
+          }
+          last = answer
         }
+      }
+      try {
+        await Promise.all(opened.map(sendOn))
         if (last === undefined) throw new TypeError(`No answer to ${count} requests`)
         return last
       } finally {

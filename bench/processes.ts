@@ -4,13 +4,10 @@ import { measureRound } from './rest-measure.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent } from './table.ts'
 
-const SIZES = { warmUp: 6_400, turns: 16, requests: 640, connections: 32 }
+const SIZES = { warmUp: 8_000, turns: 8, requests: 1_600 }
 
 /** How many times as long as in the fastest process a request takes in a slow one. */
 const SLOW = 1.08
-
-/** What V8 makes of a program is not the same in each process: as a user starts them, without flags. */
-const FLAGS: readonly string[] = []
 
 /** The servers that are compared, each in as many fresh processes. */
 interface Servers<Kind extends string> {
@@ -34,7 +31,7 @@ export async function compareProcesses<Kind extends string>(
   const rounds: Round<Kind>[] = []
   for (let index = 0; index < count; index += 1) {
     const order = index % 2 === 0 ? columns : shuffle(columns)
-    rounds.push(await measureRound(file, [plain, ...kinds], order, SIZES, FLAGS))
+    rounds.push(await measureRound(file, [plain, ...kinds], order, SIZES))
   }
   printTable(
     [
@@ -62,11 +59,13 @@ function printProcesses<Kind extends string>(
 ): void {
   const processes = rounds
     .map((round) => {
-      const times = round.get(name)?.get(kind) ?? []
-      return {
-        efficiency: toRatio(round.get(name)?.get(plain) ?? [], times).median,
-        time: toMedian(times),
-      }
+      const timesOf = (one: Kind): number[] =>
+        round
+          .get(name)
+          ?.get(one)
+          ?.map(({ total }) => total) ?? []
+      const times = timesOf(kind)
+      return { efficiency: toRatio(timesOf(plain), times).median, time: toMedian(times) }
     })
     .toSorted((one, other) => one.efficiency - other.efficiency)
   const efficiencies = processes.map(({ efficiency }) => efficiency)

@@ -1,37 +1,25 @@
-import { performance } from 'node:perf_hooks'
-import { openConnection } from './load.ts'
-import type { ServerKind } from './rest-child.ts'
 import type { Column } from './rest-columns.ts'
 import { checkAnswer } from './rest-columns.ts'
 import type { ServerProcess } from './rest-server.ts'
-import { REST_CHILD, STEADY_FLAGS, startServer } from './rest-server.ts'
-import type { Measured, TurnSizes, TurnTimes } from './turns.ts'
+import { startServer } from './rest-server.ts'
+import type { CpuTime, Measured, TurnSizes, TurnTimes } from './turns.ts'
 import { measureTurns } from './turns.ts'
 
 /** By column: the times of each server. */
 export type Round<Kind extends string> = ReadonlyMap<string, TurnTimes<Kind>>
 
-export interface Start {
-  /** CPU time from the start of the process to the first answer, in ms. */
-  readonly cpuMs: number
-  /** The same by the clock, which counts what else the machine does. */
-  readonly elapsedMs: number
-  readonly memoryBytes: number
-}
-
 /**
  * Measures every column of every server, in processes of their own.
  * @param file what these processes run
- * @param flags of these processes. Default: those that keep their memory steady
  */
 export async function measureRound<Kind extends string>(
   file: URL,
   kinds: readonly Kind[],
   columns: readonly Column[],
   sizes: TurnSizes,
-  flags: readonly string[] = STEADY_FLAGS,
 ): Promise<Round<Kind>> {
-  const servers = await Promise.all(kinds.map((kind) => startServer(file, kind, flags)))
+  // Without flags, as users start them.
+  const servers = await Promise.all(kinds.map((kind) => startServer(file, kind)))
   try {
     const round = new Map<string, TurnTimes<Kind>>()
     for (const column of columns) {
@@ -51,11 +39,18 @@ export interface RoundSizes extends TurnSizes {
 }
 
 /** What most benches of REST measure, and with `--quick`. */
-export const ROUND_SIZES: RoundSizes = { rounds: 5, warmUp: 12_000, turns: 24, requests: 400 }
-export const QUICK_ROUND_SIZES: RoundSizes = { ...ROUND_SIZES, rounds: 2, turns: 10 }
+export const ROUND_SIZES: RoundSizes = { rounds: 5, warmUp: 12_000, turns: 12, requests: 1_600 }
+export const QUICK_ROUND_SIZES: RoundSizes = { ...ROUND_SIZES, rounds: 2, turns: 6 }
 
-/** Returns the times of a server at the requests of a column, in all rounds. */
-export type TimesOf<Kind extends string> = (column: string, kind: Kind) => number[]
+/**
+ * Returns the times of a server at the requests of a column, in all rounds, in µs.
+ * @param part of the CPU time. Default: `total`
+ */
+export type TimesOf<Kind extends string> = (
+  column: string,
+  kind: Kind,
+  part?: keyof CpuTime,
+) => number[]
 
 /** Measures every column of every server in several rounds. */
 export async function measureRounds<Kind extends string>(
@@ -68,23 +63,14 @@ export async function measureRounds<Kind extends string>(
   for (let index = 0; index < sizes.rounds; index += 1) {
     rounds.push(await measureRound(file, kinds, columns, sizes))
   }
-  return (column, kind) => rounds.flatMap((round) => round.get(column)?.get(kind) ?? [])
-}
-
-/** Starts a server and asks it once. */
-export async function measureStart(kind: ServerKind, column: Column): Promise<Start> {
-  const from = performance.now()
-  const server = await startServer(REST_CHILD, kind)
-  try {
-    const connection = await openConnection(server.ports.records)
-    checkAnswer(column, kind, await connection.send(column.request))
-    const elapsedMs = performance.now() - from
-    const cpuMs = await server.ask('cpu')
-    connection.socket.destroy()
-    return { cpuMs, elapsedMs, memoryBytes: await server.ask('memory') }
-  } finally {
-    await server.stop()
-  }
+  return (column, kind, part = 'total') =>
+    rounds.flatMap(
+      (round) =>
+        round
+          .get(column)
+          ?.get(kind)
+          ?.map((time) => time[part]) ?? [],
+    )
 }
 
 function toMeasured<Kind extends string>(
@@ -98,7 +84,7 @@ function toMeasured<Kind extends string>(
     kind,
     port,
     request: (kind.startsWith('plain') ? column.plainRequest : undefined) ?? column.request,
-    askCpu: () => server.ask('cpu'),
+    askCpu: async () => ({ total: await server.ask('cpu'), user: await server.ask('user') }),
     check: (answer) => checkAnswer(column, kind, answer),
   }
 }

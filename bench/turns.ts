@@ -7,9 +7,17 @@ export interface Measured<Kind extends string> {
   readonly port: number
   readonly request: Buffer
   /** CPU time of its process so far, in ms. */
-  askCpu(): Promise<number>
+  askCpu(): Promise<CpuTime>
   /** @throws {Error} it is not the answer that was asked for */
   check(answer: Answer): void
+}
+
+/** What a process, or one request, has taken of the processor. */
+export interface CpuTime {
+  /** In the program and in the kernel. */
+  readonly total: number
+  /** In the program alone. */
+  readonly user: number
 }
 
 export interface TurnSizes {
@@ -18,7 +26,7 @@ export interface TurnSizes {
   readonly turns: number
   /** Measured requests of each turn. */
   readonly requests: number
-  /** How many connections share the requests. Default: 10. */
+  /** How many connections share the requests. Default: 32. */
   readonly connections?: number
 }
 
@@ -26,7 +34,7 @@ export interface TurnSizes {
 const WARM_UP_STEPS = 10
 
 /** CPU time per request, in µs: one number for each turn. */
-export type TurnTimes<Kind extends string> = ReadonlyMap<Kind, readonly number[]>
+export type TurnTimes<Kind extends string> = ReadonlyMap<Kind, readonly CpuTime[]>
 
 /**
  * Measures servers in short turns, each after the other, so that a machine that gets slower or faster
@@ -36,7 +44,7 @@ export async function measureTurns<Kind extends string>(
   servers: readonly Measured<Kind>[],
   { warmUp, turns, requests, connections }: TurnSizes,
 ): Promise<TurnTimes<Kind>> {
-  const runs: { server: Measured<Kind>; load: Load; times: number[] }[] = []
+  const runs: { server: Measured<Kind>; load: Load; times: CpuTime[] }[] = []
   try {
     for (const server of servers) {
       runs.push({ server, load: await openLoad(server.port, connections), times: [] })
@@ -50,7 +58,10 @@ export async function measureTurns<Kind extends string>(
       for (const { server, load, times } of runs) {
         const before = await server.askCpu()
         await load.send(server.request, requests)
-        times.push((((await server.askCpu()) - before) * 1_000) / requests)
+        const after = await server.askCpu()
+        const toMicroseconds = (part: keyof CpuTime): number =>
+          ((after[part] - before[part]) * 1_000) / requests
+        times.push({ total: toMicroseconds('total'), user: toMicroseconds('user') })
       }
       // The next turn begins with another server: the first one may have it harder.
       runs.push(...runs.splice(0, 1))
