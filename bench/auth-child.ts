@@ -3,17 +3,10 @@ import { startProtectedPlain } from './auth-plain.ts'
 import { startProtectedRemex } from './auth-remex.ts'
 import { answerParent } from './child-answers.ts'
 
-// Runs one server that asks for tokens. Those whose tokens belong to sessions have these in the database of
-// DATABASE_URL and DATABASE_NAME.
+// Runs one server that asks for tokens of sessions, which are in the database of DATABASE_URL and DATABASE_NAME.
 
 /** The servers that are compared; `read` ones read the session of a token for each request. */
-export type AuthKind =
-  | 'plain'
-  | 'plain, read'
-  | 'remex'
-  | 'remex without cache'
-  | 'remex, cached'
-  | 'remex, read'
+export type AuthKind = 'plain' | 'plain, read' | 'remex, cached' | 'remex, read'
 
 function openSessions() {
   const { DATABASE_URL = '', DATABASE_NAME } = process.env
@@ -30,8 +23,6 @@ const KINDS: Readonly<Record<AuthKind, () => Promise<number>>> = {
       findSession: (sid) => sessions.findOne({ _id: sid }),
     })
   },
-  remex: () => startProtectedRemex({ hasCache: true }),
-  'remex without cache': () => startProtectedRemex({ hasCache: false }),
   'remex, cached': () =>
     startProtectedRemex({
       hasCache: true,

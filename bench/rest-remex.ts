@@ -48,15 +48,15 @@ const passOn: AroundHook = async (_context, next) => {
 
 /**
  * Starts the standalone server: `records`, the same with five hooks, and a slow one. Returns its port.
- * @param options those of `records`
+ * @param options those of all but the slow one
  */
 export async function startRemex(options: ServiceOptions = {}): Promise<number> {
   const app = fastifyApp(createApp())
   app.configure(rest())
   app.use('records', new RecordService(), options)
-  app.use('hooked', new RecordService())
+  app.use('hooked', new RecordService(), options)
   app.use('slow', new SlowService())
-  app.use('tagged', new TaggedService())
+  app.use('tagged', new TaggedService(), options)
   app.service('hooked').hooks({ around: { all: [passOn, passOn, passOn, passOn, passOn] } })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   return (server.address() as AddressInfo).port

@@ -12,7 +12,7 @@ import { toMedian, toRatio } from './statistics.ts'
 import { printTable, toPercent, toVerdict } from './table.ts'
 
 // Compares Remex with plain Fastify under load, on 32 connections:
-// node build/bench/rest.js [--quick] [--gate] [--peers] [--columns=get,create] [--processes=12]
+// node build/bench/rest.js [--quick] [--gate] [--peers] [--column=get] [--processes=12]
 //
 // Each server does the same work as its users would write it best. Plain Fastify verifies tokens by fast-jwt, and reads
 // brackets by picoquery, as Hono and Elysia do. Feathers has its own parsers.
@@ -36,8 +36,8 @@ const { values } = parseArgs({
     gate: { type: 'boolean', default: false },
     /** Measures other frameworks, too. */
     peers: { type: 'boolean', default: false },
-    /** The names of the rows, without spaces at their ends. Default: all, and the start. */
-    columns: { type: 'string' },
+    /** The name of a row; may be repeated. Default: all rows, and the start. */
+    column: { type: 'string', multiple: true },
     /** Compares as many processes with each other, in place of the rest. */
     processes: { type: 'string' },
   },
@@ -45,7 +45,7 @@ const { values } = parseArgs({
 })
 const isQuick = values.quick === true
 const others: Partial<Record<ServerKind, string>> = values.peers === true ? PEERS : {}
-const names = typeof values.columns === 'string' ? values.columns.split(',') : null
+const names = Array.isArray(values.column) ? values.column : null
 const columns = COLUMNS.filter(
   ({ name, isOwn }) =>
     (names === null || names.includes(name)) && !(values.peers && isOwn === true),
