@@ -56,8 +56,8 @@ export class RefreshStrategy implements AuthenticationStrategy {
   }
 
   /**
-   * Resolves to the result of a login, with a new pair of tokens. A token that was used already is answered with
-   * the same pair within `graceMs`. Later it ends its session: either it or its successor is in other hands.
+   * Resolves to the result of a login, with a new pair of tokens. A token that was already used gets the same pair
+   * within `graceMs`. Later it ends its session: either it or its successor is in other hands.
    * @throws {NotAuthenticated} it was not made here, was used before, its session has ended, or its user has changed
    */
   async #refresh(

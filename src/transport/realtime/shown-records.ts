@@ -16,7 +16,7 @@ import type { Topic } from './topic.ts'
 
 /**
  * Why a record is not seen: `null` where the query or a hook hides it, `undefined` where nothing is said. A client that has
- * a hidden record is told that it left: see `stream-frames.ts`.
+ * a hidden record gets the event `left`: see `stream-frames.ts`.
  */
 type Hidden = null | undefined
 

@@ -130,8 +130,8 @@ class OpenExport {
    */
   async check(recheck: () => Promise<unknown>): Promise<void> {
     if (this.hasEnded) throw new NotAuthenticated('The session has ended')
-    if (toExpiry(this.params.authentication) <= Date.now())
-      throw new NotAuthenticated('The token has expired')
+    const expiresAt = toExpiry(this.params.authentication)
+    if (expiresAt <= Date.now()) throw new NotAuthenticated('The token has expired')
     const now = performance.now()
     if (now < this.#recheckAt) return
     this.#recheckAt = now + this.#recheckMs
