@@ -36,7 +36,7 @@ export function mergeSettings(...settings: readonly unknown[]): SettingsObject {
 /** Freezes settings and lists at every depth; objects with methods stay as they are. */
 export function freezeDeep<T>(value: T): T {
   if (!Array.isArray(value) && !isSettings(value)) return value
-  for (const item of Object.values(value)) freezeDeep(item)
+  for (const item of Object.values(value)) if (typeof item === 'object') freezeDeep(item)
   return Object.freeze(value)
 }
 
