@@ -5,6 +5,9 @@ import { isObject, isPromise } from '../value-kind.ts'
 /** The methods that return a record as they have stored it. */
 const STORING: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
 
+/** How many calls of a service are all checked; of later ones, one in this number. */
+const CHECKED_CALLS = 100
+
 /** Checks a record in its JSON form. */
 type RecordCheck = (record: unknown) => unknown
 
@@ -20,7 +23,8 @@ interface ShowingParams {
 /**
  * Returns a function that wraps the call of a method, for development. The wrapped call logs a warning, once per
  * service, if a stored record breaks the schema `entity`: hooks that run after the check of the data may have set
- * anything.
+ * anything. Of the calls after the first {@link CHECKED_CALLS} only one in as many is checked: development is to stay
+ * fast under load.
  * @param loadCheck resolves to a check that throws a `BadRequest` for such a record
  */
 export function createStoredAdvice(
@@ -28,6 +32,12 @@ export function createStoredAdvice(
   loadCheck: () => Promise<RecordCheck>,
 ): (method: { readonly name: string; readonly call: MethodCall }) => MethodCall {
   let hasWarned = false
+  let calls = 0
+  /** Counts a call. Returns whether it is checked. */
+  const isChecked = (): boolean => {
+    calls += 1
+    return calls <= CHECKED_CALLS || calls % CHECKED_CALLS === 0
+  }
   const checkStored = async (method: string, text: string): Promise<void> => {
     const check = await loadCheck()
     const records: readonly unknown[] = [JSON.parse(text)].flat()
@@ -45,6 +55,7 @@ export function createStoredAdvice(
       const returned = call(values)
       const showing = values.params as ShowingParams
       if (hasWarned || !isPromise(returned) || !returnsWhole(entry, showing)) return returned
+      if (!isChecked()) return returned
       return returned.then((result) => {
         // Serialized at once, because later hooks may change the result. A result without JSON is no record.
         const text = toText(result)

@@ -89,3 +89,14 @@ t.test('nothing looks at records with NODE_ENV=production', async (t) => {
   })
   t.strictSame([entries, reads], [[], 0])
 })
+
+t.test('checks the first hundred calls, and then one in a hundred', async (t) => {
+  const { notes, entries } = await start(keep)
+  for (let call = 0; call < 100; call += 1) await notes.create({ tenant: 'a' })
+  for (let call = 0; call < 99; call += 1) await notes.patch(1, { tenant: null })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(entries, [])
+  await notes.patch(1, { tenant: null })
+  await until(() => entries.length > 0)
+  t.match(entries, [{ message: /'patch' of 'notes'/ }])
+})
