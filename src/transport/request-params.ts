@@ -76,6 +76,7 @@ const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
 
 /** Returns what middleware says, without what only the server may state. */
 function withoutFacts(fields: FeathersParams): FeathersParams {
+  if (!FACTS.some((name) => name in fields)) return fields
   const others = { ...fields }
   for (const name of FACTS) delete others[name]
   return others
@@ -199,6 +200,8 @@ export class RestParams implements TransportParams {
     this.route = route
     this.provider = 'rest'
     this.#facts = facts
-    if (feathers !== null) Object.assign(this, withoutFacts(feathers), { provider: 'rest' })
+    if (feathers === null) return
+    Object.assign(this, withoutFacts(feathers))
+    this.provider = 'rest'
   }
 }
