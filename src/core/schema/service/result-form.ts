@@ -19,6 +19,8 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 export interface PickOptions {
   /** Whether dates and ids become the strings that they are in JSON; else they stay what they are. */
   readonly asJSON: boolean
+  /** Whether an object that has named fields alone is returned itself, not copied; only with `asJSON`. Default: `false`. */
+  readonly keepsSame?: boolean
   /** Called for a value of another type than its schema says; it is picked all the same. */
   onOtherType(field: string): void
   /** Called for an object in a place where the schema means none: it is left out. */
@@ -111,12 +113,12 @@ export class ResultForm {
     const { items } = this
     if (items !== undefined) {
       if (list.every((item) => typeof item === items.scalar)) return list
-      return mapToList(list, (item) => items.pick(item, field, options))
+      return pickItems(list, options, (item) => items.pick(item, field, options))
     }
     if (this.isOpen) return list
     // A list where one record is meant has the fields of the record.
     options.onOtherType(field)
-    return mapToList(list, (item) => this.pick(item, field, options))
+    return pickItems(list, options, (item) => this.pick(item, field, options))
   }
 
   #pickObject(object: object, field: string, options: PickOptions): unknown {
@@ -196,26 +198,57 @@ function createFieldPicker(
 }
 
 /**
- * Returns a function with the names in its code: objects of one shape are read and made in one step. Fields
- * that an object lacks are `undefined`.
+ * Returns a function with the names in its code: objects of one shape are read and made in one step. Fields that
+ * an object lacks are `undefined`.
  */
 function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
   const forms = [...named.values()]
-  const fields = [...named.keys()].map((name, index) => {
-    const key = JSON.stringify(name)
+  const keys = [...named.keys()].map((name) => JSON.stringify(name))
+  const reads = keys.map((key, index) => {
     const type = JSON.stringify(forms[index]?.scalar ?? 'undefined')
-    const picked = `forms[${index}].pick(value, ${key}, options)`
-    return `${key}: typeof (value = object[${key}]) === ${type} ? value : ${picked}`
+    return `const v${index} = object[${key}]
+      const p${index} = typeof v${index} === ${type} || v${index} === undefined ? v${index} : forms[${index}].pick(v${index}, ${key}, options)`
   })
-  const code = `return (object, options) => { let value; return { ${fields.join(', ')} } }`
+  const isPicked = keys.map((_key, index) => `p${index} === v${index}`).join(' && ') || 'true'
+  const fields = keys.map((key, index) => `${key}: p${index}`)
+  const code = `
+    const hasOthers = (object) => {
+      for (const name in object) {
+        switch (name) {
+          ${keys.map((key) => `case ${key}: continue`).join('\n')}
+          default: return true
+        }
+      }
+      return false
+    }
+    return (object, options) => {
+      ${reads.join('\n')}
+      const isSame = options.keepsSame && object.toJSON === undefined && ${isPicked}
+      if (isSame && !hasOthers(object)) return object
+      return { ${fields.join(', ')} }
+    }`
   return new Function('forms', code)(forms)
 }
 
-/** Returns what `list.map()` returns, but as a plain array: a subclass of `Array` may have a `toJSON`. */
-export function mapToList<R>(list: readonly unknown[], map: (item: unknown) => R): R[] {
-  const mapped = new Array<R>(list.length)
-  for (let index = 0; index < list.length; index += 1) mapped[index] = map(list[index])
-  return mapped
+/**
+ * Returns what is picked of the items of a list: a plain array, since a subclass of `Array` may have a `toJSON`. With
+ * `keepsSame`, that is the list itself if its items are picked as they are.
+ */
+export function pickItems(
+  list: readonly unknown[],
+  { keepsSame }: PickOptions,
+  pick: (item: unknown) => unknown,
+): readonly unknown[] {
+  const picked = new Array<unknown>(list.length)
+  let isSame =
+    keepsSame === true && Object.getPrototypeOf(list) === Array.prototype && !('toJSON' in list)
+  for (let index = 0; index < list.length; index += 1) {
+    const item = list[index]
+    const part = pick(item)
+    if (part !== item) isSame = false
+    picked[index] = part
+  }
+  return isSame ? list : picked
 }
 
 /** The names in the JSON of BSON numbers, timestamps and patterns. */
