@@ -17,6 +17,7 @@ import {
   withPrefixItems,
 } from '../model/keywords.ts'
 import { writeReferences } from '../model/references.ts'
+import { isCommonSchema } from './common-schema.ts'
 
 export { Ajv }
 
@@ -144,6 +145,8 @@ function createAjv({ dialect, ...options }: AjvOptions): AnyAjv {
   }
   const ajv = new AjvOfDialect({
     strict: true,
+    // Where it has to be asked, compileSchema() asks the meta-schema.
+    validateSchema: false,
     // Lists of types are plain JSON Schema, and the parts of an `allOf` may require what others name.
     allowUnionTypes: true,
     strictRequired: false,
@@ -192,7 +195,10 @@ export function compileSchema(
   // Without an id, Ajv finds no schema that refers to itself as a whole: it remembers none of ours.
   const isUnnamed = hasKeywords(written) && written['$id'] === undefined
   const refersToItself = isUnnamed && someSchema(written, ({ $ref }) => $ref === '#')
-  return ajv.compile(refersToItself ? { ...written, $id: 'schema' } : written)
+  const compiled = refersToItself ? { ...written, $id: 'schema' } : written
+  const isCommon = dialect === LATEST_DIALECT && isCommonSchema(compiled)
+  if (!isCommon) ajv.validateSchema(compiled, true)
+  return ajv.compile(compiled)
 }
 
 /**
