@@ -9,7 +9,7 @@ import { SchemaModel } from '../model/places.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
 
 /** A property of an entity. */
-interface EntityProperty {
+export interface EntityProperty {
   /** What its values are like. */
   readonly schema: TSchema
   /** Whether records may lack it. */

@@ -4,6 +4,7 @@ import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import {
   ALTERNATIVES,
+  getOrAdd,
   listSchemas,
   listValues,
   mapSchema,
@@ -12,7 +13,7 @@ import {
   withoutRepeated,
 } from '../model/keywords.ts'
 import { writeReferences } from '../model/references.ts'
-import type { EntityProperties } from './entity-properties.ts'
+import type { EntityProperties, EntityProperty } from './entity-properties.ts'
 import { isSchema, readEntity } from './entity-properties.ts'
 import type {
   OperatorSchemas,
@@ -73,7 +74,18 @@ export function querySyntax(
   if (own !== undefined) throw new TypeError(`${owner} sets '${own}' itself`)
   const entity = readEntity(owner, given)
   const properties = toQueries(owner, entity, extensions)
-  return entity.isMap ? properties : toWritten(properties, entity, options)
+  if (entity.isMap) return properties
+  const written = toWritten(properties, entity, options)
+  const hasOwnParts = Object.keys({ ...extensions, ...options }).length > 0
+  return hasOwnParts ? written : Object.defineProperty(written, ENTITY, { value: given })
+}
+
+/** Where a schema of queries has that of the records, if it has nothing that does not follow from it. */
+const ENTITY: unique symbol = Symbol('remex.entity')
+
+/** Returns the schema of the records that a schema of queries follows from, `null` where it says more. */
+export function findQueriedEntity(query: JSONSchema): unknown {
+  return (query as { readonly [ENTITY]?: unknown })[ENTITY] ?? null
 }
 
 /**
@@ -206,11 +218,26 @@ function toPropertyQueries(
     if (properties.has(name) || name.startsWith('$')) continue
     throw new TypeError(`${owner} has an extension for '${name}', which is no property`)
   }
+  // Ajv writes code for each object: conditions on properties of the same kind are one.
+  const known = new Map<unknown, object>()
   const queries = [...properties].map(([name, property]) => {
-    const own = Object.hasOwn(extensions, name) ? extensions[name] : {}
-    return [name, toPropertyQuery(owner, property, own)] as const
+    const query = Object.hasOwn(extensions, name)
+      ? toPropertyQuery(owner, property, extensions[name])
+      : getOrAdd(known, toKind(property), () => toPropertyQuery(owner, property))
+    return [name, query] as const
   })
   return Object.fromEntries(queries)
+}
+
+/** Returns what is equal for properties of the same kind: JSON for scalars. Any other one is of its own kind. */
+function toKind(property: EntityProperty): unknown {
+  const { schema, isOptional } = property
+  const isScalar = Object.values(schema).flat().every(isJSONScalar)
+  return isScalar ? JSON.stringify([isOptional, schema]) : property
+}
+
+function isJSONScalar(value: unknown): boolean {
+  return value === null || Number.isFinite(value) || ['string', 'boolean'].includes(typeof value)
 }
 
 function toPropertyQuery(

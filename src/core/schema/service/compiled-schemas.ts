@@ -15,7 +15,7 @@ import { toClosedSchema, toPatchSchema } from '../model/derived-schemas.ts'
 import { getOrAdd, hasKeywords } from '../model/keywords.ts'
 import { linkReferences, toRecordSchema } from '../model/references.ts'
 import { readOperatorPlaces } from '../queries/operator-places.ts'
-import { toDerivedQuery } from '../queries/query-syntax.ts'
+import { findQueriedEntity, toDerivedQuery } from '../queries/query-syntax.ts'
 import { whenReady } from '../resolvers/resolver.ts'
 import { createStandardValidator, isStandardSchema } from '../validation/standard-schema.ts'
 import type { QueryCheck } from '../validation/validation-hooks.ts'
@@ -70,7 +70,7 @@ export class CompiledSchemas {
       const own = schemas.methods?.[name]
       const isStandard = isStandardMethod(name)
       const isWhole = isStandard && own?.result !== undefined
-      const isDerived = own?.query === undefined && schemas.query === undefined
+      const isDerived = followsFromRecord(given.methods?.[name]?.query ?? given.query, given)
       const sent = toMethodData(method, schemas)
       const data = sent === undefined || isStandardSchema(sent) ? sent : close(sent)
       const query = close(own?.query ?? defaultQuery)
@@ -195,9 +195,18 @@ function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JS
   return { type: 'object', properties: {}, additionalProperties: false }
 }
 
+/** Whether nothing stands in a query that is not in the schema of a record. */
+function followsFromRecord(
+  query: JSONSchema | undefined,
+  { entity, result }: ServiceSchemas,
+): boolean {
+  return query === undefined || [entity, result].includes(findQueriedEntity(query) as JSONSchema)
+}
+
 /**
  * Returns the check of a query. One that follows from the schema of a record takes longest to compile: with
  * many services the start would wait for it. The fault that it can have of its own is looked for at once.
+ * It requires nothing, so an empty query fits.
  */
 function compileQueryCheck(schema: JSONSchema, name: string, isDerived: boolean): QueryCheck {
   const compileQuery = (): Check =>
@@ -205,6 +214,7 @@ function compileQueryCheck(schema: JSONSchema, name: string, isDerived: boolean)
   if (isDerived) compile(name, () => checkClosedParts(schema))
   let compiled = isDerived ? undefined : compileQuery()
   const check: Check = (query) => {
+    if (isDerived && Object.keys(query as object).length === 0) return query
     compiled ??= compileQuery()
     return compiled(query)
   }

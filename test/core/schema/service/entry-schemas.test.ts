@@ -3,7 +3,13 @@ import { z } from 'zod'
 import { authenticate } from '../../../../src/auth/index.ts'
 import type { Application, HookContext, ServiceOptions } from '../../../../src/core/index.ts'
 import { createApp as createCoreApp } from '../../../../src/core/index.ts'
-import { resolve, resolveData, Type, validateData } from '../../../../src/core/schema/index.ts'
+import {
+  querySyntax,
+  resolve,
+  resolveData,
+  Type,
+  validateData,
+} from '../../../../src/core/schema/index.ts'
 import { createApp } from '../../../../src/transport/index.ts'
 
 const Note = Type.Object({ text: Type.String() })
@@ -93,6 +99,33 @@ t.test('the start fails where a schema can not be compiled, and says which', asy
   const app = withNotes({ schemas: { create: wrong } })
   await t.rejects(app.service('notes').create({}, OUTSIDE), { name: 'TypeError', message })
   await t.rejects(app.service('notes').create({}, OUTSIDE), { message }, 'again')
+})
+
+t.test(
+  'the start fails at the query of another record, and at an operator with a wrong schema',
+  async (t) => {
+    const Wrong = Type.Object({ text: Type.String({ format: 'shouting' }) })
+    const operators = { text: { $like: Type.String({ format: 'shouting' }) } }
+    const message = /the query of 'find' in the schemas of service 'notes'.*shouting/
+    for (const query of [querySyntax(Wrong), querySyntax(Note, operators)]) {
+      const app = withNotes({ schemas: { entity: Note, query } }, ['find'])
+      await t.rejects(app.setup(), { message })
+    }
+  },
+)
+
+t.test('checks a query that follows from its record, with and without conditions', async (t) => {
+  for (const schemas of [{ entity: Note }, { entity: Note, query: querySyntax(Note) }]) {
+    const service = withNotes({ schemas }, ['find']).service('notes')
+    t.match(await service.find({ ...OUTSIDE, query: {} }), [{ query: {} }])
+    await t.rejects(service.find({ ...OUTSIDE, query: { title: 'a' } }), { code: 400 })
+    await t.rejects(service.find({ ...OUTSIDE, query: { text: { $like: 'a' } } }), { code: 400 })
+    const limited = await service.find({ ...OUTSIDE, query: { $limit: '3' } })
+    t.match(limited, [{ query: { $limit: 3 } }])
+  }
+  const query = Type.Object({ text: Type.String() })
+  const service = withNotes({ schemas: { entity: Note, query } }, ['find']).service('notes')
+  await t.rejects(service.find({ ...OUTSIDE, query: {} }), { code: 400 })
 })
 
 t.test('calls before the setup are checked as well', async (t) => {
