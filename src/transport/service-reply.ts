@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
 import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
 import { finishCall } from '../core/services/run-method.ts'
-import { toNotFoundBody } from './errors/not-found.ts'
+import { isSocketUrl, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
 import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
 import { keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
@@ -98,6 +98,9 @@ function sendResult(plan: RestPlan, call: ContextCall): void {
   call.end()
 }
 
+/** Where a transport keeps that it has logged the {@link SOCKETS_HINT}. */
+const HAS_WARNED: unique symbol = Symbol('remex.hasWarnedOfSockets')
+
 /** Answers a request for a path that nothing is served at. */
 export function answerNotFound(
   transport: RestTransport,
@@ -106,6 +109,11 @@ export function answerNotFound(
 ): void {
   const body = toNotFoundBody(request, transport.options.notFound ?? {})
   if (isAnswered(reply)) return
+  const { attachments, logger } = transport
+  if (isSocketUrl(request.originalUrl) && !attachments.has(HAS_WARNED)) {
+    attachments.set(HAS_WARNED, true)
+    logger.warn(body.data, SOCKETS_HINT)
+  }
   keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, false)
   if (transport.errors.sendIfPlain(body, request, reply)) markAnswered(reply)
