@@ -165,13 +165,18 @@ export function checkWriteToMany(
   }
 }
 
+/** Whether a subclass or the application has replaced the `find` of this package: only that one knows what it shows. */
+export function hasOwnFind(service: FindMethods, own: FindMethods): boolean {
+  const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
+  return original !== own.find || service._find !== own._find
+}
+
 /**
- * Checks that a service has the `find` of this package: streams and live queries show what that would return, and
- * do not call it.
- * @throws {MethodNotAllowed} a subclass or the application has another one
+ * Checks that a service has the `find` of this package: a stream of records shows what that would return, and does not
+ * call it.
+ * @throws {MethodNotAllowed} the service {@link hasOwnFind}
  */
 export function checkFind(service: FindMethods, own: FindMethods): void {
-  const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
-  if (original === own.find && service._find === own._find) return
-  throw new MethodNotAllowed('A service with a find of its own has no streams of records')
+  if (!hasOwnFind(service, own)) return
+  throw new MethodNotAllowed('A service with its own find has no streams of records')
 }

@@ -6,7 +6,7 @@ import { isPromise } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { readFacts } from '../adapter-call.ts'
 import { callAdapter } from '../call-adapter.ts'
-import { checkFind, sanitizeParams } from '../call-checks.ts'
+import { hasOwnFind, sanitizeParams } from '../call-checks.ts'
 import type { CalledService, CallFeature, FindMethods } from '../call-feature.ts'
 import { openModel } from '../connection/model.ts'
 import { relate } from '../field-path.ts'
@@ -42,7 +42,7 @@ function createFollowedMembers(
     isFollowed: false,
     isWatched: false,
     async followRecords(params) {
-      checkFind(this, own)
+      if (hasOwnFind(this, own)) return null
       const checked = sanitizeParams(params, this)
       const { hidden } = this.options
       return callAdapter('read', this, checked, (call) => createRecordView(call, checked, hidden))

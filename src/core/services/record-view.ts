@@ -52,10 +52,11 @@ export interface FollowableService {
   /** Whether changes are seen in the database: the events of calls tell streams nothing more then. */
   readonly isWatched: boolean
   /**
-   * Resolves to what a call of `find` with these params shows.
+   * Resolves to what a call of `find` with these params shows; `null` if only `find` itself knows: then each event has
+   * a stream call it again.
    * @throws {BadRequest} the query has an operator that can't be judged outside of the database
    */
-  followRecords(params: Params): Promise<RecordView>
+  followRecords(params: Params): Promise<RecordView | null>
   /**
    * Returns a record without the fields that no external caller sees; the record itself if it has none of them.
    * Events carry removed records in this form.

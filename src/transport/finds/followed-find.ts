@@ -41,12 +41,13 @@ export class FollowedFind {
   }
 
   /**
-   * Runs the hooks. Resolves to what a caller outside gets.
-   * @throws {NotAcceptable} a hook has set the result itself: nobody knows what this caller may read
+   * Runs the hooks. Resolves to what an external caller gets.
+   * @param onSet called if a hook has set the result, so that `run` was not called
+   * @throws {NotAcceptable} a hook has set the result, and there is no `onSet`
    */
-  async call(context: HookContext, run: Run): Promise<unknown> {
+  async call(context: HookContext, run: Run, onSet?: Run): Promise<unknown> {
     const { method } = this.#current
-    return callHooks(method, context, run, method.start)
+    return callHooks(method, context, run, method.start, onSet)
   }
 
   /** Runs the hooks around the first of several results. {@link shape} has them make the further ones. */
@@ -149,6 +150,7 @@ async function callHooks(
   context: HookContext,
   run: Run,
   start: CallStart,
+  onSet: Run = refuseResult,
 ): Promise<unknown> {
   let hasRun = false
   const value = async (running: HookContext): Promise<unknown> => {
@@ -159,9 +161,14 @@ async function callHooks(
   Object.defineProperty(context, RUN, { value, configurable: true })
   const pending = start(context)
   finishCall(method, context, pending === undefined ? context.result : await pending)
-  if (!hasRun) throw new NotAcceptable('A hook of find sets the result: there is no stream')
+  if (!hasRun) onSet(context)
   const { dispatch, result } = context
   return toBody(dispatch === undefined ? result : dispatch)
+}
+
+/** @throws {NotAcceptable} always: what a hook returns in place of the method cannot be streamed */
+function refuseResult(): never {
+  throw new NotAcceptable('A hook of find sets the result: there is no stream')
 }
 
 /** Returns the same hooks. Around hooks that run again get the params of their first run. */
@@ -226,7 +233,9 @@ export function toFindResult(
 export function checkRecords(body: unknown): readonly unknown[] {
   const records = listFound(body)
   if (records !== null) return records
-  throw new NotAcceptable('find answers neither by a page nor by a list: there is no stream')
+  throw new NotAcceptable(
+    'There is no stream: find must return a page or a list. Ask for application/json',
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { toExpiry } from '../../auth/proof.ts'
 import type { HookContext, Params, Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
+import { BadRequest, NotAcceptable } from '../../core/index.ts'
 import { PAGING_NAMES } from '../../core/query-names.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
@@ -32,6 +32,11 @@ export class FollowedCall implements Viewer {
   view: RecordView | null = null
   /** Names the view in the ids of frames. A process that does not know the stream recognizes the view by it. */
   viewTag = ''
+  /**
+   * Whether each event has `find` called again, because only `find` knows which records it shows: a method of the
+   * service's own, or a hook that sets the result. The view is `null` then.
+   */
+  repeatsFind = false
   readonly #admit: (params: Params) => void
   /** The params after the hooks. */
   #params: Params = {}
@@ -74,14 +79,16 @@ export class FollowedCall implements Viewer {
     const { find, log } = this.topic
     const done = this.recheck.begin()
     let isResumed = false
-    let sequence = 0
-    const body = await find.call(context, async (running) => {
+    // Hooks that set the result may read it at any time from here on.
+    let sequence = log.last
+    const run = async (running: HookContext): Promise<unknown> => {
       await this.#follow(running)
       isResumed = resume()
       if (isResumed) return this.createResult()
-      sequence = log.last
+      if (!this.repeatsFind) sequence = log.last
       return find.method.call(running)
-    })
+    }
+    const body = await find.call(context, run, (running) => this.#repeat(running))
     done()
     checkRecords(body)
     this.#isPage = !Array.isArray(body)
@@ -96,11 +103,12 @@ export class FollowedCall implements Viewer {
     const { find } = this.topic
     const done = this.recheck.begin()
     let empty: unknown
-    const body = await find.call(this.#createContext(), async (running) => {
+    const run = async (running: HookContext): Promise<unknown> => {
       await this.#follow(running)
       empty = this.createResult()
       return empty
-    })
+    }
+    const body = await find.call(this.#createContext(), run, (running) => this.#repeat(running))
     done()
     return body === empty && !find.shapes && this.view?.findKey != null
   }
@@ -130,23 +138,41 @@ export class FollowedCall implements Viewer {
    * Stores the params after the hooks, which say who calls and what that caller may read.
    * @throws {BadRequest} the query has too many conditions, or one that cannot be compared with a record
    */
-  async #follow({ params }: HookContext): Promise<void> {
+  async #follow(context: HookContext): Promise<void> {
+    const { params } = context
     const { service } = this.topic.find.method.entry
     this.#admit(params)
     this.#params = params
-    if (isFollowable(service)) {
-      this.view = await service.followRecords(params)
-      const { maxConditions } = this.hub.options
-      if ((this.view.conditions ?? 0) > maxConditions) {
-        throw new BadRequest(`The query of a stream can have at most ${maxConditions} conditions`)
-      }
-      this.viewTag = toViewTag(this.view)
+    const isJudge = isFollowable(service)
+    const view = isJudge ? await service.followRecords(params) : null
+    const isPaging = (name: string): boolean => PAGING_NAMES.includes(name)
+    if (view === null && (isJudge || !Object.keys(params.query ?? {}).every(isPaging))) {
+      this.#repeat(context)
       return
     }
-    const condition = Object.keys(params.query ?? {}).find((name) => !PAGING_NAMES.includes(name))
-    if (condition === undefined) return
-    throw new BadRequest(
-      `The service can't judge its records: no stream is possible by ${condition}`,
+    this.repeatsFind = false
+    this.view = view
+    if (view === null) return
+    const { maxConditions } = this.hub.options
+    if ((view.conditions ?? 0) > maxConditions) {
+      throw new BadRequest(`The query of a stream can have at most ${maxConditions} conditions`)
+    }
+    this.viewTag = toViewTag(view)
+  }
+
+  /**
+   * Stores the params of a call whose records only `find` knows.
+   * @throws {NotAcceptable} the caller wants events and no records: there are none
+   */
+  #repeat({ params }: HookContext): void {
+    this.#admit(params)
+    this.#params = params
+    this.repeatsFind = true
+    this.view = null
+    this.viewTag = ''
+    if (Number(params.query?.['$limit']) !== 0) return
+    throw new NotAcceptable(
+      'The stream would only send the results of find, not single events: $limit must not be 0',
     )
   }
 
@@ -158,7 +184,7 @@ export class FollowedCall implements Viewer {
     if (ids.length > maxRecords) {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
     }
-    const keys = ids.filter((id) => id != null).map(toKey)
+    const keys = this.repeatsFind ? [] : ids.filter((id) => id != null).map(toKey)
     return { json: writeResult(find.method, body), keys, sequence }
   }
 }

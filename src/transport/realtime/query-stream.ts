@@ -1,6 +1,6 @@
 import { isPassing } from '../../core/errors/error-classes.ts'
 import type { Params } from '../../core/index.ts'
-import { Timeout, toServiceError, Unavailable } from '../../core/index.ts'
+import { NotAcceptable, Timeout, toServiceError, Unavailable } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { beginAnswer } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
@@ -123,8 +123,8 @@ export class QueryStream implements Follower {
       this.#frames.cursor = round.end
       return
     }
-    if (this.#recheck.isDue) {
-      // What there is to tell is told behind it.
+    if (this.#recheck.isDue || this.call.repeatsFind) {
+      // A round after the recheck sends the events. Its snapshot replaces them if they have `find` called again.
       void this.recheck()
       return
     }
@@ -202,17 +202,19 @@ export class QueryStream implements Follower {
   async #renew(wantsSnapshot: boolean): Promise<boolean> {
     const call = this.call
     const before = this.view?.key
-    let isWanted = wantsSnapshot
+    let isResync = wantsSnapshot
+    let isWanted = isResync || call.repeatsFind
     // Reads no snapshot for a client that does not read.
     if (isWanted && this.#stream?.isFull) await this.#stream.drained()
-    if (isWanted) this.#stream?.write(RESYNC)
+    if (isResync) this.#stream?.write(RESYNC)
     for (;;) {
       let isShared = false
       // Hooks that shape results run with the `find` below.
-      if (!isWanted || !this.topic.find.shapes) {
+      if (!isWanted || !(call.repeatsFind || this.topic.find.shapes)) {
         isShared = await this.#persist(() => this.#queue(() => call.lookUp()))
-        if (!isWanted && this.view?.key !== before) {
+        if (!isWanted && (call.repeatsFind || this.view?.key !== before)) {
           isWanted = true
+          isResync = true
           this.#stream?.write(RESYNC)
         }
         if (this.#recheck.isAsked) continue
@@ -223,7 +225,8 @@ export class QueryStream implements Follower {
       // The snapshot may hold more than the caller may read by now.
       if (this.#recheck.isAsked) continue
       this.#endIfExpired()
-      this.#stream?.write(this.#frames.toSnapshot(found))
+      const frames = isResync ? this.#frames.toSnapshot(found) : this.#frames.toChange(found)
+      if (frames !== '') this.#stream?.write(frames)
       return true
     }
   }
@@ -292,14 +295,17 @@ export class QueryStream implements Follower {
     return this.#recheck.isDue && (await this.#renew(false))
   }
 
-  /** Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is away. */
+  /**
+   * Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is away, or a
+   * hook sets the result: only a snapshot shows that.
+   */
   async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
       const text = await this.topic.queue.limit(() => showRecord(this.call, event, round))
       this.#recheck.noteTold()
       return text
     } catch (error) {
-      if (isOutage(error)) return false
+      if (isOutage(error) || error instanceof NotAcceptable) return false
       throw error
     }
   }

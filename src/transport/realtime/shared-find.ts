@@ -5,7 +5,7 @@ import type { FindQueue } from './find-queue.ts'
 export interface Found {
   /** The result of `find` as JSON. */
   readonly json: string
-  /** The keys of their ids. */
+  /** The keys of their ids. Empty if events have `find` called again. */
   readonly keys: readonly string[]
   /** The number of the last event before they were read. */
   readonly sequence: number

@@ -130,6 +130,7 @@ async function isFoundBy(
   if (isDeepStrictEqual(asked.query, params.query) || !isFollowable(service)) return true
   const stored = event.name === 'removed' ? event.record : round.recordOf(event, view)
   const other = await service.followRecords(asked)
+  if (other === null) return false
   if (event.name === 'removed' && mayAskHidden(topic, other)) return false
   return stored !== undefined && other.place === view?.place && other.matches(stored)
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
@@ -43,6 +43,8 @@ export class StreamFrames {
   cursor = 0
   readonly #call: FollowedCall
   #sent = new SentRecords([], 0)
+  /** The last snapshot, if events have `find` called again. */
+  #snapshot = { digest: '', sequence: 0, at: 0 }
 
   constructor(call: FollowedCall) {
     this.#call = call
@@ -77,7 +79,21 @@ export class StreamFrames {
   toSnapshot({ json, keys, sequence }: Found): string {
     this.cursor = sequence
     this.#sent = new SentRecords(keys, sequence)
+    const digest = this.#call.repeatsFind ? toDigest(json) : ''
+    this.#snapshot = { digest, sequence, at: Date.now() }
     return this.#toIdLine(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
+  }
+
+  /** Returns the frames of a snapshot; `''` if the client has it. */
+  toChange(found: Found): string {
+    const { digest, sequence, at } = this.#snapshot
+    const { repeatsFind, hub } = this.#call
+    if (!repeatsFind || digest !== toDigest(found.json)) return this.toSnapshot(found)
+    // Sent again at times: another request of the client may have seen a state between two calls of `find`.
+    const isOld = at + hub.options.recheckMs <= Date.now()
+    if (isOld && sequence !== found.sequence) return this.toSnapshot(found)
+    this.cursor = found.sequence
+    return ''
   }
 
   /** Returns the frames of events; `null` if it is unknown whether the client has one of the records. */
@@ -117,4 +133,8 @@ export class StreamFrames {
   #toIdLine(position: string): string {
     return `id: ${position}.${this.#call.viewTag}.${this.token}\n`
   }
+}
+
+function toDigest(json: string): string {
+  return createHash('sha256').update(json).digest('base64url')
 }
