@@ -313,7 +313,7 @@ t.test('a client that comes back gets a resync and a snapshot', async (t) => {
   }
 })
 
-t.test('who wants events without records is told that there are none', async (t) => {
+t.test('$limit: 0 is rejected: there are no events without records', async (t) => {
   const { server } = await startTasks(t)
   t.match(await server.refusal(`${RED}&$limit=0`), {
     status: 406,
@@ -388,7 +388,7 @@ t.test('a result that a hook sets is set again for each event', async (t) => {
   t.strictSame(ids((await stream.next()).data), ['a', 'b'])
 })
 
-t.test('streams of results that hooks set are counted', async (t) => {
+t.test('streams of results that hooks set count for their caller', async (t) => {
   const { server } = await startCache(t, { realtime: { maxStreamsPerCaller: 1 } })
   await server.open('/tasks')
   t.match(await server.refusal('/tasks'), { status: 429 })
@@ -403,6 +403,23 @@ t.test('only a page or a list has a stream', async (t) => {
     body: { message: /find must return a page or a list/ },
   })
   t.equal(server.hub.size, 0)
+})
+
+t.test('a service can say that only its find knows, whatever the query', async (t) => {
+  const tasks = Object.assign(new Tasks(), {
+    id: '_id',
+    isFollowed: false,
+    isWatched: false,
+    followRecords: async () => null,
+    locateRecords: () => '',
+  })
+  const server = await startLiveServer(t, (app) => app.use('tasks', tasks as never))
+  const stream = await server.open('/tasks')
+  await stream.next()
+  await (server.app.service('tasks') as unknown as Emitting).create({ _id: 'a', team: 'red' })
+  await until(() => tasks.finds >= 2 && tasks.running === 0)
+  await laterTurns()
+  t.strictSame(toLines(stream.frames), ['snapshot'], 'no event of a record that find does not show')
 })
 
 t.test('a MongoDB service with its own find', async (t) => {

@@ -153,7 +153,7 @@ for (const query of JUDGED) {
   })
 }
 
-t.test('what only a find of its own shows is read by that find', async (t) => {
+t.test('a stream calls the find of a subclass', async (t) => {
   for (const path of ['/own', '/hookless']) {
     const frame = await (await server.open(path)).next()
     t.match(frame, { event: 'snapshot', data: [{ secret: true }] }, path)
