@@ -11,13 +11,13 @@ import type { PropertyResolverMap } from 'remex/schema'
 import { resolve, resolveResult } from 'remex/schema'
 import { QUESTIONS } from './child-answers.ts'
 import { PEERS_FOLDER } from './peers-install.ts'
-import { serveTasks } from './realtime-process.ts'
+import { RECORD_ID, serveTasks } from './realtime-process.ts'
 
 // One server of the benchmark `realtime`, in a process of its own.
 
 /** What a server is to be. */
 export interface RealtimeServer {
-  readonly kind: 'floor' | 'remex' | 'feathers'
+  readonly kind: 'floor' | 'remex' | 'sockets' | 'feathers'
   readonly storage: 'memory' | 'mongodb'
   /** Whether a resolver makes what callers are shown. */
   readonly hasResolver?: boolean
@@ -37,7 +37,7 @@ interface Server {
   patch(data: { readonly at: string }): unknown
 }
 
-const RECORD = { _id: 'record-1', n: 1, name: 'Ada Lovelace', text: 'x'.repeat(100), at: '0' }
+const RECORD = { _id: RECORD_ID, n: 1, name: 'Ada Lovelace', text: 'x'.repeat(100), at: '0' }
 /** A property that is made for each caller. */
 const RESOLVER: PropertyResolverMap<typeof RECORD & { label: string }, unknown> = {
   label: async (_, { n }) => `Number ${n}`,
@@ -50,6 +50,10 @@ class MemoryService {
 
   async find(_params: Params) {
     return [this.#record]
+  }
+
+  async get(_id: string, _params?: Params) {
+    return this.#record
   }
 
   async patch(_id: string, data: object, _params?: Params) {
@@ -101,6 +105,40 @@ async function startRemex(server: RealtimeServer & Place): Promise<Server> {
   }
 }
 
+/** The part of an application with `socketio()` that the benchmark uses. */
+interface Channels {
+  channel(name: string): { join(connection: object): unknown }
+  on(event: 'connection', listener: (connection: object) => unknown): unknown
+  publish(publisher: () => unknown): unknown
+}
+
+/** Remex with Socket.IO and one channel, in which every connection is: what Feathers is started with. */
+async function startSockets(server: RealtimeServer & Place): Promise<Server> {
+  // Loaded here: the other servers do without this entry and its packages.
+  const entry: string = 'remex/socketio'
+  const { socketio } = await import(entry)
+  const app = fastifyApp(createApp())
+  app.configure(rest())
+  app.configure(socketio())
+  const db = new MongoClient(server.url).db(server.database)
+  const records =
+    server.storage === 'memory'
+      ? new MemoryService()
+      : new MongoDBService({ Model: db.collection(server.collection) })
+  app.use('records', records as MemoryService)
+  const channels = app as unknown as Channels
+  channels.on('connection', (connection) => channels.channel('all').join(connection))
+  channels.publish(() => channels.channel('all'))
+  if (server.hasResolver) {
+    app.service('records').hooks({ around: { all: [resolveResult(resolve(RESOLVER))] } })
+  }
+  const listening = await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    port: (listening.address() as AddressInfo).port,
+    patch: (data) => app.service('records').patch(RECORD._id, data),
+  }
+}
+
 async function startFeathers(server: RealtimeServer & Place): Promise<Server> {
   const { startChannels } = await import(new URL('feathers-socketio.mjs', PEERS_FOLDER).href)
   return startChannels({
@@ -110,7 +148,10 @@ async function startFeathers(server: RealtimeServer & Place): Promise<Server> {
   })
 }
 
-const STARTS = { floor: startFloor, remex: startRemex, feathers: startFeathers }
+const STARTS = {
+  ...{ floor: startFloor, remex: startRemex },
+  ...{ sockets: startSockets, feathers: startFeathers },
+}
 
 process.env['NODE_ENV'] = 'production'
 let running: Server | undefined

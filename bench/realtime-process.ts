@@ -2,6 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+/** The id of the record that every server has. */
+export const RECORD_ID = 'record-1'
+
 /** Another process, which does one task after the other. */
 export interface TaskProcess {
   readonly pid: number | undefined

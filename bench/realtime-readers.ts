@@ -13,6 +13,18 @@ export interface Readers {
   readonly target: string
 }
 
+/** What calls clients of Socket.IO are to make. */
+export interface SocketCalls {
+  readonly id: string
+  readonly count: number
+}
+
+/** The part of `bench/peers/feathers-socketio.mjs` that clients use: Socket.IO is installed there. */
+interface SocketClients {
+  openSocket(port: number, onFrame: typeof onRecord): Promise<object>
+  getRecord(socket: object, id: string): Promise<{ readonly _id: string }>
+}
+
 const FRAME = /event: (\w+)\ndata: (.*)\n\n/g
 /** How many connect at the same time. */
 const BATCH = 50
@@ -20,17 +32,31 @@ const BATCH = 50
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
 /** From the call of `patch` to the frame, in ms. */
 const delays: number[] = []
+/** The clients of Socket.IO. */
+const sockets: object[] = []
 let received = 0
 let awaited = { count: 0, resolve: (): void => undefined }
 
 serveTasks({
   async open({ protocol, port, count, target }: Readers) {
-    const openReader = protocol === 'events' ? openEvents : await importSocket()
+    const openReader = protocol === 'events' ? openEvents : openSocket
     for (let index = 0; index < count; index += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, count - index) }, (_, at) => index + at)
       const targets = numbers.map((number) => target.replace('#', `${number}`))
       await Promise.all(targets.map((path) => openReader(port, onRecord, path)))
     }
+  },
+  /** Has the clients of Socket.IO make calls: each the next one when it has the result of the one before. */
+  async call({ id, count }: SocketCalls) {
+    const { getRecord } = await importClients()
+    let left = count
+    const callOn = async (socket: object): Promise<void> => {
+      while (left-- > 0) {
+        const record = await getRecord(socket, id)
+        if (record._id !== id) throw new Error(`A call has returned ${JSON.stringify(record)}`)
+      }
+    }
+    await Promise.all(sockets.map(callOn))
   },
   /** Waits until as many frames have come. Returns the delays of those since the last call. */
   async reach(count: number) {
@@ -68,6 +94,11 @@ function openEvents(port: number, onFrame: typeof onRecord, path: string): Promi
   })
 }
 
-async function importSocket(): Promise<typeof openEvents> {
-  return (await import(new URL('feathers-socketio.mjs', PEERS_FOLDER).href)).openSocket
+async function openSocket(port: number, onFrame: typeof onRecord): Promise<void> {
+  const { openSocket: open } = await importClients()
+  sockets.push(await open(port, onFrame))
+}
+
+function importClients(): Promise<SocketClients> {
+  return import(new URL('feathers-socketio.mjs', PEERS_FOLDER).href)
 }

@@ -5,23 +5,30 @@ import { installPeers, readVersions } from './peers-install.ts'
 import { pinLoad } from './pin.ts'
 import type { Place, RealtimeServer } from './realtime-child.ts'
 import type { TaskProcess } from './realtime-process.ts'
-import { startProcess } from './realtime-process.ts'
+import { RECORD_ID, startProcess } from './realtime-process.ts'
 import type { Readers } from './realtime-readers.ts'
 import { STEADY_FLAGS } from './rest-server.ts'
 import { toMedian, toRatio } from './statistics.ts'
 import { printTable } from './table.ts'
 
 // What streams cost the server, and when readers hear of a write, beside Feathers with Socket.IO:
-// node build/bench/realtime.js [--quick]
+// node build/bench/realtime.js [--quick] [--sockets]
+// With --sockets only what Socket.IO costs, of Remex and of Feathers.
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    sockets: { type: 'boolean', default: false },
+  },
   strict: false,
 })
 const SIZES = values.quick
-  ? { streams: 200, idleMs: 15_000, turns: 4, events: 5 }
-  : { streams: 1_000, idleMs: 30_000, turns: 20, events: 10 }
+  ? { streams: 200, idleMs: 15_000, turns: 4, events: 5, calls: 2_000 }
+  : { streams: 1_000, idleMs: 30_000, turns: 20, events: 10, calls: 5_000 }
 const WARM_UP_EVENTS = 20
+const WARM_UP_CALLS = 20_000
+/** How many sockets share the calls. */
+const CALLERS = 16
 
 interface Kind extends RealtimeServer {
   readonly title: string
@@ -35,6 +42,17 @@ const REMEX: Kind = { title: 'Remex, MongoDB', kind: 'remex', storage: 'mongodb'
 const REMEX_MEMORY: Kind = { title: 'Remex, memory', kind: 'remex', storage: 'memory' }
 const FEATHERS: Kind = { title: 'Feathers, MongoDB', kind: 'feathers', storage: 'mongodb' }
 const FEATHERS_MEMORY: Kind = { ...FEATHERS, title: 'Feathers, memory', storage: 'memory' }
+const SOCKETS: Kind = { title: 'Remex, Socket.IO, MongoDB', kind: 'sockets', storage: 'mongodb' }
+const SOCKETS_MEMORY: Kind = { ...SOCKETS, title: 'Remex, Socket.IO, memory', storage: 'memory' }
+/** The same service of both, the first of each pair being what the other is compared with. */
+const SOCKET_PAIRS: readonly (readonly Kind[])[] = [
+  [FEATHERS_MEMORY, SOCKETS_MEMORY],
+  [FEATHERS, SOCKETS],
+  [
+    { ...FEATHERS, title: 'Feathers, MongoDB, a resolver', hasResolver: true },
+    { ...SOCKETS, title: 'Remex, Socket.IO, MongoDB, a resolver', hasResolver: true },
+  ],
+]
 const KINDS: readonly Kind[] = [
   ...[FLOOR, REMEX, FEATHERS, REMEX_MEMORY, FEATHERS_MEMORY],
   { ...REMEX, title: 'Remex, MongoDB, another query each', target: '/records?text[$gte]=#' },
@@ -73,7 +91,8 @@ class Pair {
 
   async open(count: number): Promise<void> {
     const { kind, target = '/records' } = this.#kind
-    const protocol = kind === 'feathers' ? 'socket.io' : 'events'
+    const isSocket = kind === 'feathers' || kind === 'sockets'
+    const protocol = isSocket ? 'socket.io' : 'events'
     const readers: Readers = { protocol, port: this.#port, count, target }
     await this.#readers.ask('open', readers)
     this.count += count
@@ -92,6 +111,11 @@ class Pair {
     return delays
   }
 
+  /** Has the sockets read the record so often, together. */
+  async call(count: number): Promise<void> {
+    await this.#readers.ask('call', { id: RECORD_ID, count })
+  }
+
   stop(): void {
     this.server.stop()
     this.#readers.stop()
@@ -106,8 +130,15 @@ each subscriber, by his query. Feathers emits what the call has answered to all 
 one channel: it reads and judges nothing, knows no queries, and its resolver runs once for all. Services
 in memory know no queries either. Subscribers and the database are in processes of their own; the time of
 their process is part of what many of them wait. The bus ${process.env.MONGODB_URL ? 'is that of MONGODB_URL' : 'is asked every 50 ms'}.`)
-  await compareIdle([FLOOR, REMEX, FEATHERS_MEMORY])
-  for (const count of [1, 100, SIZES.streams]) await compareEvents(count, KINDS)
+  if (!values.sockets) {
+    await compareIdle([FLOOR, REMEX, FEATHERS_MEMORY])
+    for (const count of [1, 100, SIZES.streams]) await compareEvents(count, KINDS, 'the floor')
+  }
+  console.log(`
+Both by Socket.IO, with all connections in one channel and the official client. Targets: an event costs at
+most 1.1 times what it costs Feathers, a call at most 0.5 times.`)
+  for (const pair of SOCKET_PAIRS) await compareEvents(SIZES.streams, pair, 'Feathers')
+  for (const pair of SOCKET_PAIRS) await compareCalls(pair)
 } finally {
   await database.close()
 }
@@ -137,8 +168,11 @@ async function compareIdle(kinds: readonly Kind[]): Promise<void> {
   )
 }
 
-/** Compares what an event costs for each subscriber, and from when on he knows, in turns beside each other. */
-async function compareEvents(count: number, kinds: readonly Kind[]): Promise<void> {
+/**
+ * Compares what an event costs for each subscriber, and from when on he knows, in turns beside each other.
+ * @param base the first kind, which the others are compared with
+ */
+async function compareEvents(count: number, kinds: readonly Kind[], base: string): Promise<void> {
   const { turns, events } = SIZES
   const runs: { pair: Pair; writer: Pair; times: number[]; delays: number[] }[] = []
   for (const kind of kinds) {
@@ -167,8 +201,38 @@ async function compareEvents(count: number, kinds: readonly Kind[]): Promise<voi
     return [kinds[index]?.title ?? '', ...cost, ...waits.map(String)]
   })
   printTable(
-    [`an event to ${count}`, 'CPU for each, µs', 'of the floor', 'quartiles', 'p50, ms', 'p99, ms'],
+    [`an event to ${count}`, 'CPU for each, µs', `of ${base}`, 'quartiles', 'p50, ms', 'p99, ms'],
     ['---', '---:', '---:', '---:', '---:', '---:'],
+    ...rows,
+  )
+}
+
+/** Compares what a call of `get` over a socket costs the server, in turns beside each other. */
+async function compareCalls(kinds: readonly Kind[]): Promise<void> {
+  const { turns, calls } = SIZES
+  const runs: { pair: Pair; times: number[] }[] = []
+  for (const kind of kinds) {
+    const pair = await new Pair(kind, STEADY_FLAGS).start()
+    await pair.open(CALLERS)
+    await pair.call(WARM_UP_CALLS)
+    runs.push({ pair, times: [] })
+  }
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (const { pair, times } of runs) {
+      const before = await pair.server.ask<number>('cpu')
+      await pair.call(calls)
+      times.push((((await pair.server.ask<number>('cpu')) - before) * 1_000) / calls)
+    }
+  }
+  const rows = runs.map(({ pair, times }, index) => {
+    pair.stop()
+    const { median, low, high } = toRatio(times, runs[0]?.times ?? [])
+    const quartiles = `${low.toFixed(2)} to ${high.toFixed(2)}`
+    return [kinds[index]?.title ?? '', toMedian(times).toFixed(1), median.toFixed(2), quartiles]
+  })
+  printTable(
+    [`a call over ${CALLERS} sockets`, 'CPU, µs', 'of Feathers', 'quartiles'],
+    ['---', '---:', '---:', '---:'],
     ...rows,
   )
 }

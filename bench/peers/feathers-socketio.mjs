@@ -26,12 +26,22 @@ export async function startChannels({ record, resolver, storage, url, database, 
   return { port, patch: (data) => records.patch(record._id, data) }
 }
 
-/** Resolves once a client is connected that hands on each record that was patched. */
+/** Resolves to a connected client, which hands on each record that was patched. */
 export function openSocket(port, onRecord) {
   const socket = io(`http://127.0.0.1:${port}`, { transports: ['websocket'], multiplex: false })
   socket.on('records patched', onRecord)
   return new Promise((connected, failed) => {
-    socket.once('connect', connected)
+    socket.once('connect', () => connected(socket))
     socket.once('connect_error', failed)
+  })
+}
+
+/** Has a client read a record, as the official client does. Resolves to the record. */
+export function getRecord(socket, id) {
+  return new Promise((resolve, reject) => {
+    socket.emit('get', 'records', id, {}, (error, record) => {
+      if (error) reject(new Error(`A call over the socket has failed: ${error.message}`))
+      else resolve(record)
+    })
   })
 }
