@@ -24,6 +24,21 @@ export function installLoginHooks(service: Authentication): void {
   })
 }
 
+/** Tells the strategies that a real-time connection has logged in or out, also by a call within the process. */
+async function tellConnection(
+  service: Authentication,
+  event: LoginEvent,
+  { params, result }: HookContext,
+): Promise<void> {
+  const { connection } = params
+  if (typeof connection !== 'object' || connection === null || !result) return
+  await service.handleConnection(
+    event,
+    connection as Record<string, unknown>,
+    result as AuthenticationResult,
+  )
+}
+
 /**
  * Returns a hook that, after an external call, tells the strategies of the connection, then the
  * listeners `(result, params, context)` of the application's event, and the log.
@@ -31,7 +46,11 @@ export function installLoginHooks(service: Authentication): void {
 function createLoginHook(service: Authentication, event: LoginEvent): AroundHook {
   const hook: AroundHook = async (context, next) => {
     const params = context.params as AuthenticationParams
-    if (!params.provider) return next()
+    if (!params.provider) {
+      await next()
+      await tellConnection(service, event, context)
+      return
+    }
     // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed,
     // too, as the size of a compressed answer could reveal the token.
     context.http.headers = { 'Cache-Control': 'no-store', ...context.http.headers }
@@ -43,10 +62,7 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
     }
     const result = context.result as AuthenticationResult | null | undefined
     if (!result) return
-    const { connection } = params
-    if (typeof connection === 'object' && connection !== null) {
-      await service.handleConnection(event, connection as Record<string, unknown>, result)
-    }
+    await tellConnection(service, event, context)
     const strategy = result.authentication?.strategy
     const { entity } = service.configuration
     const { sub } = getTokenClaims(result.authentication)

@@ -194,7 +194,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     event: ConnectionEvent,
     connection: Record<string, unknown>,
     result?: AuthenticationResult,
-  ): void {
+  ): void | Promise<void> {
     const { entity } = this.configuration
     const { accessToken, authentication } = result ?? {}
     if (event === 'login') {
@@ -207,11 +207,14 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     }
     const current = connection['authentication'] as { accessToken?: unknown } | undefined
     if (event === 'logout' && current?.accessToken !== accessToken) return
-    // Later, so that other listeners of the event still see who it was.
-    process.nextTick(() => {
-      this.#watchExpiry(connection, null)
-      delete connection['authentication']
-      if (entity !== null) delete connection[entity]
+    // Later, so that other listeners of `disconnect` still see who it was.
+    return new Promise((resolve) => {
+      process.nextTick(() => {
+        this.#watchExpiry(connection, null)
+        delete connection['authentication']
+        if (entity !== null) delete connection[entity]
+        resolve()
+      })
     })
   }
 
