@@ -82,14 +82,22 @@ function withoutFacts(fields: FeathersParams): FeathersParams {
   return others
 }
 
+/** What tells that the client of a call has gone. */
+export interface AnswerEnd {
+  readonly destroyed: boolean
+  /** Whether the answer is complete: a connection that closes then ends nothing. */
+  readonly writableEnded: boolean
+  once(event: 'close', listener: () => void): unknown
+}
+
 /** What the server knows of the call behind one request. */
 export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
-  readonly #reply: FastifyReply
+  readonly #reply: { readonly raw: AnswerEnd }
   databaseCalls = 0
   #controller: AbortController | null = null
 
-  constructor(request: FastifyRequest, reply: FastifyReply) {
+  constructor(request: FastifyRequest, reply: { readonly raw: AnswerEnd }) {
     this.#request = request
     this.#reply = reply
   }
@@ -149,7 +157,7 @@ export class RequestFacts implements TransportFacts {
   }
 
   /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
-  get requestMethod(): string {
+  get requestMethod(): string | undefined {
     return this.#request.method
   }
 }
@@ -166,19 +174,18 @@ export function toRequestUrl({ protocol, host, originalUrl }: FastifyRequest): s
 const ORIGIN = /^https?:\/\/[^\s/?#@\\]+$/i
 
 /**
- * The params of a call that came over REST: `query`, `headers`, `route`, then whatever
- * `request.feathers` holds, and `provider` last, so that nothing can turn an outside call into an
- * inside one.
+ * The params of a call that came over a transport: `query`, `headers`, `route`, then whatever `request.feathers` or a
+ * connection holds, and `provider` last, so that nothing can turn an outside call into an inside one.
  */
-export class RestParams implements TransportParams {
+export class ExternalParams implements TransportParams {
   static {
-    const facts: PropertyDescriptor & ThisType<RestParams> = {
+    const facts: PropertyDescriptor & ThisType<ExternalParams> = {
       // `undefined` for an object that only inherits from params.
       get: function getFacts() {
         return #facts in this ? this.#facts : undefined
       },
     }
-    Object.defineProperties(RestParams.prototype, { ...FACT_GETTERS, [TRANSPORT_FACTS]: facts })
+    Object.defineProperties(ExternalParams.prototype, { ...FACT_GETTERS, [TRANSPORT_FACTS]: facts })
   }
 
   query: Query
@@ -194,14 +201,15 @@ export class RestParams implements TransportParams {
     query: Query,
     route: Readonly<Record<string, string>>,
     feathers: FeathersParams | null,
+    provider = 'rest',
   ) {
     this.query = query
     this.headers = headers
     this.route = route
-    this.provider = 'rest'
+    this.provider = provider
     this.#facts = facts
     if (feathers === null) return
     Object.assign(this, withoutFacts(feathers))
-    this.provider = 'rest'
+    this.provider = provider
   }
 }

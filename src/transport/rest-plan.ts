@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HookContext, MethodEntry, Params, ServiceError } from '../core/index.ts'
 import type { BodySerializer } from './replies/body.ts'
-import type { RequestFacts, RestParams } from './request-params.ts'
+import type { ExternalParams, RequestFacts } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 
@@ -60,7 +60,7 @@ export interface RestSteps {
   /** Checks the request, before its query is read. */
   readonly check?: (call: ServedCall) => void
   /** Returns the query to go on with, made of the one in the URL. */
-  readonly query?: (call: ServedCall, query: RestParams['query']) => RestParams['query']
+  readonly query?: (call: ServedCall, query: ExternalParams['query']) => ExternalParams['query']
   /** Adds to the params. */
   readonly params?: (call: ServedCall, params: Params) => void
   /** Returns the streams that can answer in place of the method. The client chooses, by `Accept`. */

@@ -6,7 +6,7 @@ import { chooseStream } from './finds/stream-choice.ts'
 import { readData } from './parsing/request-body.ts'
 import type { BodySerializer } from './replies/body.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'
-import { getFeathersParams, RequestFacts, RestParams } from './request-params.ts'
+import { ExternalParams, getFeathersParams, RequestFacts } from './request-params.ts'
 import type { CallEnd, ContextCall, RestPlan, ServedCall, Target } from './rest-plan.ts'
 import { runInTurn } from './server/pipelined-requests.ts'
 import { answerError, answerResult } from './service-reply.ts'
@@ -131,7 +131,7 @@ export class RestCall implements ServedCall {
     const facts = new RequestFacts(request, this.reply)
     this.facts = facts
     const feathers = getFeathersParams(request)
-    const params = new RestParams(facts, request.headers, query, target.route, feathers)
+    const params = new ExternalParams(facts, request.headers, query, target.route, feathers)
     for (const add of plan.params) add(this, params)
     const data = spec.arguments.includes('data') ? readData(request.body) : undefined
     const id = spec.withId ? target.id : undefined

@@ -43,7 +43,7 @@ export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
-  const limits = withDefaults<Limits>({ maxDepth: 50, maxKeys: 10_000 }, given)
+  const limits = withDefaults<Limits>(DEFAULT_LIMITS, given)
   const parseJson = scope.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>
   const parseAnyName = scope.getDefaultJsonParser('ignore', 'ignore') as typeof parseJson
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
@@ -57,7 +57,7 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
       if (error === null) return done(findFault(text, value, limits), value)
       // Fastify has one error for both.
       parseAnyName(request, text, (invalid) =>
-        done(invalid ?? new BadRequest(NAME_REFUSED), undefined),
+        done(invalid ?? new BadRequest(`The body ${NAME_REFUSED}`), undefined),
       )
     })
   }
@@ -68,13 +68,27 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   scope.addContentTypeParser('application/json', parserOptions, parser)
 }
 
-const NAME_REFUSED =
-  "The body has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'"
+const NAME_REFUSED = "has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'"
 
 /** Walks through a body only if its text, which is read much faster, may have a fault. */
 function findFault(text: string, value: unknown, limits: Limits): Error | null {
   const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
   return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null
+}
+
+const DEFAULT_LIMITS: Limits = { maxDepth: 50, maxKeys: 10_000 }
+
+/**
+ * Checks a message of another transport, by the limits of bodies.
+ * @throws {BadRequest} the limits are exceeded, a name is not allowed, or a text is not well-formed
+ */
+export function checkMessage(
+  value: unknown,
+  { bodyLimit: _bodyLimit, ...given }: JsonOptions,
+): void {
+  const fault =
+    walk(value, withDefaults<Limits>(DEFAULT_LIMITS, given), true, 'message') ?? findName(value)
+  if (fault !== null) throw fault
 }
 
 /**
@@ -96,26 +110,42 @@ function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
 /**
  * Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed.
  */
-function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null {
+function walk(value: unknown, limits: Limits, isEscaped: boolean, what = 'body'): Error | null {
   let keys = 0
   // By levels, not by recursion: a client chooses the depth, and must not overflow the stack.
   let level: object[] = isObject(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > limits.maxDepth) {
-      return new BadRequest(`The body is nested deeper than ${limits.maxDepth} levels`)
+      return new BadRequest(`The ${what} is nested deeper than ${limits.maxDepth} levels`)
     }
     const next: object[] = []
     for (const parent of level) {
       const children = Object.values(parent)
       keys += children.length
       if (keys > limits.maxKeys) {
-        return new BadRequest(`The body has more than ${limits.maxKeys} keys`)
+        return new BadRequest(`The ${what} has more than ${limits.maxKeys} keys`)
       }
-      const malformed = isEscaped ? findMalformed(parent) : null
+      const malformed = isEscaped ? findMalformed(parent, what) : null
       if (malformed !== null) return malformed
-      for (const child of children) if (isObject(child)) next.push(child)
+      for (const child of children) {
+        if (isObject(child) && !ArrayBuffer.isView(child)) next.push(child)
+      }
     }
     level = next
+  }
+  return null
+}
+
+/** Returns the error for a name that the parser of JSON bodies refuses; the depth is within the limits. */
+function findName(value: unknown): Error | null {
+  if (!isObject(value) || ArrayBuffer.isView(value)) return null
+  const own = Object.getOwnPropertyDescriptor(value, 'constructor')?.value as unknown
+  const hasPrototype = isObject(own) && Object.hasOwn(own, 'prototype')
+  if (hasPrototype || Object.hasOwn(value, '__proto__'))
+    return new BadRequest(`The message ${NAME_REFUSED}`)
+  for (const child of Object.values(value)) {
+    const fault = findName(child)
+    if (fault !== null) return fault
   }
   return null
 }
@@ -124,9 +154,10 @@ function walk(value: unknown, limits: Limits, isEscaped: boolean): Error | null 
  * Half a surrogate pair is no character. A database stores U+FFFD in its place, so that two
  * different user names could become the same.
  */
-function findMalformed(parent: object): Error | null {
+function findMalformed(parent: object, what: string): Error | null {
   for (const [key, value] of Object.entries(parent)) {
-    if (!key.isWellFormed()) return new BadRequest('A name in the body is not well-formed Unicode')
+    if (!key.isWellFormed())
+      return new BadRequest(`A name in the ${what} is not well-formed Unicode`)
     if (typeof value !== 'string' || value.isWellFormed()) continue
     return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
   }

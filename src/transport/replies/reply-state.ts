@@ -21,7 +21,7 @@ export function isAnswered(reply: FastifyReply & ReplyState): boolean {
  * Whether the connection of an answer is gone. The response object of HTTP/2 has no `destroyed`: its
  * stream says so.
  */
-export function isGone(raw: FastifyReply['raw'] & { readonly stream?: Closable }): boolean {
+export function isGone(raw: Closable & { readonly stream?: Closable }): boolean {
   return raw.destroyed || raw.stream?.destroyed === true
 }
 
