@@ -35,6 +35,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   openapi: { rooms: ['transport/openapi/'], namedIn: [] },
   observing: { rooms: ['transport/observing/'], namedIn: [] },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
+  socketio: { rooms: ['transport/socketio/'], namedIn: [] },
   cli: { rooms: ['cli/'], namedIn: [] },
 }
 

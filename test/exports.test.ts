@@ -113,6 +113,11 @@ const REALTIME = toNames({
   types: 'PublishContext Publisher RealtimeOptions Subscriber',
 })
 
+const SOCKETIO = toNames({
+  values: 'socketio',
+  types: 'Channel ChannelMembers ChannelPublisher Connection SocketCallback SocketioOptions',
+})
+
 const OPENTELEMETRY = toNames({ values: 'opentelemetry', types: 'OpenTelemetryOptions' })
 
 const PROMETHEUS = toNames({ values: 'prometheus', types: 'PooledClient PrometheusOptions' })
@@ -154,6 +159,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/mongodb': MONGODB,
   'remex/embedded': EMBEDDED,
   'remex/realtime': REALTIME,
+  'remex/socketio': SOCKETIO,
   'remex/opentelemetry': OPENTELEMETRY,
   'remex/prometheus': PROMETHEUS,
   'remex/client': CLIENT,
@@ -219,10 +225,18 @@ function openProject(configFile: string): (source: string) => Names {
       flags:
         symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol).flags : symbol.flags,
     }))
-    const isValue = ({ flags }: { flags: number }): boolean => (flags & SymbolFlags.Value) !== 0
+    const typesOnly = readTypeExports(path)
+    const isValue = ({ name, flags }: { name: string; flags: number }): boolean =>
+      (flags & SymbolFlags.Value) !== 0 && !typesOnly.includes(name)
     return {
       values: symbols.filter(isValue).map(({ name }) => name),
       types: symbols.filter((symbol) => !isValue(symbol)).map(({ name }) => name),
     }
   }
+}
+
+/** Returns the names that a source file exports by `export type { … }`: a class among them is no value. */
+function readTypeExports(path: string): string[] {
+  const statements = readFileSync(root + path, 'utf8').matchAll(/^export type \{([^}]*)\}/gm)
+  return [...statements].flatMap(([, names = '']) => names.split(',').map((name) => name.trim()))
 }

@@ -28,7 +28,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     layers: ['auth', ...CORE],
     packages: [
       ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring', 'qs'],
-      ...['@opentelemetry/api', 'prom-client'],
+      ...['@opentelemetry/api', 'prom-client', 'socket.io'],
       ...['config', 'yaml'],
     ],
     node: true,

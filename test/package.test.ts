@@ -53,7 +53,8 @@ await t.test(
       t.ok(paths.includes(target.types.slice(2)), target.types)
     }
     await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-    const others = ['fastify', 'mongodb', '@opentelemetry/api', 'prom-client', '@types/node']
+    const peers = ['fastify', 'mongodb', '@opentelemetry/api', 'prom-client', 'socket.io']
+    const others = [...peers, '@types/node']
     await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
   },
 )

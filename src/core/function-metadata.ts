@@ -74,6 +74,8 @@ export interface FunctionMetadata {
   readonly findCheck?: (method: string) => ((context: HookContext) => unknown) | null
   /** What descriptions of the API, and `cors()`, say of a hook or a feature. */
   readonly terms?: CallTerms | readonly CallTerms[]
+  /** Set for a method that a feature gives to services: another feature may replace it. */
+  readonly isReplaceable?: boolean
   /** Set for a hook that refuses nobody. */
   readonly refusesNobody?: boolean
   /** Set once a warning has named the function, or the entry of a method: one for each is enough. */

@@ -1,3 +1,4 @@
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params } from '../../core/index.ts'
 import type { EventData } from '../../core/method-arguments.ts'
 import { hasMethod } from '../../core/value-kind.ts'
@@ -54,6 +55,7 @@ export function addPublishMethod(service: object): void {
     return service
   }
   Object.defineProperty(value, PUBLISHER, { value: true })
+  describeFunction(value, { isReplaceable: true })
   Object.defineProperty(service, 'publish', { value, configurable: true, writable: true })
 }
 

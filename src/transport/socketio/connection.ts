@@ -1,0 +1,124 @@
+import type { Socket } from 'socket.io'
+import type { Authentication } from '../../auth/authentication.ts'
+import { findAuthentication } from '../../auth/default-authentication.ts'
+import type { AuthenticationRequest, Headers, Params, Query } from '../../core/index.ts'
+import { toServiceError } from '../../core/index.ts'
+import { parseCaller } from '../parse-authentication.ts'
+import { ExternalParams, RequestFacts } from '../request-params.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import type { Handshake } from './socket-server.ts'
+import { getHandshake } from './socket-server.ts'
+
+const PROVIDER = 'socketio'
+
+/** What is known of a client while its socket is open. Its fields are params of each of its calls. */
+export interface Connection {
+  readonly provider: string
+  /** The headers of the request that has opened the socket. */
+  readonly headers: Headers
+  /** What the login has left there: each call is authenticated by it. */
+  authentication?: AuthenticationRequest | undefined
+  /** The user, and whatever else is to be a param. */
+  [name: string]: unknown
+}
+
+/** A socket of Socket.IO, on which Feathers keeps the connection. */
+export type ServiceSocket = Socket & { feathers?: Connection }
+
+/** What the server knows of one call over a socket. */
+class SocketFacts extends RequestFacts {
+  constructor({ request }: Handshake, socket: Socket) {
+    const raw = {
+      destroyed: socket.disconnected,
+      writableEnded: false,
+      once: (_event: 'close', listener: () => void) => socket.once('disconnect', listener),
+    }
+    super(request, { raw })
+  }
+
+  // A call has no request of its own.
+  override get requestUrl(): undefined {
+    return undefined
+  }
+
+  override get requestMethod(): undefined {
+    return undefined
+  }
+}
+
+/** One client: its socket, and its connection. */
+export class Client {
+  readonly socket: ServiceSocket
+  readonly connection: Connection
+  readonly handshake: Handshake
+  /** How many of its calls are under way, those too whose time limit is over. */
+  calls = 0
+  /** How many of its calls are not answered. */
+  unanswered = 0
+  isLoggingIn = false
+  /** Whether its login has ended. It is closed when the calls under way are answered, one of which may have ended it. */
+  isEnding = false
+  /** Called when all its calls are answered. */
+  onIdle: () => void = () => undefined
+
+  constructor(socket: ServiceSocket) {
+    this.socket = socket
+    this.handshake = getHandshake(socket.request)
+    this.connection = { provider: PROVIDER, headers: socket.handshake.headers }
+    socket.feathers = this.connection
+  }
+
+  /** Returns the params of a call. Fields of the connection change none of the others. */
+  createParams(query: Query, route: Readonly<Record<string, string>>): CallParams {
+    const facts = new SocketFacts(this.handshake, this.socket)
+    const { connection } = this
+    const fields = { ...connection, query, route, connection }
+    const params: Params = new ExternalParams(
+      facts,
+      connection.headers,
+      query,
+      route,
+      fields,
+      PROVIDER,
+    )
+    return { facts, params }
+  }
+
+  /**
+   * Logs the client in by what its handshake carries: an `accessToken` in `auth`, or what the strategies read from
+   * the headers. Without that, nothing happens.
+   * @throws {ServiceError} the login was refused
+   */
+  async logIn({ app, authentication }: RestTransport): Promise<void> {
+    const { request, reply } = this.handshake
+    const { accessToken } = this.socket.handshake.auth as { readonly accessToken?: unknown }
+    const given = typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
+    const caller = given ?? (await parseCaller(app, authentication, request, reply))
+    const service = caller === null ? null : findAuthentication(app, authentication[0]?.service)
+    if (service === null) return
+    // As for a request: each call is authenticated by it.
+    this.connection.authentication = caller ?? undefined
+    if (isForLogins(service, caller)) {
+      await service.create(caller, this.createParams({}, {}).params)
+    }
+  }
+}
+
+interface CallParams {
+  readonly facts: RequestFacts
+  readonly params: Params
+}
+
+/** Some strategies, of API keys for example, authenticate calls and log nobody in. */
+function isForLogins(
+  { configuration }: Authentication,
+  caller: AuthenticationRequest | null,
+): caller is AuthenticationRequest {
+  return configuration.authStrategies.includes(String(caller?.strategy))
+}
+
+/** Returns an error as Socket.IO hands it to a client that may not connect. */
+export function toConnectError(thrown: unknown): Error {
+  const error = toServiceError(thrown)
+  return Object.assign(new Error(error.message), { data: error.toJSON() })
+}

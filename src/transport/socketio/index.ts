@@ -1,0 +1,10 @@
+/**
+ * Services over Socket.IO, as clients of Feathers call them, and events by channels.
+ * @module remex/socketio
+ */
+
+export type { Channel } from './channel.ts'
+export type { ChannelMembers, ChannelPublisher } from './channels.ts'
+export type { Connection } from './connection.ts'
+export { socketio } from './socketio.ts'
+export type { SocketCallback, SocketioOptions } from './socketio-options.ts'

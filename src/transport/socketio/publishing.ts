@@ -1,0 +1,125 @@
+import { logListenerError } from '../../core/events/emitter.ts'
+import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
+import { STANDARD_EVENTS } from '../../core/method-table.ts'
+import { isFollowable } from '../../core/services/record-view.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { pickResult } from '../replies/result-serializer.ts'
+import { toBody } from '../service-reply.ts'
+import type { Channel } from './channel.ts'
+import { CombinedChannel } from './channel.ts'
+import type { Channels } from './channels.ts'
+import type { Client } from './connection.ts'
+import type { ToldRecord } from './readable.ts'
+import { findReadable } from './readable.ts'
+
+type Entry = MethodEntry['entry']
+
+/** What events need to be sent. */
+export interface Audience {
+  readonly app: Application
+  readonly channels: Channels
+  /** The open sockets by their connections. */
+  readonly clients: ReadonlyMap<object, Client>
+  readonly checksReads: boolean
+  /** Sends an event with what clients get. */
+  send(name: string, payload: unknown, clients: readonly Client[]): void
+}
+
+/**
+ * Sends an event of a service to the connections of the channels that its publisher returns.
+ * @param path that of the service in this application
+ * @param data the record, or what the service has emitted
+ * @param given the context of the call, `undefined` for what the service has emitted itself
+ */
+export async function publishEvent(
+  audience: Audience,
+  { entry, path, event }: { readonly entry: Entry; readonly path: string; readonly event: string },
+  data: unknown,
+  given: HookContext | undefined,
+): Promise<void> {
+  const { app, channels, checksReads } = audience
+  const publisher = channels.findPublisher(entry, event)
+  if (publisher === undefined) return
+  const { service } = entry
+  const context = given ?? ({ app, path, service, result: data } as unknown as HookContext)
+  try {
+    const channel = toChannel(await publisher(data, context))
+    if (channel === null) return
+    app.emit('publish', event, channel, context, data)
+    const payload = toPayload(entry, event, data, given)
+    const name = `${path} ${event}`.trim()
+    for (const [own, clients] of groupByData(channel, audience.clients)) {
+      if (own !== null) audience.send(name, toBody(own), clients)
+      else if (!checksReads || !isObject(data)) audience.send(name, payload, clients)
+      else await sendReadable(audience, name, { entry, event, data, context: given }, clients)
+    }
+  } catch (error) {
+    logListenerError(app, error, `${path} ${event}`)
+  }
+}
+
+/** Returns what a publisher has returned as one channel, `null` where there is no connection in it. */
+function toChannel(returned: unknown): Channel | null {
+  const list = [returned].flat(Number.POSITIVE_INFINITY).filter(Boolean) as Channel[]
+  const [first, ...others] = list
+  if (first === undefined) return null
+  const channel = others.length === 0 ? first : new CombinedChannel(list)
+  return channel.length > 0 ? channel : null
+}
+
+/** Returns the clients of a channel by what they get in place of the record, `null` for the record. */
+function groupByData(
+  channel: Channel,
+  clients: Audience['clients'],
+): ReadonlyMap<unknown, readonly Client[]> {
+  const groups = new Map<unknown, Client[]>()
+  for (const connection of channel.connections) {
+    const client = clients.get(connection)
+    if (client === undefined) continue
+    const data = channel.dataFor(connection)
+    const group = groups.get(data)
+    if (group === undefined) groups.set(data, [client])
+    else group.push(client)
+  }
+  return groups
+}
+
+/** Returns what clients get of an event: what a hook has set as `context.dispatch`, else the record as callers outside see it. */
+function toPayload(
+  entry: Entry,
+  event: string,
+  data: unknown,
+  context: HookContext | undefined,
+): unknown {
+  const { dispatch = data, result, method: name = 'get' } = context ?? {}
+  const index = Array.isArray(result) ? result.indexOf(data) : -1
+  const shown = Array.isArray(dispatch) && index >= 0 ? (dispatch[index] as unknown) : dispatch
+  const body = hideFields(entry.service, toBody(shown))
+  const method = STANDARD_EVENTS.includes(event) ? entry.methods.get(name) : undefined
+  return method === undefined ? body : pickResult(method, body)
+}
+
+/** Returns a record without the fields that no client of its service sees: calls within the process have them. */
+function hideFields(service: object, record: unknown): unknown {
+  const isRecord = isFollowable(service) && isObject(record) && !Array.isArray(record)
+  return isRecord ? (service.hideFields?.(record) ?? record) : record
+}
+
+/** Sends an event to those clients for which `find` would show its record, in the form that it has there. */
+async function sendReadable(
+  audience: Audience,
+  name: string,
+  record: ToldRecord,
+  clients: readonly Client[],
+): Promise<void> {
+  await Promise.all(
+    clients.map(async (client) => {
+      try {
+        const shown = await findReadable(record, client)
+        if (shown !== undefined) audience.send(name, shown, [client])
+      } catch (error) {
+        logListenerError(audience.app, error, name)
+      }
+    }),
+  )
+}

@@ -1,0 +1,259 @@
+import type { FastifyInstance } from 'fastify'
+import type { Server } from 'socket.io'
+import { authenticationServices } from '../../auth/default-authentication.ts'
+import { logListenerError } from '../../core/events/emitter.ts'
+import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
+import { TooManyRequests } from '../../core/index.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
+import { isFollowable } from '../../core/services/record-view.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import type { ServiceLookup } from '../routing/service-router.ts'
+import { createLookup } from '../routing/service-router.ts'
+import { markEnded } from './channel.ts'
+import type { Channels } from './channels.ts'
+import type { Connection, ServiceSocket } from './connection.ts'
+import { Client, toConnectError } from './connection.ts'
+import type { Connections } from './logins.ts'
+import { followLogins, followUser } from './logins.ts'
+import type { Audience } from './publishing.ts'
+import { publishEvent } from './publishing.ts'
+import type { Acknowledge, CallServer } from './socket-call.ts'
+import { SocketCall } from './socket-call.ts'
+import { listenAt, serveSocketIO } from './socket-server.ts'
+import type { SocketCallback, SocketioOptions } from './socketio-options.ts'
+
+const NOT_SERVED =
+  'socketio(): app.configure(rest()) is missing, whose limits and logins hold for sockets as well'
+
+/** Socket.IO has one of its own. */
+const ERROR_LISTENERS = 1
+
+/** Returned for callers that want no answer. */
+const IGNORE: Acknowledge = () => undefined
+
+type HubOptions = Required<Pick<SocketioOptions, 'checkReads' | 'maxCalls' | 'maxWaitingBytes'>>
+
+/** The sockets of an application: their calls, and the events that they are told of. */
+export class SocketHub implements CallServer, Audience, Connections {
+  readonly app: Application
+  readonly channels: Channels
+  readonly clients: Map<object, Client> = new Map()
+  /** The clients whose handshake is under way. */
+  readonly #arriving = new Map<object, Client>()
+  readonly checksReads: boolean
+  readonly maxCalls: number
+  readonly #maxWaitingBytes: number
+  isClosing = false
+  #io: Server | null = null
+  #transport: RestTransport | null = null
+  #lookup: ((path: string) => ServiceLookup | null) | null = null
+  /** How many calls are under way, and what is called when there are none. */
+  #calls = 0
+  #onIdle: () => void = () => undefined
+
+  constructor(
+    app: Application,
+    channels: Channels,
+    { checkReads, maxCalls, maxWaitingBytes }: HubOptions,
+  ) {
+    this.app = app
+    this.channels = channels
+    this.checksReads = checkReads
+    this.maxCalls = maxCalls
+    this.#maxWaitingBytes = maxWaitingBytes
+    for (const [path, entry] of app.entries) this.#addService(path, entry)
+    app.observe((change, path, entry) => {
+      if (change === 'added') this.#addService(path, entry)
+    })
+    followLogins(app, this)
+    app.hooks({
+      setup: async ({ server }: { readonly server?: unknown }, next: () => Promise<void>) => {
+        if (server !== undefined && this.#transport === null) throw new TypeError(NOT_SERVED)
+        await next()
+      },
+    })
+    // Emitted as well by those who end a connection: by the expiry of a token for example.
+    app.on('disconnect', (connection: Connection) => this.#leave(connection))
+    app.on('logout', (_result: unknown, { connection }: { readonly connection?: unknown }) => {
+      if (typeof connection === 'object' && connection !== null) channels.leaveAll(connection)
+    })
+  }
+
+  get transport(): RestTransport {
+    if (this.#transport === null) throw new TypeError(NOT_SERVED)
+    return this.#transport
+  }
+
+  get lookup(): (path: string) => ServiceLookup | null {
+    return this.#lookup ?? (() => null)
+  }
+
+  /** Makes the server of Socket.IO, `app.io`. */
+  async open(
+    server: FastifyInstance,
+    options: SocketioOptions,
+    port: number | undefined,
+    callback: SocketCallback,
+  ): Promise<void> {
+    const io = await serveSocketIO(server, options, this.#maxWaitingBytes)
+    this.#io = io
+    this.#lookup = createLookup(this.app, server)
+    Object.defineProperty(this.app, 'io', { value: io, configurable: true })
+    io.use((socket, next) => {
+      this.#connect(socket).then(
+        () => next(),
+        (error: unknown) => next(toConnectError(error)),
+      )
+    })
+    io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
+    callback.call(this.app, io)
+    let closePort: () => void = () => undefined
+    server.addHook('onReady', async () => {
+      if (port !== undefined) closePort = await listenAt(port, server)
+    })
+    server.addHook('preClose', async () => {
+      this.isClosing = true
+      // Calls under way are answered first. The server sets a limit to how long it waits.
+      if (this.#calls > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+      closePort()
+      await io.close()
+    })
+  }
+
+  /** Takes the transport whose limits, errors and logins hold for the sockets as well: the first one. */
+  serve(transport: RestTransport): void {
+    this.#transport ??= transport
+  }
+
+  *all(): Iterable<Connection> {
+    for (const { connection } of this.clients.values()) yield connection
+    for (const { connection } of this.#arriving.values()) yield connection
+  }
+
+  end(connection: Connection): void {
+    this.channels.leaveAll(connection)
+    const client = this.clients.get(connection) ?? this.#arriving.get(connection)
+    if (client === undefined) return
+    client.isEnding = true
+    this.#endIfIdle(client, connection.authentication)
+  }
+
+  send(name: string, payload: unknown, clients: readonly Client[]): void {
+    const ids = clients.map(({ socket }) => socket.id)
+    // Written once for all of them. Other processes have connections of their own.
+    if (ids.length > 0) this.#io?.local.to(ids).emit(name, payload)
+  }
+
+  /** Logs a socket in. Other middleware may refuse it afterwards. */
+  async #connect(socket: ServiceSocket): Promise<void> {
+    const client = new Client(socket)
+    const { handshake } = client
+    const { client: previous } = handshake
+    // Otherwise one connection could make any number of logins at the same time.
+    if (previous?.isLoggingIn === true) throw new TooManyRequests('A login is under way already')
+    handshake.client = client
+    this.#arriving.set(client.connection, client)
+    if (previous !== undefined) this.#forget(previous)
+    // Of a socket that is never connected, Socket.IO tells nothing else.
+    else socket.conn.once('close', () => this.#forget(handshake.client ?? client))
+    client.isLoggingIn = true
+    try {
+      await client.logIn(this.transport)
+    } catch (error) {
+      this.#forget(client)
+      throw error
+    } finally {
+      client.isLoggingIn = false
+    }
+  }
+
+  /** Forgets a client that is not connected: its login may still be under way. */
+  #forget({ connection }: { readonly connection: object }): void {
+    if (!this.#arriving.delete(connection)) return
+    markEnded(connection)
+    this.channels.leaveAll(connection)
+  }
+
+  #admit(socket: ServiceSocket): void {
+    const { feathers: connection = {} } = socket
+    const client = this.#arriving.get(connection)
+    this.#arriving.delete(connection)
+    // Its login has ended since the handshake.
+    if (client === undefined || client.isEnding) {
+      socket.disconnect()
+      return
+    }
+    this.clients.set(connection, client)
+    socket.once('disconnect', () => {
+      // Emitted already where the server has ended the connection.
+      if (this.clients.has(connection)) this.app.emit('disconnect', connection)
+    })
+    socket.onAny((name: string, ...values: unknown[]) => this.#take(client, name, values))
+    this.app.emit('connection', connection)
+  }
+
+  /** Ends a client once its calls are answered, unless it has logged out, or in anew, meanwhile. */
+  #endIfIdle(client: Client, authentication: Connection['authentication']): void {
+    const { connection } = client
+    // One that is still to come is not admitted then.
+    if (!this.clients.has(connection)) return
+    if (client.unanswered > 0) {
+      client.onIdle = () => this.#endIfIdle(client, authentication)
+      return
+    }
+    client.isEnding = false
+    client.onIdle = () => undefined
+    if (connection.authentication === authentication) this.app.emit('disconnect', connection)
+  }
+
+  /** Takes a message. Other listeners of the application may have events of their own. */
+  #take(client: Client, name: string, values: unknown[]): void {
+    const last = values.at(-1)
+    const acknowledge = typeof last === 'function' ? (values.pop() as Acknowledge) : IGNORE
+    if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
+    this.#calls += 1
+    client.unanswered += 1
+    // A method may go on after its time limit, which nothing waits for.
+    const answer: Acknowledge = (error, result) => {
+      // As in Feathers, an error stands alone.
+      if (error === null) acknowledge(null, result)
+      else acknowledge(error)
+      this.#calls -= 1
+      client.unanswered -= 1
+      if (client.unanswered === 0) client.onIdle()
+      if (this.#calls === 0) this.#onIdle()
+    }
+    void new SocketCall(this, client, answer).run(name, values)
+  }
+
+  #leave(connection: Connection): void {
+    this.channels.leaveAll(connection)
+    const client = this.clients.get(connection)
+    if (client === undefined) return
+    markEnded(connection)
+    this.clients.delete(connection)
+    client.socket.disconnect()
+  }
+
+  #addService(path: string, entry: MethodEntry['entry']): void {
+    this.channels.addService(entry)
+    const { service, options } = entry
+    if (this.checksReads && isFollowable(service)) service.isFollowed = true
+    // Asking `find` takes time: events of a service are sent in their order all the same.
+    const queue = this.checksReads ? new SerialQueue() : null
+    const emitter = service as { on(event: string, listener: EventListener): unknown }
+    for (const event of options.serviceEvents) {
+      emitter.on(event, (data, context) => {
+        const publish = () => publishEvent(this, { entry, path, event }, data, context)
+        void (queue === null ? publish() : queue.run(publish))
+        for (const login of authenticationServices(this.app).values()) {
+          followUser(login, { service, event, data, context }, this).catch((error: unknown) =>
+            logListenerError(this.app, error, `${path} ${event}`),
+          )
+        }
+      })
+    }
+  }
+}
+
+type EventListener = (data: unknown, context?: HookContext) => void

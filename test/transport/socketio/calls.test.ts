@@ -1,0 +1,173 @@
+import { request } from 'node:http'
+import { feathers } from '@feathersjs/feathers'
+import socketClient from '@feathersjs/socketio-client'
+import { io } from 'socket.io-client'
+import t from 'tap'
+import type { Params } from '../../../src/core/index.ts'
+import { Conflict } from '../../../src/core/index.ts'
+import { Type } from '../../../src/core/schema/index.ts'
+import type { ServiceSocket } from '../../../src/transport/socketio/connection.ts'
+import { startSocketServer } from './socket-server.ts'
+
+const messages = {
+  find: async ({ query, provider, headers, connection, address }: Params) => ({
+    ...{ query, provider, address, agent: headers?.['x-agent'] },
+    isSame: (connection as { headers?: object }).headers === headers,
+  }),
+  get: async (id: unknown, { query, route }: Params) => ({ id, query, route }),
+  create: async (data: object) => ({ id: 1, ...data }),
+  update: async (id: unknown, data: object) => ({ id, ...data }),
+  patch: async (id: unknown, data: object) => ({ id, ...data }),
+  remove: async (id: unknown) => ({ id }),
+  shout: async (data: object, { provider }: Params) => ({ data, provider }),
+}
+const ALL = ['find', 'get', 'create', 'update', 'patch', 'remove', 'shout']
+
+for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']]) {
+  t.test(`the official client calls all methods by ${transports.join(', then ')}`, async (t) => {
+    const { url } = await startSocketServer(t, (app) =>
+      app.use('messages', messages, { methods: ALL }),
+    )
+    const socket = io(url, { transports, forceNew: true })
+    t.teardown(() => socket.close())
+    const connection = socketClient.default(socket as never)
+    const client = feathers()
+    client.configure(connection)
+    client.use('messages', connection.service('messages'), { methods: ALL })
+    const service = client.service('messages') as never as typeof messages
+    t.match(await service.find({ query: { a: 1, b: { $in: ['x', null] } } }), {
+      query: { a: 1, b: { $in: ['x', null] } },
+      provider: 'socketio',
+      address: '127.0.0.1',
+      isSame: true,
+    })
+    t.strictSame(await service.get(7, { query: { q: true } }), {
+      id: 7,
+      query: { q: true },
+      route: {},
+    })
+    t.strictSame(await service.create({ text: 'ä' }), { id: 1, text: 'ä' })
+    t.strictSame(await service.update('a', { n: 1 }), { id: 'a', n: 1 })
+    t.strictSame(await service.patch(null, { n: 1 }), { id: null, n: 1 })
+    t.strictSame(await service.remove(2), { id: 2 })
+    t.strictSame(await service.shout({ n: 1 }, {}), { data: { n: 1 }, provider: 'socketio' })
+  })
+}
+
+t.test(
+  'what middleware puts on the socket becomes params, and can not change the others',
+  async (t) => {
+    const { connect } = await startSocketServer(
+      t,
+      (app) => {
+        const find = async ({ provider, query, tenant }: Params & { tenant?: string }) => ({
+          ...{ provider, query, tenant },
+        })
+        app.use('who', { find })
+      },
+      {
+        callback: (io) =>
+          io.use((socket: ServiceSocket, next) => {
+            Object.assign(socket.feathers ?? {}, {
+              tenant: 't1',
+              provider: undefined,
+            })
+            next()
+          }),
+      },
+    )
+    const { call } = await connect()
+    t.strictSame(await call('find', 'who', { a: 1 }), {
+      provider: 'socketio',
+      query: { a: 1 },
+      tenant: 't1',
+    })
+  },
+)
+
+t.test('placeholders take values as they come', async (t) => {
+  const rooms = { get: async (id: unknown, { route }: Params) => ({ id, route }) }
+  const { connect } = await startSocketServer(t, (app) => app.use('rooms/:room/posts', rooms))
+  const { call } = await connect()
+  for (const room of ['a', 'ä b', 'a:b', '100%', 'x?y#z']) {
+    t.strictSame(await call('get', `rooms/${room}/posts`, 1, {}), { id: 1, route: { room } })
+  }
+  await t.rejects(call('get', 'rooms//posts', 1), { code: 404 })
+})
+
+t.test('errors have the form that they have over REST', async (t) => {
+  const { connect } = await startSocketServer(t, (app) =>
+    app.use('messages', {
+      get: async () => {
+        throw new Conflict('Taken', { by: 'ada' })
+      },
+      find: async () => {
+        throw new TypeError('a secret path')
+      },
+    }),
+  )
+  const { call } = await connect()
+  const fault = async (...values: [string, ...unknown[]]) =>
+    call(...values).catch((error: unknown) => error)
+  t.strictSame(await fault('get', 'messages', 1), {
+    ...{
+      name: 'Conflict',
+      message: 'Taken',
+      code: 409,
+      className: 'conflict',
+      data: { by: 'ada' },
+    },
+  })
+  t.match(await fault('find', 'messages'), {
+    name: 'GeneralError',
+    message: 'Internal error',
+    code: 500,
+  })
+  t.match(await fault('create', 'messages', {}), { name: 'MethodNotAllowed', code: 405 })
+  t.match(await fault('nothing', 'messages'), { name: 'MethodNotAllowed', code: 405 })
+  t.match(await fault('find', 'other'), { message: "Service 'other' not found", code: 404 })
+  t.match(await fault('find', 7), { message: 'Invalid service path', code: 404 })
+  t.match(await fault('get', 'messages', null), { message: /An id must be provided/, code: 400 })
+  t.match(await fault('get', 'messages', 1, {}, 2), { message: /Too many arguments/, code: 400 })
+  t.match(await fault('find', 'messages', 'a=1'), { message: /query must be an object/, code: 400 })
+})
+
+t.test('schemas check calls, and results have the fields that they name', async (t) => {
+  const entity = Type.Object({ id: Type.Number(), text: Type.String() })
+  const create = Type.Object({ text: Type.String() })
+  const service = { create: async (data: object) => ({ id: 1, secret: 's', ...data }) }
+  const { app, connect } = await startSocketServer(t, (app) =>
+    app.use('notes', service, { schemas: { entity, create } }),
+  )
+  app.on('connection', (connection: object) => app.channel('all').join(connection))
+  app.publish(() => app.channel('all'))
+  const { call, collect } = await connect()
+  const events = collect('notes created')
+  await t.rejects(call('create', 'notes', { text: 1 }), { code: 400 })
+  t.strictSame(await call('create', 'notes', { text: 'a' }), { id: 1, text: 'a' })
+  t.strictSame(events, [{ id: 1, text: 'a' }])
+})
+
+t.test('requests for an upgrade elsewhere are answered as others', async (t) => {
+  const { url } = await startSocketServer(t, (app) =>
+    app.use('messages', messages, { methods: ALL }),
+  )
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+  const status = await new Promise((resolve, reject) => {
+    const sent = request(`${url}/messages/1`, { headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    sent.on('error', reject).end()
+  })
+  t.equal(status, 200)
+  t.equal((await fetch(`${url}/socket.io/socket.io.js`)).status, 200)
+})
+
+t.test('services that come after the start are found', async (t) => {
+  const { app, connect } = await startSocketServer(t, () => undefined)
+  const { call } = await connect()
+  await t.rejects(call('get', 'late', 1), { code: 404 })
+  app.use('late', { get: async (id: unknown) => ({ id }) })
+  t.strictSame(await call('get', 'late', 1), { id: 1 })
+})

@@ -1,0 +1,216 @@
+import authenticationClient from '@feathersjs/authentication-client'
+import { feathers } from '@feathersjs/feathers'
+import socketClient from '@feathersjs/socketio-client'
+import type { Test } from 'tap'
+import t from 'tap'
+import {
+  AuthenticationService,
+  authenticate,
+  hashPassword,
+  JwtStrategy,
+  LocalStrategy,
+  protect,
+} from '../../../src/auth/index.ts'
+import type { Params } from '../../../src/core/index.ts'
+import { until } from '../../support/until.ts'
+import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../../support/users.ts'
+import type { SocketClient } from './socket-server.ts'
+import { startSocketServer } from './socket-server.ts'
+
+async function startLogins(t: Test, settings: object = {}) {
+  const server = await startSocketServer(t, (app) => {
+    const authentication = new AuthenticationService(app, 'authentication', {
+      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
+      local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+      ...settings,
+    })
+    authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+    app.use('users', new UserService() as never)
+    app.service('users').hooks({
+      before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
+      after: { all: [protect('password')] },
+    } as never)
+    app.use('authentication', authentication as never)
+    app.use('me', { find: async ({ user }: Params) => ({ user }) })
+    app.service('me').hooks({ before: { all: [authenticate('jwt')] } })
+    app.on('connection', (connection: object) => app.channel('anonymous').join(connection))
+    app.on('login', (_result: unknown, { connection }: { connection?: object }) => {
+      app.channel('anonymous').leave(connection)
+      app.channel('users').join(connection)
+    })
+    app.publish(() => app.channel('users'))
+  })
+  const { password, email } = CREDENTIALS
+  const user = (await server.app.service('users').create({ email, password } as never)) as {
+    id: number
+  }
+  const logIn = async (client: SocketClient) =>
+    (await client.call('create', 'authentication', CREDENTIALS)) as { accessToken: string }
+  return { ...server, id: user.id, logIn }
+}
+
+t.test('a login over the socket holds for its later calls, until the logout', async (t) => {
+  const { app, connect, logIn } = await startLogins(t)
+  const client = await connect()
+  await t.rejects(client.call('find', 'me'), { code: 401 })
+  await t.rejects(client.call('create', 'authentication', { ...CREDENTIALS, password: 'no' }), {
+    code: 401,
+  })
+  const { accessToken } = await logIn(client)
+  t.match(await client.call('find', 'me'), {
+    user: { email: CREDENTIALS.email, password: undefined },
+  })
+  t.strictSame([app.channel('users').length, app.channel('anonymous').length], [1, 0])
+  t.match(await client.call('remove', 'authentication', null), { accessToken })
+  await t.rejects(client.call('find', 'me'), { code: 401 })
+  t.equal(app.channel('users').length, 0)
+  t.equal(client.socket.connected, true)
+})
+
+t.test('the official clients log in, and again when they reconnect', async (t) => {
+  const { connect } = await startLogins(t)
+  const { socket } = await connect({ reconnection: true, reconnectionDelay: 1 })
+  const client = feathers()
+  client.configure(socketClient.default(socket as never))
+  const values = new Map<string, unknown>()
+  const storage = {
+    getItem: (key: string) => values.get(key),
+    setItem: (key: string, value: unknown) => void values.set(key, value),
+    removeItem: (key: string) => void values.delete(key),
+  }
+  client.configure(authenticationClient.default({ storage: storage as never }))
+  await client.authenticate(CREDENTIALS)
+  t.match(await client.service('me').find(), { user: { email: CREDENTIALS.email } })
+  socket.io.engine.close()
+  await until(() => !socket.connected)
+  await until(() => socket.connected)
+  await client.get('authentication')
+  t.match(await client.service('me').find(), { user: { email: CREDENTIALS.email } })
+})
+
+t.test('a token in the handshake logs in before the connection is told of', async (t) => {
+  const { app, connect, logIn } = await startLogins(t)
+  const { accessToken } = await logIn(await connect())
+  const users: unknown[] = []
+  app.on('connection', ({ user }: { user?: object }) => users.push(user))
+  const options = [
+    { auth: { accessToken } },
+    { extraHeaders: { authorization: `Bearer ${accessToken}` } },
+  ]
+  for (const option of options) {
+    const { call } = await connect(option)
+    t.match(await call('find', 'me'), { user: { email: CREDENTIALS.email } })
+  }
+  t.match(users, [{ email: CREDENTIALS.email }, { email: CREDENTIALS.email }])
+  const refused = (await connect({ auth: { accessToken: 'x.y.z' } }).catch(
+    (error) => error,
+  )) as Error
+  t.match(refused, { data: { name: 'NotAuthenticated', code: 401 } })
+  t.notOk('stack' in (refused as unknown as { data: object }).data)
+})
+
+t.test('the user of a connection is kept as it is stored', async (t) => {
+  const { app, connect, id, logIn } = await startLogins(t)
+  const client = await connect()
+  await logIn(client)
+  const [connection] = app.channel('users').connections as {
+    user: { name?: string; password?: string }
+  }[]
+  await app.service('users').patch(id, { name: 'Ada' } as never)
+  await until(() => connection?.user.name === 'Ada')
+  t.equal(connection?.user.password, undefined)
+})
+
+const ENDS: readonly (readonly [string, (users: never, id: number) => Promise<unknown>])[] = [
+  ['is removed', (users: { remove(id: number): Promise<unknown> }, id) => users.remove(id)],
+  [
+    'gets another password',
+    (users: { patch(id: number, data: object): Promise<unknown> }, id) =>
+      users.patch(id, { password: 'another horse' }),
+  ],
+]
+
+for (const [title, change] of ENDS) {
+  t.test(`a connection ends when its user ${title}`, async (t) => {
+    const { app, connect, id, logIn } = await startLogins(t)
+    const client = await connect()
+    const other = await connect()
+    await logIn(client)
+    const events = client.collect('users patched')
+    const gone: unknown[] = []
+    app.on('disconnect', (connection: object) => gone.push(connection))
+    await change(app.service('users') as never, id)
+    await until(() => !client.socket.connected)
+    t.equal(app.channel('users').length, 0)
+    t.equal(gone.length, 1)
+    t.equal(other.socket.connected, true)
+    t.ok(events.length <= 1)
+  })
+}
+
+t.test('app-wide publishers do not tell of logins', async (t) => {
+  const { app, connect, logIn } = await startLogins(t)
+  const client = await connect()
+  await logIn(client)
+  const events = client.collect('authentication created')
+  const users = client.collect('users created')
+  await logIn(await connect())
+  await app.service('users').create({ email: 'b@example.org', password: 'x'.repeat(12) } as never)
+  await until(() => users.length > 0)
+  t.strictSame(events, [])
+  t.notOk('password' in (users[0] as object))
+})
+
+t.test('a call that ends its own connection is answered before that', async (t) => {
+  const { connect, id, logIn } = await startLogins(t)
+  const client = await connect()
+  await logIn(client)
+  const { password: _, ...user } = (await client.call('patch', 'users', id, {
+    password: 'another horse',
+  })) as Record<string, unknown>
+  t.match(user, { id, email: CREDENTIALS.email })
+  await until(() => !client.socket.connected)
+})
+
+t.test(
+  'a logout that revokes the token ends other connections with it, and not its own',
+  async (t) => {
+    const { connect, logIn } = await startLogins(t, { revocation: true })
+    const client = await connect()
+    const { accessToken } = await logIn(client)
+    const other = await connect({ auth: { accessToken } })
+    t.match(await client.call('remove', 'authentication', null), { accessToken })
+    await until(() => !other.socket.connected)
+    t.equal(client.socket.connected, true)
+    await logIn(client)
+    t.match(await client.call('find', 'me'), { user: { email: CREDENTIALS.email } })
+  },
+)
+
+t.test('a login within the process logs in the connection that it names', async (t) => {
+  const { app, connect } = await startLogins(t)
+  const service = {
+    create: async (_data: object, { connection }: Params) => {
+      const login = app.service('authentication') as unknown as {
+        create(data: object, params: Params): Promise<object>
+      }
+      return login.create(CREDENTIALS, { connection })
+    },
+  }
+  app.use('links', service as never)
+  const { call } = await connect()
+  await call('create', 'links', {})
+  t.match(await call('find', 'me'), { user: { email: CREDENTIALS.email } })
+})
+
+t.test('a client that other middleware refuses is in no channel, and no connection', async (t) => {
+  const { app, connect, logIn } = await startLogins(t)
+  const { accessToken } = await logIn(await connect())
+  const told: unknown[] = []
+  for (const event of ['connection', 'disconnect']) app.on(event, () => told.push(event))
+  app.io.use((_socket: unknown, next: (error?: Error) => void) => next(new Error('Full')))
+  const refused = connect({ auth: { accessToken } })
+  await t.rejects(refused, /Full/)
+  await until(() => app.channel('users').length === 1)
+  t.strictSame(told, [])
+})

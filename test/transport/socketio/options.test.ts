@@ -1,0 +1,16 @@
+import t from 'tap'
+import { socketio } from '../../../src/transport/socketio/index.ts'
+
+t.test('options that are not known or not valid throw', async (t) => {
+  const rows: readonly [object, RegExp][] = [
+    [{ maxCall: 1 }, /unknown option 'maxCall'.*maxCalls/],
+    [{ maxCalls: 0 }, /'maxCalls' must be an integer from 1 on/],
+    [{ maxWaitingBytes: 1.5 }, /'maxWaitingBytes' must be an integer from 1 on/],
+    [{ checkReads: 'yes' }, /'checkReads' must be true or false/],
+    [{ connectionStateRecovery: {} }, /'connectionStateRecovery' is not supported/],
+  ]
+  for (const [options, message] of rows) {
+    t.throws(() => socketio(options), { name: 'TypeError', message }, JSON.stringify(options))
+  }
+  t.doesNotThrow(() => socketio({ cors: { origin: '*' }, path: '/ws', maxCalls: 1 }))
+})
