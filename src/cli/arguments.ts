@@ -22,13 +22,18 @@ export const USAGE: string = `npx remex new [name]           makes a project in 
   --oauth none|github          whether they may log in with GitHub, which needs --logins
   --yes                        asks nothing: the first of these is taken, and the name ${DEFAULTS.name}
 
-npx remex service <path>       adds a service to the project in this folder: its file and its test`
+npx remex service <path>       adds a service to the project in this folder: its file and its test
+
+npx remex migrate             shows the edits that move the Feathers 5 application in this folder
+  --write                     makes them, and lists what is left to you
+  --force                     even if git has changes that are not committed`
 
 export type Command =
   | { readonly name: 'help' }
   | { readonly name: 'version' }
   | { readonly name: 'new'; readonly given: Partial<ProjectAnswers>; readonly isAsking: boolean }
   | { readonly name: 'service'; readonly path: string }
+  | { readonly name: 'migrate'; readonly write: boolean; readonly force: boolean }
 
 /**
  * Returns what a command line asks for.
@@ -45,7 +50,18 @@ export function readArguments(words: readonly string[]): Command {
     if (path === undefined) throw new Refusal('Say the path: npx remex service notes.')
     return { name: 'service', path }
   }
-  throw new Refusal(`There is no command '${command}'. Commands are new and service.`)
+  if (command === 'migrate') {
+    const { values, positionals } = parse(rest, {
+      write: { type: 'boolean' },
+      force: { type: 'boolean' },
+    })
+    const [folder] = positionals
+    if (folder !== undefined) {
+      throw new Refusal(`'${folder}' is too much: migrate edits the application in this folder.`)
+    }
+    return { name: 'migrate', write: values['write'] === true, force: values['force'] === true }
+  }
+  throw new Refusal(`There is no command '${command}'. Commands are new, service and migrate.`)
 }
 
 function readNew(words: readonly string[]): Command {
@@ -72,15 +88,17 @@ function readNew(words: readonly string[]): Command {
 type Flags = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
 
 function parse(words: readonly string[], options: Flags) {
-  const allowed = Object.keys(options).map((name) => `--${name}`)
+  const names = Object.keys(options)
+  const allowed = [...names, ...(names.includes('logins') ? ['no-logins'] : [])]
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, allowNegative: true })
   } catch (error) {
     // What Node says goes on with how to pass a name that begins with a hyphen, which is none here.
     const [problem] = /^[^.\n]*/.exec((error as Error).message) ?? []
-    const names =
-      allowed.length === 0 ? 'There are no options' : `Options are ${allowed.join(' ')} --no-logins`
-    throw new Refusal(`${problem}. ${names}.`)
+    const list = allowed.map((name) => `--${name}`).join(' ')
+    throw new Refusal(
+      `${problem}. ${list === '' ? 'There are no options' : `Options are ${list}`}.`,
+    )
   }
 }
 

@@ -2,6 +2,7 @@
 // What `npx remex` runs. It asks at a terminal alone, and says in one sentence what it refuses.
 import type { Command } from './arguments.ts'
 import { DEFAULTS, readArguments, USAGE } from './arguments.ts'
+import { migrateApplication } from './migration/migrate.ts'
 import { findNameProblem, writeProject } from './new-project.ts'
 import { writeService } from './new-service.ts'
 import { askAnswers } from './questions.ts'
@@ -13,6 +14,7 @@ async function run(command: Command): Promise<string> {
   if (command.name === 'help') return USAGE
   if (command.name === 'version') return VERSION
   if (command.name === 'service') return writeService(command.path)
+  if (command.name === 'migrate') return migrateApplication(command)
   const { given, isAsking } = command
   // Before the first question, and not after the last one.
   const problem = given.name === undefined ? undefined : findNameProblem(given.name)

@@ -103,7 +103,7 @@ t.test('a scope belongs to the name of the package, and not to the folder', asyn
 
 /** What is refused, and what the sentence about it says is allowed. */
 const REFUSALS: readonly (readonly [words: string, sentence: RegExp])[] = [
-  ['make', /no command 'make'.*new and service/],
+  ['make', /no command 'make'.*new, service and migrate/],
   ['new a b', /'b' is too much/],
   ['new --databse mongodb', /Unknown option '--databse'\. Options are --database --logins/],
   ['new --no-yes=1', /Options are/],
