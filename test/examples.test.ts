@@ -4,6 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { feathers } from '@feathersjs/feathers'
+import socketioClient from '@feathersjs/socketio-client'
+import { io } from 'socket.io-client'
 import type { Test } from 'tap'
 import t from 'tap'
 
@@ -182,6 +185,27 @@ const PAGES: Readonly<
       t.ok(value?.includes(`event: created\ndata: ${JSON.stringify(task)}`))
     },
   ],
+  'docs/reference/socketio.md': [
+    'socketio',
+    async (t) => {
+      const { port, send } = await startExample(t, 'socketio')
+      const account = { email: 'ada@example.org', password: 'correct horse battery' }
+      t.match(await send('/users', account), [201])
+      const [reader, writer] = [await connect(t, await port), await connect(t, await port)]
+      await t.rejects(writer.service('messages').create({ text: 'Hi' }), { code: 401 })
+      const heard: unknown[] = []
+      reader.service('messages').on('created', (message: unknown) => heard.push(message))
+      const first = { strategy: 'local', ...account }
+      await writer.service('authentication').create(first)
+      await writer.service('messages').create({ text: 'Nobody else is logged in' })
+      await reader.service('authentication').create(first)
+      const sent = await writer.service('messages').create({ text: 'Hi' })
+      // Events of a connection come before what its later calls return.
+      const { length } = await reader.service('messages').find()
+      t.strictSame({ heard, length }, { heard: [sent], length: 2 })
+      t.match(sent, { text: 'Hi', author: account.email })
+    },
+  ],
   'docs/reference/schemas.md': [
     'labels',
     async (t) => {
@@ -198,6 +222,14 @@ const PAGES: Readonly<
   ],
 }
 
+/** Resolves to an official client of Feathers that is connected by Socket.IO. */
+async function connect(t: Test, port: string) {
+  const socket = io(`http://127.0.0.1:${port}`, { transports: ['websocket'], forceNew: true })
+  t.teardown(() => socket.close())
+  await once(socket as never, 'connect')
+  return feathers().configure(socketioClient.default(socket as never))
+}
+
 for (const [page, [example, check]] of Object.entries(PAGES)) {
   t.test(`the first code of ${page} is a whole program, and does what the page says`, async (t) => {
     const [, block] = /```ts\n([\s\S]*?)```/.exec(read(page)) ?? []
@@ -205,6 +237,18 @@ for (const [page, [example, check]] of Object.entries(PAGES)) {
     await check(t)
   })
 }
+
+t.test('the client that takes the place of sockets hears of the writes of others', async (t) => {
+  const guide = read('docs/guides/migrating-from-feathers.md')
+  const [, client = ''] =
+    /```diff\n((?:(?!```)[\s\S])*socketio-client[\s\S]*?)```/.exec(guide) ?? []
+  const added = client.split('\n').flatMap((line) => /^ *\+(.+)/.exec(line)?.[1] ?? [])
+  t.equal(added.length, 5)
+  const { code } = parseExample('feathers-client')
+  for (const line of added) t.ok(code.includes(line.replace(/ \}.*/, '')), line)
+  const { status, output } = await (await startExample(t, 'feathers-client')).ended
+  t.strictSame([status, output], [0, 'Hello, written by another client\n'])
+})
 
 t.test('the countries keep what is written to them', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'remex-countries-'))
@@ -218,4 +262,12 @@ t.test('the countries keep what is written to them', async (t) => {
   const second = await startExample(t, 'countries', variables)
   t.strictSame(await second.send('/countries/XYZ'), [200, own])
   t.match(await second.send('/countries'), [200, { total: 251 }])
+})
+
+t.test('a client of Feathers hears what a Fastify server publishes over Socket.IO', async (t) => {
+  const { status, output } = await (await startExample(t, 'socketio-client')).ended
+  t.strictSame(
+    { status, output },
+    { status: 0, output: "{ id: 7, team: 'blue', text: 'Call Ann' }\n" },
+  )
 })

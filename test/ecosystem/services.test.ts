@@ -8,10 +8,13 @@ import blobService from 'feathers-blob'
 import type Mailer from 'feathers-mailer'
 import t from 'tap'
 
+import { protect } from '../../src/auth/index.ts'
 import { createClient } from '../../src/client/index.ts'
 import type { Application, FastifyApplication } from '../../src/transport/index.ts'
 import { createApp, NotFound } from '../../src/transport/index.ts'
 import { startServer } from '../support/http.ts'
+import { until } from '../support/until.ts'
+import { startSocketServer } from '../transport/socketio/socket-server.ts'
 
 // Packages of CommonJS whose types are those of a module with a default export, or that have none.
 const require = createRequire(import.meta.url)
@@ -120,15 +123,19 @@ t.test('feathers-batch: many calls in one request, from both kinds of clients', 
   }
 })
 
-t.test('feathers-sync: events of one application are heard in another', async (t) => {
-  const subscribers: ((data: string) => void)[] = []
-  // As the package has adapters written for other queues than its own.
-  const queue = (app: Application) => {
+/** Returns a plug-in that connects applications, as the package has adapters written for other queues than its own. */
+function createQueue(subscribers: ((data: string) => void)[]) {
+  return (app: Application): void => {
     app.configure(core)
     Object.assign(app, { sync: { serialize: JSON.stringify, deserialize: JSON.parse } })
     app.on('sync-out', (data: string) => subscribers.map((notify) => notify(data)))
     subscribers.push((data) => app.emit('sync-in', data))
   }
+}
+
+t.test('feathers-sync: events of one application are heard in another', async (t) => {
+  const subscribers: ((data: string) => void)[] = []
+  const queue = createQueue(subscribers)
   const heard: unknown[] = []
   const apps = ['a', 'b'].map((name) => {
     const app = createApp().configure(queue)
@@ -147,3 +154,25 @@ t.test('feathers-sync: events of one application are heard in another', async (t
     ['b', 'spoken', 'aloud'],
   ])
 })
+
+t.test(
+  'feathers-sync: what one process writes, publishers of another send over Socket.IO',
+  async (t) => {
+    const subscribers: ((data: string) => void)[] = []
+    const start = async () => {
+      const { app, connect } = await startSocketServer(t, (app) => {
+        createQueue(subscribers)(app as unknown as Application)
+        app.use('words', { create: async (data: object) => ({ ...data, secret: 'x' }) })
+        app.service('words').hooks({ after: { all: [protect('secret')] } })
+        app.on('connection', (connection: object) => app.channel('all').join(connection))
+        app.service('words').publish(() => app.channel('all'))
+      })
+      const client = await connect()
+      return { app, client, heard: client.collect('words created') }
+    }
+    const [one, other] = [await start(), await start()]
+    await one.app.service('words').create({ text: 'hi' })
+    await until(() => one.heard.length > 0 && other.heard.length > 0)
+    t.strictSame([one.heard, other.heard], [[{ text: 'hi' }], [{ text: 'hi' }]])
+  },
+)

@@ -7,13 +7,15 @@ function read(path: string): string {
 }
 
 t.test(
-  'every code block of the pages about REST and its server stands in an example',
+  'every code block of the pages about REST, its server and sockets stands in an example',
   async (t) => {
-    const names = ['rest', 'middleware', 'forms', 'servers', 'outage', 'plugin']
+    const ofRest = ['rest', 'middleware', 'forms', 'servers', 'outage', 'plugin']
+    const names = [...ofRest, 'socketio', 'socketio-client']
     const examples = names.map((name) => read(`examples/${name}.ts`)).join('\n')
-    for (const page of ['docs/reference/rest.md', 'docs/reference/server.md']) {
+    for (const name of ['rest', 'server', 'socketio']) {
+      const page = `docs/reference/${name}.md`
       const blocks = [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)]
-      t.ok(blocks.length > 5, page)
+      t.ok(blocks.length > 3, page)
       for (const [, block = ''] of blocks)
         t.ok(examples.includes(block), block.split('\n')[0] ?? '')
     }
