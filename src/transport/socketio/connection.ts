@@ -27,13 +27,23 @@ export type ServiceSocket = Socket & { feathers?: Connection }
 
 /** What the server knows of one call over a socket. */
 class SocketFacts extends RequestFacts {
-  constructor({ request }: Handshake, socket: Socket) {
+  /** Called at the end of the call: a socket outlasts its calls. */
+  readonly release: () => void
+
+  constructor({ handshake, socket, onGone }: Client) {
+    const own: (() => void)[] = []
     const raw = {
       destroyed: socket.disconnected,
       writableEnded: false,
-      once: (_event: 'close', listener: () => void) => socket.once('disconnect', listener),
+      once(_event: 'close', listener: () => void) {
+        own.push(listener)
+        onGone.add(listener)
+      },
     }
-    super(request, { raw })
+    super(handshake.request, { raw })
+    this.release = () => {
+      for (const listener of own) onGone.delete(listener)
+    }
   }
 
   // A call has no request of its own.
@@ -51,6 +61,8 @@ export class Client {
   readonly socket: ServiceSocket
   readonly connection: Connection
   readonly handshake: Handshake
+  /** What is called when the client has gone. */
+  readonly onGone: Set<() => void> = new Set()
   /** How many of its calls are under way, those too whose time limit is over. */
   calls = 0
   /** How many of its calls are not answered. */
@@ -70,7 +82,7 @@ export class Client {
 
   /** Returns the params of a call. Fields of the connection change none of the others. */
   createParams(query: Query, route: Readonly<Record<string, string>>): CallParams {
-    const facts = new SocketFacts(this.handshake, this.socket)
+    const facts = new SocketFacts(this)
     const { connection } = this
     const fields = { ...connection, query, route, connection }
     const params: Params = new ExternalParams(
@@ -99,13 +111,14 @@ export class Client {
     // As for a request: each call is authenticated by it.
     this.connection.authentication = caller ?? undefined
     if (isForLogins(service, caller)) {
-      await service.create(caller, this.createParams({}, {}).params)
+      const { facts, params } = this.createParams({}, {})
+      await service.create(caller, params).finally(facts.release)
     }
   }
 }
 
 interface CallParams {
-  readonly facts: RequestFacts
+  readonly facts: SocketFacts
   readonly params: Params
 }
 

@@ -51,9 +51,9 @@ async function askFind(
   client: Client,
 ): Promise<unknown> {
   const find = getOrAdd(entry.attachments, FIND, () => new FollowedFind(method)) as FollowedFind
-  const { params } = client.createParams({}, {})
+  const { facts, params } = client.createParams({}, {})
   let isKnown = true
-  const body = await find.call(find.createContext(params), async (running) => {
+  const asked = find.call(find.createContext(params), async (running) => {
     const view = await service.followRecords(running.params)
     if (view === null) {
       isKnown = false
@@ -65,6 +65,7 @@ async function askFind(
         : (await view.read([Reflect.get(data, service.id)]))?.[0]
     return toFindResult(view, stored && view.matches(stored) ? [view.pick(stored)] : [])
   })
+  const body = await asked.finally(facts.release)
   if (!isKnown) return null
   const record = listFound(body)?.[0]
   return record === undefined ? undefined : pickResult(method, record)
@@ -91,9 +92,9 @@ async function askGet(
   const { id: idField = 'id' } = entry.service as { readonly id?: string }
   const id: unknown = Reflect.get(data, idField)
   if (id === undefined) return undefined
-  const { params } = client.createParams({}, {})
+  const { facts, params } = client.createParams({}, {})
   const call = new HookContext(method, entry.service, id, undefined, params)
-  await runMethod(method, call)
+  await runMethod(method, call).finally(facts.release)
   const { dispatch, result } = call
   return pickResult(method, toBody(dispatch === undefined ? result : dispatch))
 }

@@ -83,6 +83,7 @@ export class SocketCall {
       finishCall(method, context, pending === undefined ? context.result : await pending)
     } finally {
       timed?.endWatch()
+      facts.release()
     }
     const { dispatch, result } = context
     const body = toBody(dispatch === undefined ? result : dispatch)

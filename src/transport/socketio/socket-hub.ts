@@ -185,6 +185,7 @@ export class SocketHub implements CallServer, Audience, Connections {
     }
     this.clients.set(connection, client)
     socket.once('disconnect', () => {
+      for (const tell of client.onGone) tell()
       // Emitted already where the server has ended the connection.
       if (this.clients.has(connection)) this.app.emit('disconnect', connection)
     })

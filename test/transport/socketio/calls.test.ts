@@ -7,6 +7,8 @@ import type { Params } from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { Type } from '../../../src/core/schema/index.ts'
 import type { ServiceSocket } from '../../../src/transport/socketio/connection.ts'
+import { Gate } from '../../support/gate.ts'
+import { until } from '../../support/until.ts'
 import { startSocketServer } from './socket-server.ts'
 
 const messages = {
@@ -170,4 +172,33 @@ t.test('services that come after the start are found', async (t) => {
   await t.rejects(call('get', 'late', 1), { code: 404 })
   app.use('late', { get: async (id: unknown) => ({ id }) })
   t.strictSame(await call('get', 'late', 1), { id: 1 })
+})
+
+t.test('a call hears that its client has gone, and leaves nothing on the socket', async (t) => {
+  let isAborted = false
+  const waiting = new Gate()
+  const { app, connect } = await startSocketServer(t, (app) =>
+    app.use('slow', {
+      get: async (id: unknown, { signal }: Params) => {
+        signal?.addEventListener('abort', () => {
+          isAborted = true
+        })
+        if (id === 'long') await waiting.pass()
+        return { id, isWatched: signal !== undefined }
+      },
+    }),
+  )
+  t.teardown(() => waiting.open())
+  const { call, socket } = await connect()
+  const [served] = await app.io.fetchSockets()
+  const inner = app.io.sockets.sockets.get(served?.id ?? '')
+  const before = inner?.listenerCount('disconnect')
+  for (let count = 0; count < 20; count += 1)
+    t.match(await call('get', 'slow', count), { isWatched: true })
+  t.equal(inner?.listenerCount('disconnect'), before)
+  call('get', 'slow', 'long').catch(() => undefined)
+  await waiting.arrivals(1)
+  socket.close()
+  await until(() => isAborted)
+  t.ok(isAborted)
 })
