@@ -1,6 +1,6 @@
 import type { SourceFile } from './source-file.ts'
 
-/** `import type x, { y } from 'z'`; of packages of Feathers, and in the form that people and formatters write. */
+/** An import, of types or values, from a package of Feathers, in the form that people and formatters write. */
 const IMPORT =
   /^import\s+(?:(type)\s+)?([\w$]+\s*,?\s*)?(?:\{([^}]*)\}\s*)?from\s*(['"])@feathersjs\/([\w-]+)\4;?/gm
 const BARE_IMPORT = /^import\s*(['"])@feathersjs\/transport-commons(?:\/[\w/]*)?\1;?/gm
