@@ -12,6 +12,7 @@ export function markEnded(connection: object): void {
 
 /** Connections that hear of the same events. Emits `empty` when the last one has left. */
 export class Channel extends Emitter {
+  /** What its connections get in place of the record, `null` for the record. */
   readonly data: Payload
   readonly #connections: Set<object>
 

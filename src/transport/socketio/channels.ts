@@ -28,6 +28,7 @@ export interface ChannelMembers {
   /** @internal */ publish(this: never): never
   /** Sets who hears of the events of services that have no publisher of their own. */
   publish(publisher: ChannelPublisher): this
+  /** Sets who hears of one event of these services. */
   publish(event: string, publisher: ChannelPublisher): this
 }
 

@@ -13,6 +13,7 @@ const PROVIDER = 'socketio'
 
 /** What is known of a client while its socket is open. Its fields are params of each of its calls. */
 export interface Connection {
+  /** `'socketio'`, as in the params of its calls. */
   readonly provider: string
   /** The headers of the request that has opened the socket. */
   readonly headers: Headers
