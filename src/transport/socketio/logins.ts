@@ -1,5 +1,5 @@
 import type { Authentication } from '../../auth/authentication.ts'
-import { findEntityService, findUserFinder } from '../../auth/entity-service.ts'
+import { findEntityService, findUserFinder, getField } from '../../auth/entity-service.ts'
 import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
@@ -103,7 +103,13 @@ function setsPassword(authentication: Authentication, data: unknown): boolean {
     const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
     return configuration['entityPasswordField'] ?? configuration['passwordField']
   })
-  return isObject(data) && fields.some((field) => typeof field === 'string' && field in data)
+  return (
+    isObject(data) &&
+    fields.some(
+      (field) =>
+        typeof field === 'string' && (field in data || getField(data, field) !== undefined),
+    )
+  )
 }
 
 interface Configured {

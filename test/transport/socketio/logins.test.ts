@@ -1,56 +1,14 @@
 import authenticationClient from '@feathersjs/authentication-client'
 import { feathers } from '@feathersjs/feathers'
 import socketClient from '@feathersjs/socketio-client'
-import type { Test } from 'tap'
 import t from 'tap'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../../src/auth/index.ts'
 import type { Params } from '../../../src/core/index.ts'
 import { until } from '../../support/until.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../../support/users.ts'
-import type { SocketClient } from './socket-server.ts'
-import { startSocketServer } from './socket-server.ts'
-
-async function startLogins(t: Test, settings: object = {}) {
-  const server = await startSocketServer(t, (app) => {
-    const authentication = new AuthenticationService(app, 'authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-      local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-      ...settings,
-    })
-    authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-    app.use('users', new UserService() as never)
-    app.service('users').hooks({
-      before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
-      after: { all: [protect('password')] },
-    } as never)
-    app.use('authentication', authentication as never)
-    app.use('me', { find: async ({ user }: Params) => ({ user }) })
-    app.service('me').hooks({ before: { all: [authenticate('jwt')] } })
-    app.on('connection', (connection: object) => app.channel('anonymous').join(connection))
-    app.on('login', (_result: unknown, { connection }: { connection?: object }) => {
-      app.channel('anonymous').leave(connection)
-      app.channel('users').join(connection)
-    })
-    app.publish(() => app.channel('users'))
-  })
-  const { password, email } = CREDENTIALS
-  const user = (await server.app.service('users').create({ email, password } as never)) as {
-    id: number
-  }
-  const logIn = async (client: SocketClient) =>
-    (await client.call('create', 'authentication', CREDENTIALS)) as { accessToken: string }
-  return { ...server, id: user.id, logIn }
-}
+import { CREDENTIALS } from '../../support/users.ts'
+import { startSocketApp } from './socket-app.ts'
 
 t.test('a login over the socket holds for its later calls, until the logout', async (t) => {
-  const { app, connect, logIn } = await startLogins(t)
+  const { app, connect, logIn } = await startSocketApp(t)
   const client = await connect()
   await t.rejects(client.call('find', 'me'), { code: 401 })
   await t.rejects(client.call('create', 'authentication', { ...CREDENTIALS, password: 'no' }), {
@@ -68,7 +26,7 @@ t.test('a login over the socket holds for its later calls, until the logout', as
 })
 
 t.test('the official clients log in, and again when they reconnect', async (t) => {
-  const { connect } = await startLogins(t)
+  const { connect } = await startSocketApp(t)
   const { socket } = await connect({ reconnection: true, reconnectionDelay: 1 })
   const client = feathers()
   client.configure(socketClient.default(socket as never))
@@ -89,7 +47,7 @@ t.test('the official clients log in, and again when they reconnect', async (t) =
 })
 
 t.test('a token in the handshake logs in before the connection is told of', async (t) => {
-  const { app, connect, logIn } = await startLogins(t)
+  const { app, connect, logIn } = await startSocketApp(t)
   const { accessToken } = await logIn(await connect())
   const users: unknown[] = []
   app.on('connection', ({ user }: { user?: object }) => users.push(user))
@@ -110,7 +68,7 @@ t.test('a token in the handshake logs in before the connection is told of', asyn
 })
 
 t.test('the user of a connection is kept as it is stored', async (t) => {
-  const { app, connect, id, logIn } = await startLogins(t)
+  const { app, connect, id, logIn } = await startSocketApp(t)
   const client = await connect()
   await logIn(client)
   const [connection] = app.channel('users').connections as {
@@ -132,7 +90,7 @@ const ENDS: readonly (readonly [string, (users: never, id: number) => Promise<un
 
 for (const [title, change] of ENDS) {
   t.test(`a connection ends when its user ${title}`, async (t) => {
-    const { app, connect, id, logIn } = await startLogins(t)
+    const { app, connect, id, logIn } = await startSocketApp(t)
     const client = await connect()
     const other = await connect()
     await logIn(client)
@@ -149,7 +107,7 @@ for (const [title, change] of ENDS) {
 }
 
 t.test('app-wide publishers do not tell of logins', async (t) => {
-  const { app, connect, logIn } = await startLogins(t)
+  const { app, connect, logIn } = await startSocketApp(t)
   const client = await connect()
   await logIn(client)
   const events = client.collect('authentication created')
@@ -162,7 +120,7 @@ t.test('app-wide publishers do not tell of logins', async (t) => {
 })
 
 t.test('a call that ends its own connection is answered before that', async (t) => {
-  const { connect, id, logIn } = await startLogins(t)
+  const { connect, id, logIn } = await startSocketApp(t)
   const client = await connect()
   await logIn(client)
   const { password: _, ...user } = (await client.call('patch', 'users', id, {
@@ -175,7 +133,7 @@ t.test('a call that ends its own connection is answered before that', async (t) 
 t.test(
   'a logout that revokes the token ends other connections with it, and not its own',
   async (t) => {
-    const { connect, logIn } = await startLogins(t, { revocation: true })
+    const { connect, logIn } = await startSocketApp(t, { settings: { revocation: true } })
     const client = await connect()
     const { accessToken } = await logIn(client)
     const other = await connect({ auth: { accessToken } })
@@ -188,7 +146,7 @@ t.test(
 )
 
 t.test('a login within the process logs in the connection that it names', async (t) => {
-  const { app, connect } = await startLogins(t)
+  const { app, connect } = await startSocketApp(t)
   const service = {
     create: async (_data: object, { connection }: Params) => {
       const login = app.service('authentication') as unknown as {
@@ -204,7 +162,7 @@ t.test('a login within the process logs in the connection that it names', async 
 })
 
 t.test('a client that other middleware refuses is in no channel, and no connection', async (t) => {
-  const { app, connect, logIn } = await startLogins(t)
+  const { app, connect, logIn } = await startSocketApp(t)
   const { accessToken } = await logIn(await connect())
   const told: unknown[] = []
   for (const event of ['connection', 'disconnect']) app.on(event, () => told.push(event))
@@ -213,4 +171,38 @@ t.test('a client that other middleware refuses is in no channel, and no connecti
   await t.rejects(refused, /Full/)
   await until(() => app.channel('users').length === 1)
   t.strictSame(told, [])
+})
+
+t.test(
+  'a fault of the server during the login of a handshake is logged, and not shown',
+  async (t) => {
+    const { app, connect, logIn, users } = await startSocketApp(t)
+    const { accessToken } = await logIn(await connect())
+    const logged: unknown[] = []
+    app.logger.error = (...values: unknown[]) => void logged.push(values)
+    users.get = async () => {
+      throw new TypeError('a secret path')
+    }
+    await t.rejects(connect({ auth: { accessToken } }), {
+      message: 'Internal error',
+      data: { name: 'GeneralError', code: 500 },
+    })
+    t.match(logged, [[{ err: { message: 'a secret path' } }, 'Internal error']])
+  },
+)
+
+t.test('a connection ends when a password in a nested field changes', async (t) => {
+  const local = {
+    usernameField: 'email',
+    passwordField: 'password',
+    entityPasswordField: 'login.hash',
+  }
+  const { app, connect, id, logIn, users } = await startSocketApp(t, { settings: { local } })
+  const [user] = users.users.values()
+  Object.assign(user ?? {}, { login: { hash: user?.password } })
+  const client = await connect()
+  await logIn(client)
+  await app.service('users').patch(id, { login: { hash: 'other' } } as never)
+  await until(() => !client.socket.connected)
+  t.equal(app.channel('users').length, 0)
 })
