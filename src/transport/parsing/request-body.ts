@@ -86,8 +86,7 @@ export function checkMessage(
   value: unknown,
   { bodyLimit: _bodyLimit, ...given }: JsonOptions,
 ): void {
-  const fault =
-    walk(value, withDefaults<Limits>(DEFAULT_LIMITS, given), true, 'message') ?? findName(value)
+  const fault = walk(value, withDefaults<Limits>(DEFAULT_LIMITS, given), true, 'message')
   if (fault !== null) throw fault
 }
 
@@ -110,7 +109,12 @@ function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
 /**
  * Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed.
  */
-function walk(value: unknown, limits: Limits, isEscaped: boolean, what = 'body'): Error | null {
+function walk(
+  value: unknown,
+  limits: Limits,
+  isEscaped: boolean,
+  what: 'body' | 'message' = 'body',
+): Error | null {
   let keys = 0
   // By levels, not by recursion: a client chooses the depth, and must not overflow the stack.
   let level: object[] = isObject(value) ? [value] : []
@@ -127,6 +131,9 @@ function walk(value: unknown, limits: Limits, isEscaped: boolean, what = 'body')
       }
       const malformed = isEscaped ? findMalformed(parent, what) : null
       if (malformed !== null) return malformed
+      if (what === 'message' && hasRejectedName(parent)) {
+        return new BadRequest(`The message ${NAME_REFUSED}`)
+      }
       for (const child of children) {
         if (isObject(child) && !ArrayBuffer.isView(child)) next.push(child)
       }
@@ -136,18 +143,11 @@ function walk(value: unknown, limits: Limits, isEscaped: boolean, what = 'body')
   return null
 }
 
-/** Returns the error for a name that the parser of JSON bodies refuses; the depth is within the limits. */
-function findName(value: unknown): Error | null {
-  if (!isObject(value) || ArrayBuffer.isView(value)) return null
-  const own = Object.getOwnPropertyDescriptor(value, 'constructor')?.value as unknown
-  const hasPrototype = isObject(own) && Object.hasOwn(own, 'prototype')
-  if (hasPrototype || Object.hasOwn(value, '__proto__'))
-    return new BadRequest(`The message ${NAME_REFUSED}`)
-  for (const child of Object.values(value)) {
-    const fault = findName(child)
-    if (fault !== null) return fault
-  }
-  return null
+/** Whether an object has a name that the parser of JSON bodies rejects by itself. */
+function hasRejectedName(parent: object): boolean {
+  if (Object.hasOwn(parent, '__proto__')) return true
+  const own = Object.getOwnPropertyDescriptor(parent, 'constructor')?.value as unknown
+  return isObject(own) && Object.hasOwn(own, 'prototype')
 }
 
 /**
@@ -156,8 +156,9 @@ function findName(value: unknown): Error | null {
  */
 function findMalformed(parent: object, what: string): Error | null {
   for (const [key, value] of Object.entries(parent)) {
-    if (!key.isWellFormed())
+    if (!key.isWellFormed()) {
       return new BadRequest(`A name in the ${what} is not well-formed Unicode`)
+    }
     if (typeof value !== 'string' || value.isWellFormed()) continue
     return new BadRequest(`The text of ${quoteName(key)} is not well-formed Unicode`)
   }
