@@ -2,7 +2,6 @@ import type { Socket } from 'socket.io'
 import type { Authentication } from '../../auth/authentication.ts'
 import { findAuthentication } from '../../auth/default-authentication.ts'
 import type { AuthenticationRequest, Headers, Params, Query } from '../../core/index.ts'
-import { toServiceError } from '../../core/index.ts'
 import { parseCaller } from '../parse-authentication.ts'
 import { ExternalParams, RequestFacts } from '../request-params.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -47,7 +46,7 @@ class SocketFacts extends RequestFacts {
     }
   }
 
-  // A call has no request of its own.
+  // Calls share the request of the handshake.
   override get requestUrl(): undefined {
     return undefined
   }
@@ -69,7 +68,7 @@ export class Client {
   /** How many of its calls are not answered. */
   unanswered = 0
   isLoggingIn = false
-  /** Whether its login has ended. It is closed when the calls under way are answered, one of which may have ended it. */
+  /** Whether its login has ended. The socket closes once its calls are answered: one of them may have ended the login. */
   isEnding = false
   /** Called when all its calls are answered. */
   onIdle: () => void = () => undefined
@@ -100,7 +99,7 @@ export class Client {
   /**
    * Logs the client in by what its handshake carries: an `accessToken` in `auth`, or what the strategies read from
    * the headers. Without that, nothing happens.
-   * @throws {ServiceError} the login was refused
+   * @throws {ServiceError} the login was rejected
    */
   async logIn({ app, authentication }: RestTransport): Promise<void> {
     const { request, reply } = this.handshake
@@ -123,16 +122,10 @@ interface CallParams {
   readonly params: Params
 }
 
-/** Some strategies, of API keys for example, authenticate calls and log nobody in. */
+/** Some strategies, of API keys for example, authenticate calls without a login. */
 function isForLogins(
   { configuration }: Authentication,
   caller: AuthenticationRequest | null,
 ): caller is AuthenticationRequest {
   return configuration.authStrategies.includes(String(caller?.strategy))
-}
-
-/** Returns an error as Socket.IO hands it to a client that may not connect. */
-export function toConnectError(thrown: unknown): Error {
-  const error = toServiceError(thrown)
-  return Object.assign(new Error(error.message), { data: error.toJSON() })
 }

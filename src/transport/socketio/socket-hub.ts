@@ -3,7 +3,7 @@ import type { Server } from 'socket.io'
 import { authenticationServices } from '../../auth/default-authentication.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
-import { TooManyRequests } from '../../core/index.ts'
+import { TooManyRequests, toServiceError } from '../../core/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -12,28 +12,28 @@ import { createLookup } from '../routing/service-router.ts'
 import { markEnded } from './channel.ts'
 import type { Channels } from './channels.ts'
 import type { Connection, ServiceSocket } from './connection.ts'
-import { Client, toConnectError } from './connection.ts'
+import { Client } from './connection.ts'
 import type { Connections } from './logins.ts'
 import { followLogins, followUser } from './logins.ts'
 import type { Audience } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
 import type { Acknowledge, CallServer } from './socket-call.ts'
 import { SocketCall } from './socket-call.ts'
-import { listenAt, serveSocketIO } from './socket-server.ts'
+import { getHandshake, listenAt, serveSocketIO } from './socket-server.ts'
 import type { SocketCallback, SocketioOptions } from './socketio-options.ts'
 
 const NOT_SERVED =
   'socketio(): app.configure(rest()) is missing, whose limits and logins hold for sockets as well'
 
-/** Socket.IO has one of its own. */
+/** Socket.IO adds one itself. */
 const ERROR_LISTENERS = 1
 
-/** Returned for callers that want no answer. */
+/** For clients that want no acknowledgement. */
 const IGNORE: Acknowledge = () => undefined
 
 type HubOptions = Required<Pick<SocketioOptions, 'checkReads' | 'maxCalls' | 'maxWaitingBytes'>>
 
-/** The sockets of an application: their calls, and the events that they are told of. */
+/** The sockets of an application: their calls, and the events that they get. */
 export class SocketHub implements CallServer, Audience, Connections {
   readonly app: Application
   readonly channels: Channels
@@ -47,8 +47,7 @@ export class SocketHub implements CallServer, Audience, Connections {
   #io: Server | null = null
   #transport: RestTransport | null = null
   #lookup: ((path: string) => ServiceLookup | null) | null = null
-  /** How many calls are under way, and what is called when there are none. */
-  #calls = 0
+  /** Called when the server closes, and no client waits for an answer. */
   #onIdle: () => void = () => undefined
 
   constructor(
@@ -95,6 +94,8 @@ export class SocketHub implements CallServer, Audience, Connections {
     port: number | undefined,
     callback: SocketCallback,
   ): Promise<void> {
+    // One application may be served below several prefixes.
+    if (this.#io !== null) return
     const io = await serveSocketIO(server, options, this.#maxWaitingBytes)
     this.#io = io
     this.#lookup = createLookup(this.app, server)
@@ -102,7 +103,7 @@ export class SocketHub implements CallServer, Audience, Connections {
     io.use((socket, next) => {
       this.#connect(socket).then(
         () => next(),
-        (error: unknown) => next(toConnectError(error)),
+        (error: unknown) => next(this.#toConnectError(socket, error)),
       )
     })
     io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
@@ -113,8 +114,8 @@ export class SocketHub implements CallServer, Audience, Connections {
     })
     server.addHook('preClose', async () => {
       this.isClosing = true
-      // Calls under way are answered first. The server sets a limit to how long it waits.
-      if (this.#calls > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+      // Calls under way are answered first, unless their client leaves or is cut off.
+      if (this.#isBusy) await new Promise<void>((resolve) => (this.#onIdle = resolve))
       closePort()
       await io.close()
     })
@@ -140,7 +141,7 @@ export class SocketHub implements CallServer, Audience, Connections {
 
   send(name: string, payload: unknown, clients: readonly Client[]): void {
     const ids = clients.map(({ socket }) => socket.id)
-    // Written once for all of them. Other processes have connections of their own.
+    // Written once for all of them. Channels have the connections of this process alone.
     if (ids.length > 0) this.#io?.local.to(ids).emit(name, payload)
   }
 
@@ -165,6 +166,14 @@ export class SocketHub implements CallServer, Audience, Connections {
     } finally {
       client.isLoggingIn = false
     }
+  }
+
+  /** Returns an error as Socket.IO hands it to a client that may not connect. Logs it if it is the server's fault. */
+  #toConnectError(socket: ServiceSocket, thrown: unknown): Error {
+    const { request, reply } = getHandshake(socket.request)
+    reply.hook = null
+    const data = this.transport.errors.tell(toServiceError(thrown), thrown, request, reply)
+    return Object.assign(new Error(data.message), { data })
   }
 
   /** Forgets a client that is not connected: its login may still be under way. */
@@ -207,22 +216,20 @@ export class SocketHub implements CallServer, Audience, Connections {
     if (connection.authentication === authentication) this.app.emit('disconnect', connection)
   }
 
-  /** Takes a message. Other listeners of the application may have events of their own. */
+  /** Takes a message, unless the application itself listens to this event. */
   #take(client: Client, name: string, values: unknown[]): void {
     const last = values.at(-1)
     const acknowledge = typeof last === 'function' ? (values.pop() as Acknowledge) : IGNORE
     if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
-    this.#calls += 1
     client.unanswered += 1
     // A method may go on after its time limit, which nothing waits for.
     const answer: Acknowledge = (error, result) => {
       // As in Feathers, an error stands alone.
       if (error === null) acknowledge(null, result)
       else acknowledge(error)
-      this.#calls -= 1
       client.unanswered -= 1
       if (client.unanswered === 0) client.onIdle()
-      if (this.#calls === 0) this.#onIdle()
+      this.#tellIfIdle()
     }
     void new SocketCall(this, client, answer).run(name, values)
   }
@@ -234,6 +241,16 @@ export class SocketHub implements CallServer, Audience, Connections {
     markEnded(connection)
     this.clients.delete(connection)
     client.socket.disconnect()
+    this.#tellIfIdle()
+  }
+
+  /** Whether a client waits for an answer. */
+  get #isBusy(): boolean {
+    return [...this.clients.values()].some(({ unanswered }) => unanswered > 0)
+  }
+
+  #tellIfIdle(): void {
+    if (this.isClosing && !this.#isBusy) this.#onIdle()
   }
 
   #addService(path: string, entry: MethodEntry['entry']): void {

@@ -49,7 +49,7 @@ const RESULTS: Readonly<Record<string, () => unknown>> = {
   'a rejection with a circle': () => Promise.reject(circle),
 }
 
-t.test('SIO-19: results that JSON can not have, and methods that throw', async (t) => {
+t.test('SIO-19: results that JSON cannot have, and methods that throw', async (t) => {
   const logged: unknown[] = []
   const { connect, app } = await startSocketApp(t, {
     configure: (app) => {
@@ -153,6 +153,22 @@ t.test('SIO-22: calls while the server closes', async (t) => {
   t.match(await first, { id: 1 })
   await closing
   await until(() => !client.socket.connected)
+})
+
+t.test('SIO-22: a client that has left does not hold up the end of the server', async (t) => {
+  const gate = new Gate()
+  const { connect, app } = await startSocketApp(t, {
+    rest: { handlerTimeoutMs: 0 },
+    configure: (app) => app.use('stuck', { get: async () => gate.pass({}) } as never),
+  })
+  const client = await connect()
+  client.call('get', 'stuck', 1).catch(() => undefined)
+  await gate.arrivals(1)
+  const closing = app.close()
+  client.socket.close()
+  await closing
+  t.equal(gate.arrived, 1, 'the method is still waiting')
+  gate.open()
 })
 
 t.test('SIO-25: requests that ask for another protocol than that of sockets', async (t) => {

@@ -1,12 +1,15 @@
 import { request } from 'node:http'
 import { feathers } from '@feathersjs/feathers'
 import socketClient from '@feathersjs/socketio-client'
+import { fastify } from 'fastify'
 import { io } from 'socket.io-client'
 import t from 'tap'
 import type { Params } from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { Type } from '../../../src/core/schema/index.ts'
+import { createApp, remex } from '../../../src/transport/index.ts'
 import type { ServiceSocket } from '../../../src/transport/socketio/connection.ts'
+import { socketio } from '../../../src/transport/socketio/index.ts'
 import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
 import { startSocketServer } from './socket-server.ts'
@@ -57,7 +60,7 @@ for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']])
 }
 
 t.test(
-  'what middleware puts on the socket becomes params, and can not change the others',
+  'what middleware puts on the socket becomes params, and cannot change the others',
   async (t) => {
     const { connect } = await startSocketServer(
       t,
@@ -202,3 +205,25 @@ t.test('a call hears that its client has gone, and leaves nothing on the socket'
   await until(() => isAborted)
   t.ok(isAborted)
 })
+
+t.test(
+  'a Fastify server that serves an application below two prefixes has sockets once',
+  async (t) => {
+    const app = createApp()
+    app.configure(socketio())
+    app.use('notes', { get: async (id: unknown) => ({ id }) } as never)
+    const server = fastify()
+    for (const prefix of ['/a', '/b']) server.register(remex, { app, prefix })
+    const url = await server.listen({ port: 0, host: '127.0.0.1' })
+    const socket = io(url, { transports: ['websocket'], forceNew: true })
+    t.teardown(async () => {
+      socket.close()
+      await server.close()
+    })
+    const answer = await new Promise((resolve) => {
+      socket.emit('get', 'notes', 1, (...values: unknown[]) => resolve(values))
+    })
+    t.strictSame(answer, [null, { id: 1 }])
+    for (const prefix of ['a', 'b']) t.equal((await fetch(`${url}/${prefix}/notes/1`)).status, 200)
+  },
+)
