@@ -82,7 +82,7 @@ function withoutFacts(fields: FeathersParams): FeathersParams {
   return others
 }
 
-/** What tells that the client of a call has gone. */
+/** Tells whether the client of a call has gone. */
 export interface AnswerEnd {
   readonly destroyed: boolean
   /** Whether the answer is complete: a connection that closes then ends nothing. */

@@ -10,7 +10,7 @@ export function markEnded(connection: object): void {
   Object.defineProperty(connection, HAS_ENDED, { value: true })
 }
 
-/** Connections that hear of the same events. Emits `empty` when the last one has left. */
+/** Connections that get the same events. Emits `empty` when the last one has left. */
 export class Channel extends Emitter {
   /** What its connections get in place of the record, `null` for the record. */
   readonly data: Payload

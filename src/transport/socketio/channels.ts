@@ -5,7 +5,7 @@ import type { AnyApplication, MethodEntry, ServiceEntry } from '../../core/index
 import { Channel, CombinedChannel } from './channel.ts'
 
 /**
- * Returns who hears of an event: a channel, several in a list, or a promise of these. `null` and `undefined` stand for nobody.
+ * Returns the channels that get an event: one, several in a list, or a promise of these. `null` and `undefined` stand for none.
  * The context of an event that a service emits itself has `app`, `path`, `service` and `result` alone.
  */
 export type ChannelPublisher = (
@@ -26,15 +26,15 @@ export interface ChannelMembers {
    */
   channel(...names: readonly ChannelName[]): Channel
   /** @internal */ publish(this: never): never
-  /** Sets who hears of the events of services that have no publisher of their own. */
+  /** Sets the publisher of services without their own. */
   publish(publisher: ChannelPublisher): this
-  /** Sets who hears of one event of these services. */
+  /** Sets the publisher of one event of these services. */
   publish(event: string, publisher: ChannelPublisher): this
 }
 
 type ChannelName = string | readonly string[]
 
-/** Stands for all events that have no publisher of their own. */
+/** Stands for all events without their own publisher. */
 const ANY_EVENT = '*'
 
 type Publishers = Map<string, ChannelPublisher>
@@ -44,7 +44,7 @@ const PUBLISHERS: unique symbol = Symbol('remex.channelPublishers')
 
 type Entry = MethodEntry['entry']
 
-/** The channels of an application, and who hears of the events of its services. */
+/** The channels of an application, and its publishers. */
 export class Channels {
   readonly #channels = new Map<string, Channel>()
   readonly #ofApp: Publishers = new Map()
@@ -74,7 +74,7 @@ export class Channels {
     }
   }
 
-  /** Gives a service its function `publish`, in place of that of `realtime()`. One of its own stays. */
+  /** Gives a service its function `publish`, in place of that of `realtime()`. A service that has `publish` itself keeps it. */
   addService({ attachments, options, service }: Entry): void {
     const { publish } = service as { readonly publish?: object }
     if (publish !== undefined && metadataOf(publish).isReplaceable !== true) return
@@ -159,7 +159,7 @@ declare module '../../core/app.ts' {
 
 declare module '../../core/services/service-map.ts' {
   interface ServiceMembers<S> {
-    /** Sets who hears of the events of the service. There once `socketio()` is configured. */
+    /** Sets the publisher of the service. There once `socketio()` is configured. */
     publish(publisher: ChannelPublisher): unknown
     publish(event: string, publisher: ChannelPublisher): unknown
   }

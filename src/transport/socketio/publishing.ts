@@ -84,7 +84,7 @@ function groupByData(
   return groups
 }
 
-/** Returns what clients get of an event: what a hook has set as `context.dispatch`, else the record as callers outside see it. */
+/** Returns what clients get of an event: what a hook has set as `context.dispatch`, else the record as external callers see it. */
 function toPayload(
   entry: Entry,
   event: string,

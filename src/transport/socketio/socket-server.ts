@@ -74,7 +74,7 @@ export async function serveSocketIO(
   return io
 }
 
-/** Opens a port of its own for the same server. Resolves to what closes it. */
+/** Opens a separate port for the same server. Resolves to what closes it. */
 export async function listenAt(port: number, server: FastifyInstance): Promise<() => void> {
   const own = createServer(server.routing)
   routeUpgrades(server, own)

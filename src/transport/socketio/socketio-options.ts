@@ -1,7 +1,7 @@
 import type { Server, ServerOptions } from 'socket.io'
 import { checkOptionNames } from '../../core/options/option-check.ts'
 
-/** Options of `socketio()`: those of the server of Socket.IO, and some of its own. */
+/** Options of `socketio()`: those of the server of Socket.IO, and three of Remex. */
 export interface SocketioOptions extends Partial<Omit<ServerOptions, 'connectionStateRecovery'>> {
   /**
    * Whether an event is sent only to connections for which `find` of the service would show its record. It takes a

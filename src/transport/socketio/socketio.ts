@@ -12,7 +12,7 @@ const MAX_WAITING_BYTES = 16 * 2 ** 20
 /**
  * Serves the services of an application over Socket.IO, as clients of Feathers call them, and sends events to channels.
  * `app.configure(socketio({ cors: { origin: 'https://app.example' } }))`
- * @param port of a server of its own. Default: that of the server of the application
+ * @param port of a separate server. Default: that of the server of the application
  * @throws {TypeError} an argument is not valid; when configured, a second time
  */
 export function socketio(
