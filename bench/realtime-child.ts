@@ -17,7 +17,7 @@ import { RECORD_ID, serveTasks } from './realtime-process.ts'
 
 /** What a server is to be. */
 export interface RealtimeServer {
-  readonly kind: 'floor' | 'remex' | 'sockets' | 'feathers'
+  readonly kind: 'floor' | 'remex' | 'socketFloor' | 'sockets' | 'feathers'
   readonly storage: 'memory' | 'mongodb'
   /** Whether a resolver makes what callers are shown. */
   readonly hasResolver?: boolean
@@ -105,6 +105,21 @@ async function startRemex(server: RealtimeServer & Place): Promise<Server> {
   }
 }
 
+/** Answers every message with the record by Socket.IO, and nothing else. */
+async function startSocketFloor(): Promise<Server> {
+  const { Server } = await import('socket.io')
+  const server = createServer()
+  const io = new Server(server, { transports: ['websocket'] })
+  io.on('connection', (socket) => {
+    socket.onAny((...message) => message.at(-1)(null, RECORD))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    patch: (data) => io.emit('records patched', { ...RECORD, ...data }),
+  }
+}
+
 /** The part of an application with `socketio()` that the benchmark uses. */
 interface Channels {
   channel(name: string): { join(connection: object): unknown }
@@ -150,7 +165,7 @@ async function startFeathers(server: RealtimeServer & Place): Promise<Server> {
 
 const STARTS = {
   ...{ floor: startFloor, remex: startRemex },
-  ...{ sockets: startSockets, feathers: startFeathers },
+  ...{ socketFloor: startSocketFloor, sockets: startSockets, feathers: startFeathers },
 }
 
 process.env['NODE_ENV'] = 'production'

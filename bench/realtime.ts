@@ -12,13 +12,14 @@ import { toMedian, toRatio } from './statistics.ts'
 import { printTable } from './table.ts'
 
 // What streams cost the server, and when readers hear of a write, beside Feathers with Socket.IO:
-// node build/bench/realtime.js [--quick] [--sockets]
-// With --sockets only what Socket.IO costs, of Remex and of Feathers.
+// node build/bench/realtime.js [--quick] [--sockets] [--calls]
+// With --sockets only what Socket.IO costs, of Remex and of Feathers; with --calls only calls over it.
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     sockets: { type: 'boolean', default: false },
+    calls: { type: 'boolean', default: false },
   },
   strict: false,
 })
@@ -44,9 +45,10 @@ const FEATHERS: Kind = { title: 'Feathers, MongoDB', kind: 'feathers', storage: 
 const FEATHERS_MEMORY: Kind = { ...FEATHERS, title: 'Feathers, memory', storage: 'memory' }
 const SOCKETS: Kind = { title: 'Remex, Socket.IO, MongoDB', kind: 'sockets', storage: 'mongodb' }
 const SOCKETS_MEMORY: Kind = { ...SOCKETS, title: 'Remex, Socket.IO, memory', storage: 'memory' }
-/** The same service of both, the first of each pair being what the other is compared with. */
-const SOCKET_PAIRS: readonly (readonly Kind[])[] = [
-  [FEATHERS_MEMORY, SOCKETS_MEMORY],
+const SOCKET_FLOOR: Kind = { title: 'Socket.IO alone', kind: 'socketFloor', storage: 'memory' }
+/** The same service of both, the first being what the others are compared with. */
+const SOCKET_KINDS: readonly (readonly Kind[])[] = [
+  [FEATHERS_MEMORY, SOCKETS_MEMORY, SOCKET_FLOOR],
   [FEATHERS, SOCKETS],
   [
     { ...FEATHERS, title: 'Feathers, MongoDB, a resolver', hasResolver: true },
@@ -91,7 +93,7 @@ class Pair {
 
   async open(count: number): Promise<void> {
     const { kind, target = '/records' } = this.#kind
-    const isSocket = kind === 'feathers' || kind === 'sockets'
+    const isSocket = kind !== 'floor' && kind !== 'remex'
     const protocol = isSocket ? 'socket.io' : 'events'
     const readers: Readers = { protocol, port: this.#port, count, target }
     await this.#readers.ask('open', readers)
@@ -130,15 +132,17 @@ each subscriber, by his query. Feathers emits what the call has answered to all 
 one channel: it reads and judges nothing, knows no queries, and its resolver runs once for all. Services
 in memory know no queries either. Subscribers and the database are in processes of their own; the time of
 their process is part of what many of them wait. The bus ${process.env.MONGODB_URL ? 'is that of MONGODB_URL' : 'is asked every 50 ms'}.`)
-  if (!values.sockets) {
+  if (!values.sockets && !values.calls) {
     await compareIdle([FLOOR, REMEX, FEATHERS_MEMORY])
     for (const count of [1, 100, SIZES.streams]) await compareEvents(count, KINDS, 'the floor')
   }
   console.log(`
 Both by Socket.IO, with all connections in one channel and the official client. Targets: an event costs at
 most 1.1 times what it costs Feathers, a call at most 0.5 times.`)
-  for (const pair of SOCKET_PAIRS) await compareEvents(SIZES.streams, pair, 'Feathers')
-  for (const pair of SOCKET_PAIRS) await compareCalls(pair)
+  if (!values.calls) {
+    for (const kinds of SOCKET_KINDS) await compareEvents(SIZES.streams, kinds, 'Feathers')
+  }
+  for (const kinds of SOCKET_KINDS) await compareCalls(kinds)
 } finally {
   await database.close()
 }
