@@ -74,30 +74,19 @@ const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
   ]),
 )
 
-/** Returns what middleware says, without what only the server may state. */
-function withoutFacts(fields: FeathersParams): FeathersParams {
-  if (!FACTS.some((name) => name in fields)) return fields
-  const others = { ...fields }
-  for (const name of FACTS) delete others[name]
-  return others
-}
-
-/** Tells whether the client of a call has gone. */
-export interface AnswerEnd {
-  readonly destroyed: boolean
-  /** Whether the answer is complete: a connection that closes then ends nothing. */
-  readonly writableEnded: boolean
-  once(event: 'close', listener: () => void): unknown
+/** Whether only the server may state this: middleware can't set it. */
+function isFact(name: string): boolean {
+  return (FACTS as readonly string[]).includes(name)
 }
 
 /** What the server knows of the call behind one request. */
 export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
-  readonly #reply: { readonly raw: AnswerEnd }
+  readonly #reply: FastifyReply
   databaseCalls = 0
   #controller: AbortController | null = null
 
-  constructor(request: FastifyRequest, reply: { readonly raw: AnswerEnd }) {
+  constructor(request: FastifyRequest, reply: FastifyReply) {
     this.#request = request
     this.#reply = reply
   }
@@ -110,15 +99,20 @@ export class RequestFacts implements TransportFacts {
     if (this.#controller === null) {
       const controller = new AbortController()
       this.#controller = controller
-      const { raw } = this.#reply
-      // Node's request closes as soon as its body is read; its response only with the connection.
-      const abort = (): void => {
-        if (!raw.writableEnded) controller.abort(new BadRequest('The client has gone'))
-      }
-      if (isGone(raw)) abort()
-      else raw.once('close', abort)
+      this.watchClient(() => controller.abort(new BadRequest('The client has gone')))
     }
     return this.#controller.signal
+  }
+
+  /** Calls a function if the client goes away before the call is answered, or has gone. */
+  protected watchClient(onGone: () => void): void {
+    const { raw } = this.#reply
+    // Node's request closes as soon as its body is read; its response only with the connection.
+    const tell = (): void => {
+      if (!raw.writableEnded) onGone()
+    }
+    if (isGone(raw)) tell()
+    else raw.once('close', tell)
   }
 
   carry(from: Params, to: Params): void {
@@ -208,8 +202,18 @@ export class ExternalParams implements TransportParams {
     this.route = route
     this.provider = provider
     this.#facts = facts
-    if (feathers === null) return
-    Object.assign(this, withoutFacts(feathers))
+    if (feathers !== null) this.#addFields(feathers)
+  }
+
+  /** Adds what middleware or a connection says. Not by `Object.assign`, which is slow where a class has accessors. */
+  #addFields(fields: FeathersParams): void {
+    const { provider } = this
+    for (const name of Object.keys(fields)) {
+      if (!isFact(name)) Reflect.set(this, name, fields[name])
+    }
+    for (const name of Object.getOwnPropertySymbols(fields)) {
+      Reflect.set(this, name, Reflect.get(fields, name))
+    }
     this.provider = provider
   }
 }

@@ -26,24 +26,13 @@ export interface Connection {
 export type ServiceSocket = Socket & { feathers?: Connection }
 
 /** What the server knows of one call over a socket. */
-class SocketFacts extends RequestFacts {
-  /** Called at the end of the call: a socket outlasts its calls. */
-  readonly release: () => void
+export class SocketFacts extends RequestFacts {
+  readonly #client: Client
+  #onGone: (() => void) | null = null
 
-  constructor({ handshake, socket, onGone }: Client) {
-    const own: (() => void)[] = []
-    const raw = {
-      destroyed: socket.disconnected,
-      writableEnded: false,
-      once(_event: 'close', listener: () => void) {
-        own.push(listener)
-        onGone.add(listener)
-      },
-    }
-    super(handshake.request, { raw })
-    this.release = () => {
-      for (const listener of own) onGone.delete(listener)
-    }
+  constructor(client: Client) {
+    super(client.handshake.request, client.handshake.reply)
+    this.#client = client
   }
 
   // Calls share the request of the handshake.
@@ -53,6 +42,17 @@ class SocketFacts extends RequestFacts {
 
   override get requestMethod(): undefined {
     return undefined
+  }
+
+  protected override watchClient(onGone: () => void): void {
+    if (this.#client.socket.disconnected) onGone()
+    else this.#client.onGone.add(onGone)
+    this.#onGone = onGone
+  }
+
+  /** To be called at the end of the call: a socket outlasts its calls. */
+  release(): void {
+    if (this.#onGone !== null) this.#client.onGone.delete(this.#onGone)
   }
 }
 
@@ -84,15 +84,11 @@ export class Client {
   createParams(query: Query, route: Readonly<Record<string, string>>): CallParams {
     const facts = new SocketFacts(this)
     const { connection } = this
-    const fields = { ...connection, query, route, connection }
-    const params: Params = new ExternalParams(
-      facts,
-      connection.headers,
-      query,
-      route,
-      fields,
-      PROVIDER,
-    )
+    const { headers } = connection
+    const params: Params = new ExternalParams(facts, headers, query, route, connection, PROVIDER)
+    params.query = query
+    params.route = route
+    params.connection = connection
     return { facts, params }
   }
 
@@ -112,7 +108,7 @@ export class Client {
     this.connection.authentication = caller ?? undefined
     if (isForLogins(service, caller)) {
       const { facts, params } = this.createParams({}, {})
-      await service.create(caller, params).finally(facts.release)
+      await service.create(caller, params).finally(() => facts.release())
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { MethodEntry, Query } from '../../core/index.ts'
+import type { Application, MethodEntry, Query } from '../../core/index.ts'
 import {
   BadRequest,
   findServiceEntry,
@@ -9,7 +9,7 @@ import {
 } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { JsonOptions } from '../parsing/request-body.ts'
-import { checkMessage } from '../parsing/request-body.ts'
+import { createMessageCheck } from '../parsing/request-body.ts'
 import type { ServiceLookup } from '../routing/service-router.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
 
@@ -23,53 +23,69 @@ export interface SocketMessage {
   readonly route: Readonly<Record<string, string>>
 }
 
-type Lookup = (path: string) => ServiceLookup | null
-
 /** Longest path or name that an error repeats. */
 const LONGEST_NAME = 64
 
+type Lookup = (path: string) => ServiceLookup | null
+
 /**
- * Reads what a client has sent: the name of a method, a path, and the arguments of the method with the query in the
- * place of the params.
- * @throws {NotFound} there is no service at the path
- * @throws {MethodNotAllowed} the service does not have the method for external calls
- * @throws {BadRequest} an argument is not what the method takes
+ * Reads what a client has sent: the name of a method, then a path, and the arguments of the method with the query in
+ * the place of the params. Throws a `NotFound` if there is no service at the path, a `MethodNotAllowed` if the service
+ * does not have the method for external calls, and a `BadRequest` if an argument is not what the method takes.
  */
-export function readMessage(
-  lookup: Lookup,
-  limits: JsonOptions,
-  name: string,
-  [path, ...values]: readonly unknown[],
-): SocketMessage {
-  const { method, route } = findMethod(lookup, name, path)
-  const { spec } = method
-  const places = spec.arguments as readonly string[]
-  if (values.length > places.length) throw new BadRequest(`Too many arguments for '${name}' method`)
-  const at = (argument: string): unknown => values[places.indexOf(argument)]
-  checkMessage(values.slice(0, places.length), limits)
-  return {
-    method,
-    id: spec.withId ? readId(name, at('id')) : undefined,
-    data: places.includes('data') ? readData(name, at('data')) : undefined,
-    query: readQuery(at('params')),
-    route,
+export type ReadMessage = (name: string, values: readonly unknown[]) => SocketMessage
+
+/** Returns what reads messages for the services of an application. */
+export function createReader(app: Application, lookup: Lookup, limits: JsonOptions): ReadMessage {
+  const find = createFinder(app, lookup)
+  const check = createMessageCheck(limits)
+  return (name, [path, ...values]) => {
+    const { entry, route } = find(path)
+    const method = entry.methods.get(name)
+    if (!method?.external) {
+      const at = `on service${quote(entry.path)}`
+      throw new MethodNotAllowed(`Method${quote(name)} not allowed ${at}`)
+    }
+    const { spec } = method
+    const places = spec.arguments as readonly string[]
+    if (values.length > places.length) {
+      throw new BadRequest(`Too many arguments for '${name}' method`)
+    }
+    check(values)
+    const at = (argument: string): unknown => values[places.indexOf(argument)]
+    return {
+      method,
+      id: spec.withId ? readId(name, at('id')) : undefined,
+      data: places.includes('data') ? readData(name, at('data')) : undefined,
+      query: readQuery(at('params')),
+      route,
+    }
   }
 }
 
-function findMethod(
-  lookup: Lookup,
-  name: string,
-  path: unknown,
-): Pick<SocketMessage, 'method' | 'route'> {
-  if (typeof path !== 'string') throw new NotFound('Invalid service path')
-  const found = lookup(toTarget(path))
-  const entry = found === null ? undefined : findServiceEntry(found.service)
-  if (found === null || entry === undefined || ID_PLACEHOLDER in found.params) {
-    throw new NotFound(`Service${quote(path)} not found`)
+interface FoundService {
+  readonly entry: MethodEntry['entry']
+  readonly route: SocketMessage['route']
+}
+
+/** Returns what finds services by what messages have as their path. It throws where there is none. */
+function createFinder(app: Application, lookup: Lookup): (path: unknown) => FoundService {
+  const known = new Map<unknown, FoundService>()
+  app.observe(() => known.clear())
+  return (path) => {
+    const before = known.get(path)
+    if (before !== undefined) return before
+    if (typeof path !== 'string') throw new NotFound('Invalid service path')
+    const found = lookup(toTarget(path))
+    const entry = found === null ? undefined : findServiceEntry(found.service)
+    if (found === null || entry === undefined || ID_PLACEHOLDER in found.params) {
+      throw new NotFound(`Service${quote(path)} not found`)
+    }
+    const service = { entry, route: found.params }
+    // Not by any path that clients send: there are as many as they like.
+    if (app.entries.has(path)) known.set(path, service)
+    return service
   }
-  const method = entry.methods.get(name)
-  if (method?.external) return { method, route: found.params }
-  throw new MethodNotAllowed(`Method${quote(name)} not allowed on service${quote(entry.path)}`)
 }
 
 /** Returns a path as a URL has it: values in it come as they are. */

@@ -65,7 +65,7 @@ async function askFind(
         : (await view.read([Reflect.get(data, service.id)]))?.[0]
     return toFindResult(view, stored && view.matches(stored) ? [view.pick(stored)] : [])
   })
-  const body = await asked.finally(facts.release)
+  const body = await asked.finally(() => facts.release())
   if (!isKnown) return null
   const record = listFound(body)?.[0]
   return record === undefined ? undefined : pickResult(method, record)
@@ -94,7 +94,7 @@ async function askGet(
   if (id === undefined) return undefined
   const { facts, params } = client.createParams({}, {})
   const call = new HookContext(method, entry.service, id, undefined, params)
-  await runMethod(method, call).finally(facts.release)
+  await runMethod(method, call).finally(() => facts.release())
   const { dispatch, result } = call
   return pickResult(method, toBody(dispatch === undefined ? result : dispatch))
 }

@@ -1,5 +1,5 @@
 import { watchRests } from '../../core/hooks/around-hooks.ts'
-import type { ErrorJSON } from '../../core/index.ts'
+import type { ErrorJSON, MethodEntry } from '../../core/index.ts'
 import {
   GeneralError,
   HookContext,
@@ -9,19 +9,19 @@ import {
   Unavailable,
 } from '../../core/index.ts'
 import { finishCall } from '../../core/services/run-method.ts'
+import type { TimeLimit } from '../call-time-limit.ts'
 import { isSentAsItIs } from '../replies/body.ts'
 import { pickResult } from '../replies/result-serializer.ts'
 import { isRead } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import type { ServiceLookup } from '../routing/service-router.ts'
 import { toBody } from '../service-reply.ts'
-import type { Client } from './connection.ts'
-import { readMessage } from './message.ts'
+import type { Client, SocketFacts } from './connection.ts'
+import type { ReadMessage } from './message.ts'
 
 /** What calls need to be made. */
 export interface CallServer {
   readonly transport: RestTransport
-  readonly lookup: (path: string) => ServiceLookup | null
+  readonly readMessage: ReadMessage
   readonly maxCalls: number
   /** Whether the server closes: no further calls are made. */
   readonly isClosing: boolean
@@ -47,50 +47,46 @@ export class SocketCall {
   /** Makes the call and answers it. Never rejects. */
   async run(name: string, values: readonly unknown[]): Promise<void> {
     const client = this.#client
-    const { maxCalls, isClosing } = this.#server
+    const { readMessage, transport } = this.#server
+    let facts: SocketFacts | undefined
+    let timed: ReturnType<TimeLimit['start']> | undefined
     client.calls += 1
     try {
-      if (isClosing) throw new Unavailable('The server is closing')
-      if (client.isEnding) throw new NotAuthenticated('The login of the connection has ended')
-      if (client.calls > maxCalls) {
-        throw new TooManyRequests(`A connection may have ${maxCalls} calls under way`)
-      }
-      this.#answer(await this.#call(name, values))
+      this.#checkLimits()
+      const { method, id, data, query, route } = readMessage(name, values)
+      const call = client.createParams(query, route)
+      facts = call.facts
+      const context = new HookContext(method, method.entry.service, id, data, call.params)
+      this.#context = context
+      timed = transport.timeLimit?.start((limitMs) => this.#timeOut(limitMs, method, call.facts))
+      const pending = method.start(context)
+      finishCall(method, context, pending === undefined ? context.result : await pending)
+      this.#answer(toPayload(context, method))
     } catch (thrown) {
       if (this.#context !== null) watchRests(this.#context)
       this.#fail(thrown)
     } finally {
+      timed?.endWatch()
+      facts?.release()
       client.calls -= 1
     }
   }
 
-  async #call(name: string, values: readonly unknown[]): Promise<unknown> {
-    const { transport, lookup } = this.#server
-    const { json = {} } = transport.options
-    const message = readMessage(lookup, json, name, values)
-    const { method, id, data, query, route } = message
-    const { facts, params } = this.#client.createParams(query, route)
-    const context = new HookContext(method, method.entry.service, id, data, params)
-    this.#context = context
-    const timed = transport.timeLimit?.start((limitMs) => {
-      const errors = isRead(method) ? null : { errors: { outcome: 'unknown' } }
-      const error = new Unavailable(`No answer within ${limitMs} ms`, errors)
-      facts.abort(error)
-      this.#fail(error)
-    })
-    try {
-      const pending = method.start(context)
-      finishCall(method, context, pending === undefined ? context.result : await pending)
-    } finally {
-      timed?.endWatch()
-      facts.release()
+  #checkLimits(): void {
+    const { isClosing, maxCalls } = this.#server
+    const { calls, isEnding } = this.#client
+    if (isClosing) throw new Unavailable('The server is closing')
+    if (isEnding) throw new NotAuthenticated('The login of the connection has ended')
+    if (calls > maxCalls) {
+      throw new TooManyRequests(`A connection may have ${maxCalls} calls under way`)
     }
-    const { dispatch, result } = context
-    const body = toBody(dispatch === undefined ? result : dispatch)
-    if (isSentAsItIs(body)) {
-      throw new GeneralError('The result is a stream or bytes, which REST alone sends')
-    }
-    return pickResult(method, body)
+  }
+
+  #timeOut(limitMs: number, method: MethodEntry, facts: SocketFacts): void {
+    const errors = isRead(method) ? null : { errors: { outcome: 'unknown' } }
+    const error = new Unavailable(`No answer within ${limitMs} ms`, errors)
+    facts.abort(error)
+    this.#fail(error)
   }
 
   #answer(body: unknown): void {
@@ -115,4 +111,13 @@ export class SocketCall {
       this.#acknowledge(toServiceError(null).toJSON())
     }
   }
+}
+
+/** Returns what a client gets of a call that went well. */
+function toPayload({ dispatch, result }: HookContext, method: MethodEntry): unknown {
+  const body = toBody(dispatch === undefined ? result : dispatch)
+  if (isSentAsItIs(body)) {
+    throw new GeneralError('The result is a stream or bytes, which REST alone sends')
+  }
+  return pickResult(method, body)
 }

@@ -7,7 +7,6 @@ import { TooManyRequests, toServiceError } from '../../core/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import type { ServiceLookup } from '../routing/service-router.ts'
 import { createLookup } from '../routing/service-router.ts'
 import { markEnded } from './channel.ts'
 import type { Channels } from './channels.ts'
@@ -15,6 +14,8 @@ import type { Connection, ServiceSocket } from './connection.ts'
 import { Client } from './connection.ts'
 import type { Connections } from './logins.ts'
 import { followLogins, followUser } from './logins.ts'
+import type { ReadMessage } from './message.ts'
+import { createReader } from './message.ts'
 import type { Audience } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
 import type { Acknowledge, CallServer } from './socket-call.ts'
@@ -46,7 +47,7 @@ export class SocketHub implements CallServer, Audience, Connections {
   isClosing = false
   #io: Server | null = null
   #transport: RestTransport | null = null
-  #lookup: ((path: string) => ServiceLookup | null) | null = null
+  #read: ReadMessage | null = null
   /** Called when the server closes, and no client waits for an answer. */
   #onIdle: () => void = () => undefined
 
@@ -83,8 +84,9 @@ export class SocketHub implements CallServer, Audience, Connections {
     return this.#transport
   }
 
-  get lookup(): (path: string) => ServiceLookup | null {
-    return this.#lookup ?? (() => null)
+  get readMessage(): ReadMessage {
+    if (this.#read === null) throw new TypeError(NOT_SERVED)
+    return this.#read
   }
 
   /** Makes the server of Socket.IO, `app.io`. */
@@ -98,7 +100,6 @@ export class SocketHub implements CallServer, Audience, Connections {
     if (this.#io !== null) return
     const io = await serveSocketIO(server, options, this.#maxWaitingBytes)
     this.#io = io
-    this.#lookup = createLookup(this.app, server)
     Object.defineProperty(this.app, 'io', { value: io, configurable: true })
     io.use((socket, next) => {
       this.#connect(socket).then(
@@ -122,8 +123,11 @@ export class SocketHub implements CallServer, Audience, Connections {
   }
 
   /** Takes the transport whose limits, errors and logins hold for the sockets as well: the first one. */
-  serve(transport: RestTransport): void {
-    this.#transport ??= transport
+  serve(server: FastifyInstance, transport: RestTransport): void {
+    if (this.#transport !== null) return
+    this.#transport = transport
+    const lookup = createLookup(this.app, server)
+    this.#read = createReader(this.app, lookup, transport.options.json ?? {})
   }
 
   *all(): Iterable<Connection> {

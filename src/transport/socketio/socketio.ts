@@ -33,7 +33,7 @@ export function socketio(...given: SocketArguments): SocketConfigurator {
     const hub = new SocketHub(untyped, channels, { checkReads, maxCalls, maxWaitingBytes })
     addScopePart(app, {
       prepare: async (server) => hub.open(server, serverOptions, port, callback),
-      addAfter: (_scope, transport) => hub.serve(transport),
+      addAfter: (server, transport) => hub.serve(server, transport),
     })
   })
   readArguments(given)
