@@ -110,7 +110,8 @@ function readId(name: string, id: unknown): string | number | null {
 }
 
 function readData(name: string, data: unknown): object {
-  if (data === undefined && !isStandardMethod(name)) return {}
+  // In a list of arguments, JSON has `null` for what is undefined.
+  if ((data ?? null) === null && !isStandardMethod(name)) return {}
   if (typeof data === 'object' && data !== null && !ArrayBuffer.isView(data)) return data
   throw new BadRequest(`The data of '${name}' must be an object or an array`)
 }
