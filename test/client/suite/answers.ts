@@ -1,11 +1,10 @@
-import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 import { RESULTS } from './services.ts'
 
 /** What becomes of an answer. */
-export function testAnswers(t: Test, { service, expected }: Cell): void {
+export function testAnswers(t: Cases, { service, expected }: Cell): void {
   const { nothing } = expected
 
   t.test('every JSON value is a result', async (t) => {

@@ -1,10 +1,17 @@
+import type { Test } from 'tap'
 import type { ConnectionOptions } from '../../../src/client/index.ts'
+import type { TestScope } from '../../support/http.ts'
 import type { SharedApp, SharedConnection, SharedRemote, TestedClient } from './clients.ts'
 import { CLIENTS } from './clients.ts'
 import { expectationsOf } from './differences.ts'
 import type { Expectations } from './expectations.ts'
 import type { ServerName } from './servers.ts'
 import { TODO_METHODS } from './services.ts'
+
+/** Where the cases of a topic are added. */
+export interface Cases {
+  test(title: string, run: (t: Test) => unknown): unknown
+}
 
 /** A server and a client that the suite runs with. */
 export interface Cell {
@@ -23,9 +30,18 @@ export interface Cell {
   remote(path: string, options?: ConnectionOptions): SharedRemote
 }
 
-export function createCell(server: ServerName, name: string, url: string): Cell {
-  const client = CLIENTS[name]
-  if (client === undefined) throw new Error(`There is no client '${name}'`)
+/** Returns a cell. Its connections are closed at the end of the test. */
+export function createCell(t: TestScope, server: ServerName, name: string, url: string): Cell {
+  const tested = CLIENTS[name]
+  if (tested === undefined) throw new Error(`There is no client '${name}'`)
+  const client: TestedClient = {
+    ...tested,
+    connect(...given) {
+      const connection = tested.connect(...given)
+      t.teardown(() => connection.close?.())
+      return connection
+    },
+  }
   const connect = (options: ConnectionOptions = {}) => client.connect(url, options)
   const createApp = (options?: ConnectionOptions) => {
     const connection = connect(options)

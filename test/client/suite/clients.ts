@@ -2,7 +2,9 @@ import authenticationClient from '@feathersjs/authentication-client'
 import * as feathersErrors from '@feathersjs/errors'
 import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
+import socketioClient from '@feathersjs/socketio-client'
 import axios from 'axios'
+import { io } from 'socket.io-client'
 import superagent from 'superagent'
 import type { ConnectionOptions, RestConnection } from '../../../src/client/index.ts'
 import { authentication } from '../../../src/client/index.ts'
@@ -46,6 +48,8 @@ export interface SharedConnection {
   (app: never): void
   service(path: string): SharedRemote
   readonly Service: SharedClass
+  /** Ends what is open between calls. */
+  readonly close?: () => void
 }
 
 /** An application whose services are those of a server. */
@@ -82,7 +86,7 @@ export interface LoginApp extends SharedApp {
 
 /** A way to call services. */
 export interface TestedClient {
-  /** What sends the requests. */
+  /** What sends the requests, `app.rest`. */
   readonly library: unknown
   createApp(): SharedApp
   /** Returns a connection, by a class of services in the place of the options or after them. */
@@ -131,11 +135,30 @@ const official = Object.entries(LIBRARIES).map(([name, library]) => {
   return [`official ${name}`, client] as const
 })
 
+/** Over a socket of its own for each connection. */
+const overSockets: TestedClient = {
+  library: undefined,
+  createApp: () => feathers() as unknown as SharedApp,
+  connect(url) {
+    const options = { transports: ['websocket'], forceNew: true, reconnection: false }
+    // A prefix of the services is none of sockets.
+    const socket = io(new URL(url).origin, options)
+    const connection = socketioClient.default(socket as never) as unknown as SharedConnection
+    return Object.assign(connection, { close: () => void socket.close() })
+  },
+  addAuthentication: (app, storage) =>
+    addPlugin(app, authenticationClient.default({ storage } as object)),
+  errors: feathersErrors as unknown as TestedClient['errors'],
+}
+
+export const SOCKET_CLIENT = 'official socketio'
+
 /** Our own client by each library, and the official one by those that it knows. */
-export const CLIENTS: Readonly<Record<string, TestedClient>> = Object.fromEntries([
-  ...ours,
-  ...official,
-])
+export const CLIENTS: Readonly<Record<string, TestedClient>> = {
+  ...Object.fromEntries([...ours, ...official]),
+  [SOCKET_CLIENT]: overSockets,
+}
 
 export const OUR_CLIENTS: readonly string[] = ours.map(([name]) => name)
+/** The official clients over HTTP. */
 export const OFFICIAL_CLIENTS: readonly string[] = official.map(([name]) => name)

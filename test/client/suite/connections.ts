@@ -1,12 +1,11 @@
-import type { Test } from 'tap'
 import { startOddServer } from '../odd-server.ts'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** What a connection is for an application. */
 export function testConnections(
-  t: Test,
+  t: Cases,
   { url, client, connect, createApp, expected }: Cell,
 ): void {
   t.test('an application has one default connection', async (t) => {
@@ -54,8 +53,9 @@ export function testConnections(
   })
 
   t.test('base and path are joined by one slash', async (t) => {
+    const facts = { method: 'find', ...expected.request({ sent: { url: '/echo' } }) }
     for (const path of ['echo', '/echo', 'echo/', '/echo/']) {
-      sameNamed(t, await connect().service(path).find({}), { sent: { url: '/echo' } })
+      sameNamed(t, await connect().service(path).find({}), facts)
     }
     const slashed = client.connect(`${url}/`).service('echo')
     sameNamed(t, await outcomeOf(() => slashed.find({})), expected.slashAfterBase)

@@ -1,19 +1,20 @@
-import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** Calls of methods beyond the six. */
-export function testCustomMethods(t: Test, { createApp, service, remote, expected }: Cell): void {
+export function testCustomMethods(t: Cases, { createApp, service, remote, expected }: Cell): void {
   t.test('those that the client lists are called by a header of a POST', async (t) => {
     t.strictSame(await service('todos').customMethod?.({ message: 'hi' }), {
-      ...{ data: { message: 'hi' }, provider: 'rest', type: 'customMethod' },
+      ...{ data: { message: 'hi' }, provider: expected.provider, type: 'customMethod' },
     })
     const echo = remote('echo').methods('shout')
     sameNamed(t, await echo.shout?.({ a: 1 }, { query: { b: 'c' } }), {
       ...{ method: 'shout', data: { a: 1 }, query: { b: 'c' } },
-      sent: { verb: 'POST', url: '/echo?b=c' },
-      headers: { 'x-service-method': 'shout' },
+      ...expected.request({
+        sent: { verb: 'POST', url: '/echo?b=c' },
+        headers: { 'x-service-method': 'shout' },
+      }),
     })
   })
 

@@ -1,5 +1,5 @@
 import { CREDENTIALS } from '../../support/users.ts'
-import { OFFICIAL_CLIENTS as OFFICIAL, OUR_CLIENTS } from './clients.ts'
+import { OFFICIAL_CLIENTS as OFFICIAL, OUR_CLIENTS, SOCKET_CLIENT } from './clients.ts'
 import type { Expectations, Expected } from './expectations.ts'
 import { COMMON, NOT_FOUND, REFUSED } from './expectations.ts'
 import type { ServerName } from './servers.ts'
@@ -21,6 +21,14 @@ const MANGLED: Readonly<Record<string, Expected>> = {
   'a/b c': NOT_FOUND,
   '?a=b&c#d': NOT_FOUND,
   '%2F': { result: '/' },
+  '$&': { result: ':userId' },
+}
+
+const OVER_SOCKETS = [SOCKET_CLIENT] as const
+
+/** What becomes of values that are put into the path of a message. */
+const MANGLED_IN_PATH: Readonly<Record<string, Expected>> = {
+  'a/b c': NOT_FOUND,
   '$&': { result: ':userId' },
 }
 
@@ -60,7 +68,7 @@ export const DIFFERENCES: readonly Difference[] = [
     clients: OFFICIAL,
     reason: 'it leaves out of the query what has no values, and sends null as an empty string',
     instead: {
-      lostCondition: { result: { query: {} } },
+      lostCondition: () => ({ result: { query: {} } }),
       emptyLists: {},
       foundInNothing: { result: 2 },
       nullInQuery: { result: { query: { a: '' } } },
@@ -78,7 +86,9 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     clients: OFFICIAL,
     reason: 'it names JSON as the type of what it sends even if that is nothing',
-    instead: { typeOfNoData: 'application/json' },
+    instead: {
+      createOfNothing: { result: { data: {}, headers: { 'content-type': 'application/json' } } },
+    },
   },
   {
     clients: OFFICIAL,
@@ -205,6 +215,54 @@ export const DIFFERENCES: readonly Difference[] = [
     clients: ['superagent'],
     reason: 'superagent has no answers as streams',
     instead: { stream: () => REFUSED },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'a message of a socket is no request',
+    instead: {
+      provider: 'socketio',
+      request: () => ({ sent: undefined }),
+      slashAfterBase: { result: { method: 'find', sent: undefined } },
+    },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'what is sent is JSON: it keeps its types, and only what is undefined is lost',
+    instead: {
+      readId: (id) => id,
+      queryValues: [1.5, true, false, '1970-01-01T00:00:00.000Z'],
+      lostCondition: (query) => ({ result: { query: JSON.parse(JSON.stringify(query)) } }),
+      nullInQuery: { result: { query: { a: null } } },
+    },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'the client puts values of placeholders into the path as patterns',
+    instead: {
+      routeValue: (value) => MANGLED_IN_PATH[value] ?? { result: value },
+      similarPlaceholders: { result: { route: { userId: 'xId', user: ':user' } } },
+      missingRouteValue: { result: { route: { userId: ':userId' } } },
+    },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'no data arrives as null, which a create does not take',
+    instead: { createOfNothing: REFUSED },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'an error has no response, and a call no signal',
+    instead: { statusOfError: undefined, abort: { result: [{ text: 'some todo' }] } },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'it adds the result of the login to the params of each call',
+    instead: { userInHooks: CREDENTIALS.email },
+  },
+  {
+    clients: OVER_SOCKETS,
+    reason: 'the login is that of the socket, which another one replaces only when it succeeds',
+    instead: { staysAfterFailedLogin: true },
   },
 ]
 

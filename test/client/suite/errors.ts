@@ -1,12 +1,11 @@
-import type { Test } from 'tap'
 import { findClosedPort } from '../closed-port.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** What calls are rejected with. */
-export function testErrors(t: Test, { client, service, expected }: Cell): void {
+export function testErrors(t: Cases, { client, service, expected }: Cell): void {
   const { NotAcceptable, NotFound } = client.errors
 
   t.test('an error of a service is of its class, with all that the service said', async (t) => {

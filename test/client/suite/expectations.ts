@@ -5,6 +5,12 @@ type OddAnswer = 'empty' | 'text' | 'part' | 'unknown-name' | 'page' | 'teapot'
 
 /** What the suite expects where not all servers and clients do the same. */
 export interface Expectations {
+  /** `params.provider` of a call. */
+  readonly provider: string
+  /** Returns what the server sees of a request, from what that is over HTTP. */
+  readonly request: (overHttp: object) => object
+  /** Returns an id as it arrives. */
+  readonly readId: (id: number) => unknown
   /** Returns the value of a segment of a path, from what the service got. */
   readonly readSegment: (arrived: string) => string
   /** A call whose path has this value in the place of a placeholder. */
@@ -15,8 +21,10 @@ export interface Expectations {
   readonly missingRouteValue: Expected
   /** `get(null)`. */
   readonly getOfNull: Expected
+  /** What arrives of a number, `true`, `false` and a date. */
+  readonly queryValues: readonly unknown[]
   /** A call with a condition that is `undefined`, or an empty object. */
-  readonly lostCondition: Expected
+  readonly lostCondition: (query: object) => Expected
   /** What arrives of `{ a: [], b: { $in: [] } }`. */
   readonly emptyLists: object
   /** A `find` with an empty `$in`, as its number of records. */
@@ -25,8 +33,8 @@ export interface Expectations {
   readonly nullInQuery: Expected
   /** The content type of a `GET` or `DELETE`. */
   readonly typeOfNoBody: string | undefined
-  /** The content type of a `POST` of `undefined`. */
-  readonly typeOfNoData: string | undefined
+  /** A `create` of `undefined`. */
+  readonly createOfNothing: Expected
   /** The header `Accept` where options of the connection ask for JSON of less weight. */
   readonly acceptOfOptions: string
   /** The header `authorization` of a connection and of a call, with names that differ in case. */
@@ -55,6 +63,8 @@ export interface Expectations {
   readonly slashAfterBase: Expected
   /** What hooks of the client find as `params.user.email` of somebody who is logged in. */
   readonly userInHooks: string | undefined
+  /** Whether calls go on as the user who was there when a login has failed. */
+  readonly staysAfterFailedLogin: boolean
   /** Whether a login goes on whose user is gone. */
   readonly staysLoggedInAsNobody: boolean
   /** A call that asks for a stream of this content. */
@@ -67,17 +77,21 @@ const NO_JSON = 'The server answered 200 with a body that is not JSON'
 
 /** What holds for every client with every server, unless `DIFFERENCES` say otherwise. */
 export const COMMON: Expectations = {
+  provider: 'rest',
+  request: (overHttp) => overHttp,
+  readId: String,
   readSegment: (arrived) => arrived,
   routeValue: (value) => ({ result: value }),
   similarPlaceholders: { result: { route: { user: 'x', userId: 'y' } } },
   missingRouteValue: REFUSED,
   getOfNull: REFUSED,
-  lostCondition: REFUSED,
+  queryValues: ['1.5', 'true', 'false', '1970-01-01T00:00:00.000Z'],
+  lostCondition: () => REFUSED,
   emptyLists: { a: [], b: { $in: [] } },
   foundInNothing: { result: 0 },
   nullInQuery: REFUSED,
   typeOfNoBody: undefined,
-  typeOfNoData: undefined,
+  createOfNothing: { result: { data: {}, headers: { 'content-type': undefined } } },
   acceptOfOptions: 'application/json;q=0.9',
   ofTwoCases: 'of the call',
   headersOfConnection: { 'x-params': 'a', 'x-connection': 'b', 'x-both': 'of connection' },
@@ -102,6 +116,7 @@ export const COMMON: Expectations = {
   callWithoutParams: { result: { id: '1' } },
   slashAfterBase: { result: { sent: { url: '/echo' } } },
   userInHooks: undefined,
+  staysAfterFailedLogin: false,
   staysLoggedInAsNobody: false,
   stream: (content) => ({ result: content }),
 }

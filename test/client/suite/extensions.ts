@@ -1,13 +1,12 @@
-import type { Test } from 'tap'
 import type { ConnectionOptions } from '../../../src/client/index.ts'
 import { BadRequest } from '../../../src/core/index.ts'
 import { errorOf } from '../error-of.ts'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** What our own client can do beyond the official one. */
-export function testExtensions(t: Test, { remote, service, expected }: Cell): void {
+export function testExtensions(t: Cases, { remote, service, expected }: Cell): void {
   t.test('headers may be a Headers object or pairs, and a value a list', async (t) => {
     const options: ConnectionOptions = { headers: { 'X-List': ['1', '2'] } }
     const echo = remote('echo', options)

@@ -1,12 +1,11 @@
-import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 const JSON_TYPE = 'application/json'
 
 /** Which headers a request has. */
-export function testHeaders(t: Test, { service, remote, expected }: Cell): void {
+export function testHeaders(t: Cases, { service, remote, expected }: Cell): void {
   t.test('JSON is asked for, and named where it is sent', async (t) => {
     const echo = remote('echo').methods('shout')
     const bodied = { accept: JSON_TYPE, 'content-type': JSON_TYPE }

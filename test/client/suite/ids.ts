@@ -1,19 +1,16 @@
-import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 const ODD_IDS = ['a/b c%', 'ünïcode ☃', '?a=b&c#d', 'quote\'"', '%2F', '...', 'a@b.c', '@:$,']
 
 /** Which record a call is about. */
-export function testIds(t: Test, { service, remote, expected }: Cell): void {
+export function testIds(t: Cases, { service, remote, expected }: Cell): void {
   for (const id of ODD_IDS) {
     t.test(`the id ${JSON.stringify(id)} is one segment of the path`, async (t) => {
-      const { id: arrived, sent } = (await service('echo').get(id)) as {
-        id: string
-        sent: { url: string }
-      }
-      t.equal(sent.url, `/echo/${encodeURIComponent(id)}`)
+      const echo = (await service('echo').get(id)) as { readonly id: string }
+      const { id: arrived } = echo
+      sameNamed(t, echo, expected.request({ sent: { url: `/echo/${encodeURIComponent(id)}` } }))
       t.equal(expected.readSegment(arrived), id)
       sameNamed(t, await service('echo').patch(id, {}), { id: arrived })
       sameNamed(t, await service('echo').remove(id), { id: arrived })

@@ -1,9 +1,8 @@
-import type { Test } from 'tap'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** What a service with pages answers. */
-export function testPages(t: Test, { service }: Cell): void {
+export function testPages(t: Cases, { service }: Cell): void {
   const find = (query?: object) => service('pages').find(query && { query })
 
   t.test('a page says how many records there are', async (t) => {

@@ -1,7 +1,6 @@
-import type { Test } from 'tap'
 import type { Query } from '../../../src/core/index.ts'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 interface Echo {
@@ -12,7 +11,7 @@ interface Echo {
 const sendableIds = Array.from({ length: 200 }, (_, index) => `id${index}`)
 
 /** What becomes of params.query. */
-export function testQueries(t: Test, { service, expected }: Cell): void {
+export function testQueries(t: Cases, { service, expected }: Cell): void {
   const findEcho = (query: Query) => service('echo').find({ query }) as Promise<Echo>
 
   t.test('nested queries arrive as they were sent', async (t) => {
@@ -29,17 +28,17 @@ export function testQueries(t: Test, { service, expected }: Cell): void {
     t.equal(sent.url, '/echo?a%5B0%5D=x&a%5B1%5D=y&b%5Bc%5D=d%20e')
   })
 
-  t.test('numbers, booleans and dates arrive as strings', async (t) => {
+  t.test('numbers, booleans and dates arrive', async (t) => {
     const { query } = await findEcho({ n: 1.5, yes: true, no: false, at: new Date(0) })
-    const at = '1970-01-01T00:00:00.000Z'
-    t.strictSame(query, { n: '1.5', yes: 'true', no: 'false', at })
+    t.strictSame(Object.values(query), expected.queryValues)
   })
 
   t.test('a condition that a query string can not hold does not vanish', async (t) => {
     const remove = (query: Query) => outcomeOf(() => service('echo').remove(null, { query }))
     for (const [title, value] of Object.entries({ undefined, object: {} })) {
-      sameNamed(t, await remove({ a: value }), expected.lostCondition, title)
-      sameNamed(t, await remove({ a: { $in: value } }), expected.lostCondition, `${title} of $in`)
+      for (const query of [{ a: value }, { a: { $in: value } }] as Query[]) {
+        sameNamed(t, await remove(query), expected.lostCondition(query), title)
+      }
     }
     sameNamed(t, await remove({ a: null }), expected.nullInQuery)
   })

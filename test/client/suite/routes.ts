@@ -1,10 +1,9 @@
-import type { Test } from 'tap'
 import { outcomeOf } from '../outcome-of.ts'
-import type { Cell } from './cell.ts'
+import type { Cases, Cell } from './cell.ts'
 import { sameNamed } from './named-keys.ts'
 
 /** What takes the place of `:userId` in the path of a service. */
-export function testRoutes(t: Test, { service, remote, expected }: Cell): void {
+export function testRoutes(t: Cases, { service, remote, expected }: Cell): void {
   const path = 'rooms/:userId/echo'
 
   t.test('placeholders are replaced, in every method', async (t) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import feathersExpress, { errorHandler, json, notFound, rest } from '@feathersjs/express'
 import { feathers } from '@feathersjs/feathers'
+import { socketio } from '../../../src/transport/socketio/index.ts'
 import type { Mode, TestScope } from '../../support/http.ts'
 import { PREFIX, startServer } from '../../support/http.ts'
 import { addFeathersAccounts, addRemexAccounts } from './accounts.ts'
@@ -38,6 +39,9 @@ async function startRemex(t: TestScope, mode: Mode): Promise<string> {
       })
     },
     services(app) {
+      app.configure(socketio())
+      app.on('connection', (connection: object) => app.channel('everyone').join(connection))
+      app.publish(() => app.channel('everyone'))
       addUser = addRemexAccounts(app)
       for (const { path, service, methods } of services) {
         app.use(path, service, { methods })
