@@ -4,12 +4,13 @@ import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
-import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
+import type { BusEvent, BusReceiver } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
 import { TimeLimit } from '../call-time-limit.ts'
 import type { RequestStreams } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
+import { followBus } from '../shared-bus.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
@@ -67,7 +68,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       this.#endToken(result, (service as Partial<Authentication>).revocationList != null)
     })
     onLoginEnd(app, (isEnded) => this.#endLogins(isEnded))
-    if (options.bus !== null) followLifecycle(app, options.bus, this)
+    if (options.bus !== null) followBus(app, options.bus, this)
   }
 
   /** How many streams are open. */
@@ -285,20 +286,4 @@ function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))
   if (name === undefined) return
   throw new TypeError(`realtime(): '${path}' has an event '${name}', which streams send themselves`)
-}
-
-/** Opens a bus when the services are set up, and closes it with them. */
-function followLifecycle(app: Application, bus: EventBus, receiver: BusReceiver): void {
-  app.hooks({
-    setup: async (_context: unknown, next: () => Promise<void>) => {
-      await next()
-      await bus.open(receiver)
-      app.readiness.set('events', () => bus.check())
-    },
-    teardown: async (_context: unknown, next: () => Promise<void>) => {
-      app.readiness.delete('events')
-      await bus.close()
-      await next()
-    },
-  })
 }

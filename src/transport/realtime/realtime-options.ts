@@ -1,7 +1,7 @@
 import type { EventBus } from '../../core/events/event-bus.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
-import { hasMethod, isObject } from '../../core/value-kind.ts'
+import { BUS_RULE } from '../shared-bus.ts'
 
 /** Options of `realtime()`. */
 export interface RealtimeOptions {
@@ -46,8 +46,6 @@ export interface RealtimeOptions {
 /** The options with their defaults. */
 export type ResolvedRealtimeOptions = Required<RealtimeOptions>
 
-const BUS_METHODS = ['open', 'publish', 'check', 'close']
-
 const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   bufferEvents: OPTION.count,
   bufferMs: OPTION.limit,
@@ -60,11 +58,7 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   maxReplayBytes: OPTION.positiveInteger,
   maxStreams: OPTION.limit,
   maxStreamsPerCaller: OPTION.limit,
-  bus: {
-    expected: 'an EventBus, as mongoEvents() returns it',
-    isValid: (value: unknown) =>
-      value === null || (isObject(value) && BUS_METHODS.every((name) => hasMethod(value, name))),
-  },
+  bus: BUS_RULE,
 }
 
 const DEFAULTS: ResolvedRealtimeOptions = {

@@ -1,12 +1,15 @@
 import type { Authentication } from '../../auth/authentication.ts'
+import { authenticationServices } from '../../auth/default-authentication.ts'
 import { findEntityService, findUserFinder, getField } from '../../auth/entity-service.ts'
 import { onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
+import { logListenerError } from '../../core/events/emitter.ts'
 import type { Application, HookContext, Params } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Connection } from './connection.ts'
+import type { ServiceEvent } from './publishing.ts'
 
 /** What is done with the connections whose login has changed. */
 export interface Connections {
@@ -53,49 +56,59 @@ function readClaims({ authentication }: Connection): Partial<AccessTokenPayload>
   }
 }
 
-/** What has happened to a record that may be a user. */
-interface UserChange {
-  readonly service: object
-  readonly event: string
-  readonly data: unknown
-  /** The context of the call, `undefined` for an event that a program has emitted by itself. */
-  readonly context: HookContext | undefined
+/** What an event says of the user of connections. */
+export interface UserChange {
+  /** The key of the settings of the authentication service. */
+  readonly login: string
+  readonly id: string
+  /** Whether logins of the user have ended. */
+  readonly isEnd: boolean
+}
+
+/** Returns what an event says of a user, to each authentication service with users of this service. */
+export function findUserChanges(
+  app: Application,
+  { entry, event, data, context }: Omit<ServiceEvent, 'path'>,
+): UserChange[] {
+  if (event === 'created' || !isObject(data)) return []
+  return [...authenticationServices(app)].flatMap(([login, authentication]) => {
+    const { entity, entityId, service } = authentication.configuration
+    const users = findEntityService(app, service)
+    if (entity == null || (users as object | null) !== entry.service) return []
+    const id = String(data[String(entityId ?? users?.id ?? 'id')])
+    const isEnd = event === 'removed' || setsPassword(authentication, context?.data)
+    return [{ login, id, isEnd }]
+  })
 }
 
 /**
- * Keeps the users of connections as they are stored. A connection ends if its user is gone, may no longer log in, or has
- * another password.
+ * Keeps the user of connections as it is stored. They end if it is gone, may no longer log in, or has another password.
+ * Never rejects.
  */
 export async function followUser(
-  authentication: Authentication,
-  { service, event, data, context }: UserChange,
+  app: Application,
+  { login, id, isEnd }: UserChange,
   connections: Connections,
 ): Promise<void> {
-  const { app, configuration } = authentication
-  const { entity } = configuration
-  const users = findEntityService(app, configuration.service)
-  if (entity == null || (users as object | null) !== service || !isObject(data)) return
-  const idName = String(configuration.entityId ?? users?.id ?? 'id')
-  const id = String(data[idName])
-  const own = [...connections.all()].filter((connection) => {
-    const user = connection[entity]
-    return isObject(user) && String(user[idName]) === id
-  })
-  if (own.length === 0 || event === 'created') return
-  const user =
-    event === 'removed' || setsPassword(authentication, context?.data)
-      ? null
-      : await readUser(authentication, id, own[0] as Connection)
-  for (const connection of own) {
-    if (user === null) connections.end(connection)
-    // It may have logged out, or in as somebody else, meanwhile.
-    else if (String((connection[entity] as Fields | undefined)?.[idName]) === id) {
-      connection[entity] = user
+  const authentication = authenticationServices(app).get(login)
+  const { entity, entityId, service } = authentication?.configuration ?? {}
+  if (authentication === undefined || entity == null) return
+  const idName = String(entityId ?? findEntityService(app, service)?.id ?? 'id')
+  const isOfUser = ({ [entity]: user }: Connection): boolean =>
+    isObject(user) && String(user[idName]) === id
+  const own = [...connections.all()].filter(isOfUser)
+  if (own.length === 0) return
+  try {
+    const user = isEnd ? null : await readUser(authentication, id, own[0] as Connection)
+    for (const connection of own) {
+      if (user === null) connections.end(connection)
+      // It may have logged out, or in as somebody else, meanwhile.
+      else if (isOfUser(connection)) connection[entity] = user
     }
+  } catch (error) {
+    logListenerError(app, error, `${String(service)} patched`)
   }
 }
-
-type Fields = Record<string, unknown>
 
 /** Whether the data of a write has a password that somebody logs in by. */
 function setsPassword(authentication: Authentication, data: unknown): boolean {

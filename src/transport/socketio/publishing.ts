@@ -1,18 +1,18 @@
 import { logListenerError } from '../../core/events/emitter.ts'
-import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
+import type { Application, HookContext } from '../../core/index.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { pickResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { Channel } from './channel.ts'
 import { CombinedChannel } from './channel.ts'
-import type { Channels } from './channels.ts'
+import type { ChannelPublisher, Channels } from './channels.ts'
 import type { Client } from './connection.ts'
 import type { ToldRecord } from './readable.ts'
 import { findReadable } from './readable.ts'
-
-type Entry = MethodEntry['entry']
 
 /** What events need to be sent. */
 export interface Audience {
@@ -25,33 +25,49 @@ export interface Audience {
   send(name: string, payload: unknown, clients: readonly Client[]): void
 }
 
-/**
- * Sends an event of a service to the connections of the channels that its publisher returns.
- * @param path that of the service in this application
- * @param data the record, or what the service has emitted
- * @param given the context of the call, `undefined` for what the service has emitted itself
- */
-export async function publishEvent(
-  audience: Audience,
-  { entry, path, event }: { readonly entry: Entry; readonly path: string; readonly event: string },
-  data: unknown,
-  given: HookContext | undefined,
-): Promise<void> {
-  const { app, channels, checksReads } = audience
-  const publisher = channels.findPublisher(entry, event)
+/** An event of a service. */
+export interface ServiceEvent extends Omit<ToldRecord, 'data'> {
+  /** The path of the service in this application. */
+  readonly path: string
+  /** The record, or what the service has emitted. */
+  readonly data: unknown
+  /** What clients get, where another process has said so. */
+  readonly payload?: unknown
+}
+
+/** Where the entry of a service keeps its events that wait for others: asking `find` takes time. */
+const QUEUE: unique symbol = Symbol('remex.waitingEvents')
+
+/** Sends an event of a service to the connections of the channels that its publisher returns. Never rejects. */
+export async function publishEvent(audience: Audience, told: ServiceEvent): Promise<void> {
+  const { channels, checksReads } = audience
+  const publisher = channels.findPublisher(told.entry, told.event)
   if (publisher === undefined) return
+  const publish = async (): Promise<void> => sendEvent(audience, told, publisher)
+  if (!checksReads) return publish()
+  const queue = getOrAdd(told.entry.attachments, QUEUE, () => new SerialQueue()) as SerialQueue
+  return queue.run(publish)
+}
+
+async function sendEvent(
+  audience: Audience,
+  told: ServiceEvent,
+  publisher: ChannelPublisher,
+): Promise<void> {
+  const { app, checksReads } = audience
+  const { entry, path, event, data } = told
   const { service } = entry
-  const context = given ?? ({ app, path, service, result: data } as unknown as HookContext)
+  const context = told.context ?? ({ app, path, service, result: data } as unknown as HookContext)
   try {
     const channel = toChannel(await publisher(data, context))
     if (channel === null) return
     app.emit('publish', event, channel, context, data)
-    const payload = toPayload(entry, event, data, given)
+    const payload = 'payload' in told ? told.payload : toPayload(told)
     const name = `${path} ${event}`.trim()
     for (const [own, clients] of groupByData(channel, audience.clients)) {
       if (own !== null) audience.send(name, toBody(own), clients)
       else if (!checksReads || !isObject(data)) audience.send(name, payload, clients)
-      else await sendReadable(audience, name, { entry, event, data, context: given }, clients)
+      else await sendReadable(audience, name, { ...told, data }, clients)
     }
   } catch (error) {
     logListenerError(app, error, `${path} ${event}`)
@@ -85,12 +101,7 @@ function groupByData(
 }
 
 /** Returns what clients get of an event: what a hook has set as `context.dispatch`, else the record as external callers see it. */
-function toPayload(
-  entry: Entry,
-  event: string,
-  data: unknown,
-  context: HookContext | undefined,
-): unknown {
+export function toPayload({ entry, event, data, context }: ServiceEvent): unknown {
   const { dispatch = data, result, method: name = 'get' } = context ?? {}
   const index = Array.isArray(result) ? result.indexOf(data) : -1
   const shown = Array.isArray(dispatch) && index >= 0 ? (dispatch[index] as unknown) : dispatch
@@ -100,8 +111,9 @@ function toPayload(
 }
 
 /** Returns a record without the fields that no client of its service sees: calls within the process have them. */
-function hideFields(service: object, record: unknown): unknown {
-  const isRecord = isFollowable(service) && isObject(record) && !Array.isArray(record)
+export function hideFields(service: object | null, record: unknown): unknown {
+  const isRecord =
+    service !== null && isFollowable(service) && isObject(record) && !Array.isArray(record)
   return isRecord ? (service.hideFields?.(record) ?? record) : record
 }
 

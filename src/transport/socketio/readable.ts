@@ -18,6 +18,14 @@ export interface ToldRecord {
   readonly data: object
   /** The context of the call, `undefined` for an event that a program has emitted by itself. */
   readonly context: HookContext | undefined
+  /** What another process knows of a removed record: {@link findRemoved}. */
+  readonly removed?: RemovedRecord | null
+}
+
+/** A removed record as it was stored, without hidden fields, and where that was. */
+export interface RemovedRecord {
+  readonly place: string
+  readonly record: object
 }
 
 /** Where the entry of a service keeps what calls the hooks of its `find`. */
@@ -45,11 +53,12 @@ export async function findReadable(told: ToldRecord, client: Client): Promise<un
 
 /** Resolves to `null` where only `find` itself knows what it shows. */
 async function askFind(
-  { entry, event, data, context }: ToldRecord,
+  told: ToldRecord,
   service: FollowableService,
   method: MethodEntry,
   client: Client,
 ): Promise<unknown> {
+  const { entry, event, data } = told
   const find = getOrAdd(entry.attachments, FIND, () => new FollowedFind(method)) as FollowedFind
   const { facts, params } = client.createParams({}, {})
   let isKnown = true
@@ -61,7 +70,7 @@ async function askFind(
     }
     const stored =
       event === 'removed'
-        ? await findRemoved(service, view, data, context)
+        ? await seeRemoved(told, view)
         : (await view.read([Reflect.get(data, service.id)]))?.[0]
     return toFindResult(view, stored && view.matches(stored) ? [view.pick(stored)] : [])
   })
@@ -72,15 +81,23 @@ async function askFind(
 }
 
 /** Resolves to a removed record as it was stored, `undefined` if it was elsewhere, or the query asks for what it now lacks. */
-async function findRemoved(
-  service: FollowableService,
-  view: RecordView,
-  data: object,
-  context: HookContext | undefined,
-): Promise<object | undefined> {
-  if (context === undefined || view.asksHidden === true) return undefined
-  if ((await service.locateRecords(context.params)) !== view.place) return undefined
-  return RECORD_NOTES.get(data)?.stored
+async function seeRemoved(told: ToldRecord, view: RecordView): Promise<object | undefined> {
+  if (view.asksHidden === true) return undefined
+  const { removed = await findRemoved(told) } = told
+  return removed?.place === view.place ? removed.record : undefined
+}
+
+/** Resolves to what the process that has removed a record knows of it, `null` where that is nothing. */
+export async function findRemoved({
+  entry: { service },
+  event,
+  data,
+  context,
+}: ToldRecord): Promise<RemovedRecord | null> {
+  const stored = event === 'removed' ? RECORD_NOTES.get(data)?.stored : undefined
+  if (stored === undefined || context === undefined || !isFollowable(service)) return null
+  const place = await service.locateRecords(context.params)
+  return { place, record: service.hideFields?.(stored) ?? stored }
 }
 
 async function askGet(

@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Server } from 'socket.io'
-import { authenticationServices } from '../../auth/default-authentication.ts'
-import { logListenerError } from '../../core/events/emitter.ts'
 import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
 import { TooManyRequests, toServiceError } from '../../core/index.ts'
-import { SerialQueue } from '../../core/serial-queue.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { createLookup } from '../routing/service-router.ts'
@@ -13,11 +10,12 @@ import type { Channels } from './channels.ts'
 import type { Connection, ServiceSocket } from './connection.ts'
 import { Client } from './connection.ts'
 import type { Connections } from './logins.ts'
-import { followLogins, followUser } from './logins.ts'
+import { findUserChanges, followLogins, followUser } from './logins.ts'
 import type { ReadMessage } from './message.ts'
 import { createReader } from './message.ts'
 import type { Audience } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
+import { SharedEvents } from './shared-events.ts'
 import type { Acknowledge, CallServer } from './socket-call.ts'
 import { SocketCall } from './socket-call.ts'
 import { getHandshake, listenAt, serveSocketIO } from './socket-server.ts'
@@ -32,7 +30,9 @@ const ERROR_LISTENERS = 1
 /** For clients that want no acknowledgement. */
 const IGNORE: Acknowledge = () => undefined
 
-type HubOptions = Required<Pick<SocketioOptions, 'checkReads' | 'maxCalls' | 'maxWaitingBytes'>>
+type HubOptions = Required<
+  Pick<SocketioOptions, 'bus' | 'checkReads' | 'maxCalls' | 'maxWaitingBytes'>
+>
 
 /** The sockets of an application: their calls, and the events that they get. */
 export class SocketHub implements CallServer, Audience, Connections {
@@ -44,6 +44,8 @@ export class SocketHub implements CallServer, Audience, Connections {
   readonly checksReads: boolean
   readonly maxCalls: number
   readonly #maxWaitingBytes: number
+  /** The sockets of other processes. */
+  readonly #others: SharedEvents | null
   isClosing = false
   #io: Server | null = null
   #transport: RestTransport | null = null
@@ -54,13 +56,14 @@ export class SocketHub implements CallServer, Audience, Connections {
   constructor(
     app: Application,
     channels: Channels,
-    { checkReads, maxCalls, maxWaitingBytes }: HubOptions,
+    { bus, checkReads, maxCalls, maxWaitingBytes }: HubOptions,
   ) {
     this.app = app
     this.channels = channels
     this.checksReads = checkReads
     this.maxCalls = maxCalls
     this.#maxWaitingBytes = maxWaitingBytes
+    this.#others = bus === null ? null : new SharedEvents(this, bus)
     for (const [path, entry] of app.entries) this.#addService(path, entry)
     app.observe((change, path, entry) => {
       if (change === 'added') this.#addService(path, entry)
@@ -261,18 +264,14 @@ export class SocketHub implements CallServer, Audience, Connections {
     this.channels.addService(entry)
     const { service, options } = entry
     if (this.checksReads && isFollowable(service)) service.isFollowed = true
-    // Asking `find` takes time: events of a service are sent in their order all the same.
-    const queue = this.checksReads ? new SerialQueue() : null
     const emitter = service as { on(event: string, listener: EventListener): unknown }
     for (const event of options.serviceEvents) {
       emitter.on(event, (data, context) => {
-        const publish = () => publishEvent(this, { entry, path, event }, data, context)
-        void (queue === null ? publish() : queue.run(publish))
-        for (const login of authenticationServices(this.app).values()) {
-          followUser(login, { service, event, data, context }, this).catch((error: unknown) =>
-            logListenerError(this.app, error, `${path} ${event}`),
-          )
-        }
+        const told = { entry, path, event, data, context }
+        void publishEvent(this, told)
+        const changes = findUserChanges(this.app, told)
+        for (const change of changes) void followUser(this.app, change, this)
+        this.#others?.tell(told, changes)
       })
     }
   }

@@ -1,8 +1,15 @@
 import type { Server, ServerOptions } from 'socket.io'
+import type { EventBus } from '../../core/events/event-bus.ts'
 import { checkOptionNames } from '../../core/options/option-check.ts'
+import { BUS_RULE } from '../shared-bus.ts'
 
-/** Options of `socketio()`: those of the server of Socket.IO, and three of Remex. */
+/** Options of `socketio()`: those of the server of Socket.IO, and four of Remex. */
 export interface SocketioOptions extends Partial<Omit<ServerOptions, 'connectionStateRecovery'>> {
+  /**
+   * Carries events to the sockets of other processes: `mongoEvents()`, the same as in `realtime({ bus })`. Default: `null`,
+   * events of this process alone.
+   */
+  readonly bus?: EventBus | null
   /**
    * Whether an event is sent only to connections for which `find` of the service would show its record. It takes a
    * call of the hooks of `find` for each of them. Default: `false`.
@@ -50,8 +57,11 @@ export function readArguments(given: SocketArguments): Given {
       "socketio(): the option 'connectionStateRecovery' is not supported: it skips the login of a connection",
     )
   }
-  checkOptionNames('socketio()', options, [...SERVER_OPTIONS, 'checkReads', ...LIMITS])
-  const { checkReads } = options
+  checkOptionNames('socketio()', options, [...SERVER_OPTIONS, 'bus', 'checkReads', ...LIMITS])
+  const { bus = null, checkReads } = options
+  if (!BUS_RULE.isValid(bus)) {
+    throw new TypeError(`socketio(): the option 'bus' must be ${BUS_RULE.expected}`)
+  }
   if (checkReads !== undefined && typeof checkReads !== 'boolean') {
     throw new TypeError("socketio(): the option 'checkReads' must be true or false")
   }

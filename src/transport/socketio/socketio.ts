@@ -26,11 +26,11 @@ export function socketio(callback: SocketCallback): SocketConfigurator
 export function socketio(...given: SocketArguments): SocketConfigurator {
   const configure = createConfigurator('socketio', given[0], (app: AnyApplication) => {
     const { port, options, callback } = readArguments(given)
-    const { checkReads = false, maxCalls = 100, ...others } = options
+    const { bus = null, checkReads = false, maxCalls = 100, ...others } = options
     const { maxWaitingBytes = MAX_WAITING_BYTES, ...serverOptions } = others
     const channels = addChannels(app)
     const untyped = app as unknown as Application
-    const hub = new SocketHub(untyped, channels, { checkReads, maxCalls, maxWaitingBytes })
+    const hub = new SocketHub(untyped, channels, { bus, checkReads, maxCalls, maxWaitingBytes })
     addScopePart(app, {
       prepare: async (server) => hub.open(server, serverOptions, port, callback),
       addAfter: (server, transport) => hub.serve(server, transport),
