@@ -43,8 +43,11 @@ interface StoredEvent extends Omit<BusEvent, 'record'> {
 /** An event that is to be stored. */
 type NewEvent = Omit<StoredEvent, 'at'>
 
-/** How many events wait for a database that is away. */
-const MAX_WAITING = 1_000
+/** How many events wait for a database that is slow or away. */
+const MAX_WAITING = 10_000
+
+/** How many bytes their records may have. */
+const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 /**
  * Returns a bus for `realtime({ bus })`: each event is one small document in a collection, which all
@@ -79,6 +82,7 @@ class MongoEvents implements EventBus {
   #newest = 0
   /** What is still to be written. */
   #waiting: NewEvent[] = []
+  #waitingBytes = 0
   #writing: Promise<void> | null = null
   /** Why events are not read, and not written; `null` where they are. */
   readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
@@ -106,10 +110,12 @@ class MongoEvents implements EventBus {
   publish(event: BusEvent): void {
     const stored = toStored(event)
     this.#arrive(stored)
-    if (this.#waiting.length >= MAX_WAITING) {
+    this.#waitingBytes += sizeOf(stored)
+    if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes > MAX_WAITING_BYTES) {
       // Too many for a database that is away: one takes their place, by which all streams begin anew.
       for (const { _id } of [...this.#waiting, stored]) this.#seen.delete(_id.toHexString())
       this.#waiting = [toStored(EVERYTHING)]
+      this.#waitingBytes = 0
     } else this.#waiting.push(stored)
     this.#startWriting()
   }
@@ -224,7 +230,10 @@ class MongoEvents implements EventBus {
       try {
         await write(collection, events)
         // Another event may have taken the place of them all meanwhile.
-        if (this.#waiting[0] === events[0]) this.#waiting = this.#waiting.slice(events.length)
+        if (this.#waiting[0] === events[0]) {
+          this.#waiting = this.#waiting.slice(events.length)
+          for (const event of events) this.#waitingBytes -= sizeOf(event)
+        }
         this.#faults.write = null
       } catch (error) {
         this.#faults.write = error
@@ -246,6 +255,10 @@ function toStored({ record, ...event }: BusEvent): NewEvent {
   if (bytes !== null) return { ...stored, record: bytes }
   // A removal is told by its id alone as well. Of other events nobody would know what they say.
   return event.name === 'removed' ? stored : { ...stored, name: 'changed', id: null }
+}
+
+function sizeOf({ record }: NewEvent): number {
+  return record === undefined ? 0 : toBytes(record).length
 }
 
 /** The longest record that an event has place for: a document has 16 MiB. */

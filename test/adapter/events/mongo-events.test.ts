@@ -238,11 +238,29 @@ t.test('of too many that can not be written all streams are told', async (t) => 
     return db.collection('events').bulkWrite(...operations)
   }
   const one = await open(t, new Process(withMethods({ bulkWrite })))
-  for (let id = 0; id <= 1_000; id += 1) one.bus.publish(toEvent(id))
+  for (let id = 0; id <= 10_000; id += 1) one.bus.publish(toEvent(id))
   await until(() => isRefusing(one))
   isAway = false
   await other.until(() => other.losses === 1)
   t.strictSame(other.ids, [])
+})
+
+t.test('of too many bytes all streams are told, and later events are written', async (t) => {
+  const other = await open(t)
+  let isAway = true
+  const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
+    if (isAway) throw new Error('away')
+    return db.collection('events').bulkWrite(...operations)
+  }
+  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  const record = { text: 'x'.repeat(14 * 2 ** 20) }
+  for (let id = 0; id < 5; id += 1) one.bus.publish({ ...toEvent(id), record })
+  await until(() => isRefusing(one))
+  isAway = false
+  await other.until(() => other.losses === 1)
+  one.bus.publish(toEvent(5))
+  await other.until(() => other.ids.length === 1)
+  t.strictSame(other.ids, [5])
 })
 
 t.test('of too many while some are being written all streams are told as well', async (t) => {
@@ -253,10 +271,10 @@ t.test('of too many while some are being written all streams are told as well', 
     return db.collection('events').bulkWrite(...operations)
   }
   const one = await open(t, new Process(withMethods({ bulkWrite })))
-  for (let id = 0; id <= 1_001; id += 1) one.bus.publish(toEvent(id))
+  for (let id = 0; id <= 10_001; id += 1) one.bus.publish(toEvent(id))
   gate.open()
-  await other.until(() => other.losses === 1 && other.ids.includes(1_001))
-  t.notOk(other.ids.includes(1_000), 'in the place of this one')
+  await other.until(() => other.losses === 1 && other.ids.includes(10_001))
+  t.notOk(other.ids.includes(10_000), 'in the place of this one')
 })
 
 t.test('a change stream that is being opened when the bus is closed is closed too', async (t) => {
