@@ -1,19 +1,35 @@
 import type { Application } from '../core/index.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
-/** Returns whether logins have ended, by the claims of their access tokens. */
-export type LoginEnd = (claims: Partial<AccessTokenPayload>) => boolean
+/** Which logins have ended: that of a token, those of a session, or of all sessions of a user except one. */
+export interface LoginEnd {
+  readonly jti?: string
+  readonly sid?: string
+  readonly userId?: string
+  /** The session that is left out. */
+  readonly keep?: string | undefined
+}
+
+/** Whether the login of a token has ended, by its claims. */
+export function isEndedBy(
+  { jti, sid, userId, keep }: LoginEnd,
+  claims: Partial<AccessTokenPayload>,
+): boolean {
+  if (jti !== undefined) return claims.jti === jti
+  if (claims['sid'] === undefined || claims['sid'] === keep) return false
+  return sid === undefined ? claims.sub === userId : claims['sid'] === sid
+}
 
 /** The event that an application emits when logins end before their tokens expire. */
 const LOGIN_END = Symbol('remex.loginEnd')
 
 /** Emits that logins have ended: what outlasts a request, such as a stream, ends with them. */
-export function emitLoginEnd(app: Application, isEnded: LoginEnd): void {
-  app.emit(LOGIN_END, isEnded)
+export function emitLoginEnd(app: Application, end: LoginEnd): void {
+  app.emit(LOGIN_END, end)
 }
 
 /** Calls a listener whenever logins end. Returns a function that removes it. */
-export function onLoginEnd(app: Application, listener: (isEnded: LoginEnd) => void): () => void {
+export function onLoginEnd(app: Application, listener: (end: LoginEnd) => void): () => void {
   app.on(LOGIN_END, listener)
   return () => app.off(LOGIN_END, listener)
 }

@@ -76,9 +76,7 @@ export class SessionLogins implements LoginExtension {
     app.observe((change, path, entry) => {
       if (change === 'added') this.#guardAt(path, entry)
     })
-    app.on('sessionEnd', (end: SessionEnd) => {
-      emitLoginEnd(app, (claims) => isEndedBy(end, claims))
-    })
+    app.on('sessionEnd', (end: SessionEnd) => emitLoginEnd(app, end))
   }
 
   check(isRunning: boolean): void {
@@ -244,15 +242,6 @@ export class SessionLogins implements LoginExtension {
     })
     return this.#parts
   }
-}
-
-/** Whether an event ends the login of a token: its session, or all sessions of its user except one. */
-function isEndedBy(
-  { sid, userId, keep }: SessionEnd,
-  claims: Partial<AccessTokenPayload>,
-): boolean {
-  if (claims['sid'] === undefined || claims['sid'] === keep) return false
-  return sid === undefined ? claims.sub === userId : claims['sid'] === sid
 }
 
 /** @throws {BadRequest} a query that means nothing here: which sessions end must not be guessed */

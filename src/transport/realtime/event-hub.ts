@@ -1,6 +1,6 @@
 import type { Authentication, AuthenticationResult } from '../../auth/authentication.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
-import { onLoginEnd } from '../../auth/login-end.ts'
+import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
@@ -67,7 +67,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     app.on('logout', (result: AuthenticationResult, _params: Params, { service }: HookContext) => {
       this.#endToken(result, (service as Partial<Authentication>).revocationList != null)
     })
-    onLoginEnd(app, (isEnded) => this.#endLogins(isEnded))
+    onLoginEnd(app, (end) => this.#endLogins(end))
     if (options.bus !== null) followBus(app, options.bus, this)
   }
 
@@ -257,9 +257,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  #endLogins(isEnded: LoginEnd): void {
+  #endLogins(end: LoginEnd): void {
     for (const stream of this.#streams) {
-      if (isEnded(getTokenClaims(stream.call.params.authentication))) stream.end('expired')
+      if (isEndedBy(end, getTokenClaims(stream.call.params.authentication))) stream.end('expired')
     }
   }
 

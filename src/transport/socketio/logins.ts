@@ -1,7 +1,8 @@
 import type { Authentication } from '../../auth/authentication.ts'
 import { authenticationServices } from '../../auth/default-authentication.ts'
 import { findEntityService, findUserFinder, getField } from '../../auth/entity-service.ts'
-import { onLoginEnd } from '../../auth/login-end.ts'
+import type { LoginEnd } from '../../auth/login-end.ts'
+import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
@@ -18,25 +19,34 @@ export interface Connections {
   end(connection: Connection): void
 }
 
-/** Ends connections whose login has ended elsewhere: by a logout that revokes the token, or the end of a session. */
-export function followLogins(app: Application, connections: Connections): void {
-  onLoginEnd(app, (isEnded) => {
-    endWhere(connections, (connection) => isEnded(readClaims(connection)))
+/**
+ * Ends connections whose login has ended elsewhere: by a logout that revokes the token, or the end of a session.
+ * @param tell called with what has ended
+ */
+export function followLogins(
+  app: Application,
+  connections: Connections,
+  tell: (end: LoginEnd) => void,
+): void {
+  onLoginEnd(app, (end) => {
+    endLogins(connections, end)
+    tell(end)
   })
   app.on('logout', (result: Tokens, params: Params, { service }: HookContext) => {
     if ((service as Partial<Authentication>).revocationList == null) return
     const { jti } = getTokenClaims(result.authentication)
     if (jti === undefined) return
-    endWhere(
-      connections,
-      // That of the logout itself stays open: it has just lost its login.
-      (connection) => connection !== params.connection && readClaims(connection).jti === jti,
-    )
+    // That of the logout itself stays open: it has just lost its login.
+    endLogins(connections, { jti }, params.connection)
+    tell({ jti })
   })
 }
 
-function endWhere(connections: Connections, test: (connection: Connection) => boolean): void {
-  for (const connection of connections.all()) if (test(connection)) connections.end(connection)
+/** Ends the connections of logins that have ended, except one. */
+export function endLogins(connections: Connections, end: LoginEnd, kept?: unknown): void {
+  for (const connection of connections.all()) {
+    if (connection !== kept && isEndedBy(end, readClaims(connection))) connections.end(connection)
+  }
 }
 
 type Tokens = Parameters<typeof getTokenClaims>[0] extends infer A

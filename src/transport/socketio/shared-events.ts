@@ -1,5 +1,6 @@
 import { authenticationServices } from '../../auth/default-authentication.ts'
 import { findEntityService } from '../../auth/entity-service.ts'
+import type { LoginEnd } from '../../auth/login-end.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, Params } from '../../core/index.ts'
@@ -8,7 +9,7 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { toBody } from '../service-reply.ts'
 import { followBus } from '../shared-bus.ts'
 import type { Connections, UserChange } from './logins.ts'
-import { followUser } from './logins.ts'
+import { endLogins, followUser } from './logins.ts'
 import type { Audience, ServiceEvent } from './publishing.ts'
 import { hideFields, publishEvent, toPayload } from './publishing.ts'
 import type { RemovedRecord } from './readable.ts'
@@ -30,6 +31,7 @@ interface Message {
   /** The process. It takes no message of its own. */
   readonly from: string
   readonly changes?: readonly UserChange[]
+  readonly end?: LoginEnd
   readonly event?: CarriedEvent
 }
 
@@ -65,19 +67,25 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
     })
   }
 
+  /** Tells the others that logins have ended. */
+  tellEnd(end: LoginEnd): void {
+    this.#send('', 'logout', { end })
+  }
+
   receive({ path: address, name, record }: BusEvent): void {
     const { app, clients } = this.#hub
     if (!address.startsWith(PREFIX)) return
     const path = address.slice(PREFIX.length)
-    const { from, changes = [], event } = (record ?? {}) as Partial<Message>
+    const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
     if (from === undefined) {
       app.logger.warn({ service: path }, 'An event was too large, or no BSON, for other processes')
     }
-    const entry = app.entries.get(path)
-    if (from === this.#from || entry === undefined) return
+    if (from === this.#from) return
+    if (end !== undefined) endLogins(this.#hub, end)
     for (const change of changes) void followUser(app, change, this.#hub)
+    const entry = app.entries.get(path)
     // Without a client there is nobody to send it to: an event of before the start, for example.
-    if (event === undefined || clients.size === 0) return
+    if (event === undefined || entry === undefined || clients.size === 0) return
     const { data, call, removed } = event
     const { service } = entry
     const context = { ...call, app, path, service, result: data } as unknown as HookContext

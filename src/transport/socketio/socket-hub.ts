@@ -68,7 +68,7 @@ export class SocketHub implements CallServer, Audience, Connections {
     app.observe((change, path, entry) => {
       if (change === 'added') this.#addService(path, entry)
     })
-    followLogins(app, this)
+    followLogins(app, this, (end) => this.#others?.tellEnd(end))
     app.hooks({
       setup: async ({ server }: { readonly server?: unknown }, next: () => Promise<void>) => {
         if (server !== undefined && this.#transport === null) throw new TypeError(NOT_SERVED)

@@ -1,5 +1,5 @@
 import type { AuthenticationResult } from '../../auth/authentication.ts'
-import { onLoginEnd } from '../../auth/login-end.ts'
+import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims, toExpiry } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
 import type { Application, Params } from '../../core/index.ts'
@@ -55,9 +55,9 @@ export class OpenExports {
     this.#app = app
     this.#options = withDefaults(DEFAULTS, options)
     app.on('logout', this.#onLogout)
-    this.#stopListening = onLoginEnd(app, (isEnded) => {
+    this.#stopListening = onLoginEnd(app, (end) => {
       for (const one of this.#open) {
-        if (isEnded(getTokenClaims(one.params.authentication))) one.hasEnded = true
+        if (isEndedBy(end, getTokenClaims(one.params.authentication))) one.hasEnded = true
       }
     })
   }

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { BSON, ObjectId } from 'mongodb'
 import t from 'tap'
 import { limitTo, MongoDBService, mongoEvents, transaction } from '../../../src/adapter/index.ts'
@@ -68,6 +69,7 @@ async function startProcess(
     const authentication = new AuthenticationService(app, 'authentication', {
       ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
       local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+      revocation: true,
     })
     authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
     app.use('authentication', authentication as never)
@@ -232,6 +234,21 @@ for (const [title, change] of [
   })
 }
 
+t.test('a logout ends the connections of its token in all processes', async (t) => {
+  const [a, b] = await startPair(t)
+  const { email, password } = CREDENTIALS
+  await a.app.service('users').create({ email, password } as never)
+  const client = await a.connect()
+  const { accessToken } = (await client.call('create', 'authentication', CREDENTIALS)) as {
+    accessToken: string
+  }
+  const [same, other] = [await b.connect({ auth: { accessToken } }), await b.connect()]
+  await other.call('create', 'authentication', CREDENTIALS)
+  await client.call('remove', 'authentication', null)
+  await until(() => same.socket.disconnected)
+  t.ok(client.socket.connected && other.socket.connected)
+})
+
 t.test('with checkReads, find is asked in the process of the socket', async (t) => {
   const configure = (app: FastifyApplication): void => {
     app.service('messages').hooks({
@@ -336,6 +353,56 @@ t.test('many records that change at once are many events', async (t) => {
   await until(() => ofB.length >= 1_500)
   t.strictSame(ofB.slice(0, 2), ['messages patched: number 0', 'messages patched: number 1'])
   t.equal(new Set(ofB).size, 1_500)
+})
+
+t.test('a process that starts sends nothing of what was before', async (t) => {
+  const a = await startProcess(t)
+  const ofA = await listen(a)
+  await a.messages.create({ text: 'before' })
+  await until(async () => (await db.collection('events').countDocuments()) === 1)
+  const b = await startProcess(t)
+  const ofB = await listen(b)
+  await a.messages.create({ text: 'after' })
+  await until(() => ofB.length > 0 && ofA.length === 2)
+  t.strictSame(ofB, ['messages created: after'])
+  t.equal(b.asked.length, 1)
+})
+
+/** An adapter of Socket.IO for several servers in one process, as packages make them for Redis or MongoDB. */
+function createAdapter(): NonNullable<SocketioOptions['adapter']> {
+  const require = createRequire(createRequire(import.meta.url).resolve('socket.io'))
+  const { ClusterAdapter } = require('socket.io-adapter') as Adapters
+  const members: ClusterMember[] = []
+  return class extends ClusterAdapter {
+    constructor(namespace: unknown) {
+      super(namespace)
+      members.push(this)
+    }
+
+    async doPublish(message: object): Promise<string> {
+      for (const one of members) if (one !== this) one.onMessage(message)
+      return ''
+    }
+  } as never
+}
+
+interface ClusterMember {
+  onMessage(message: object): void
+}
+
+interface Adapters {
+  readonly ClusterAdapter: new (namespace: unknown) => ClusterMember
+}
+
+t.test('an adapter of Socket.IO carries what the application emits, and no events', async (t) => {
+  const [a, b] = await startPair(t, { adapter: createAdapter() })
+  const [ofA, ofB] = [await listen(a), await listen(b)]
+  await a.messages.create({ text: 'event' })
+  await until(() => ofB.length === 1)
+  a.app.io.emit('news', { text: 'emitted' })
+  await until(() => ofA.length === 2 && ofB.length === 2)
+  const expected = ['messages created: event', 'news: emitted']
+  t.strictSame([ofA, ofB], [expected, expected])
 })
 
 t.test('what no publisher sends is not handed to the bus', async (t) => {
