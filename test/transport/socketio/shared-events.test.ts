@@ -121,35 +121,38 @@ t.test('events reach the sockets of all processes, each once and in their order'
   t.strictSame([a.log, b.log], [[], []])
 })
 
-t.test('publishers of other processes get the record, with its types, and the call', async (t) => {
-  const [a, b] = await startPair(t)
-  const seen = (await b.connect()).collect('messages created')
-  const [room, at] = [new ObjectId(), new Date(0)]
-  const author = { name: 'Ada', hash: 'hidden' }
-  const user = { _id: new ObjectId(), team: 7 }
-  const params = { query: { $select: ['room'] }, route: { org: 'x' }, provider: 'rest', user }
-  await a.messages.create({ room, at, author, secret: 'hidden', n: 1.5, list: [room] })
-  await until(() => seen.length === 1)
-  const [[data, context] = []] = b.asked
-  t.match(data, { room, at, author: { name: 'Ada' }, n: 1.5, list: [room] })
-  t.ok(data?.['room'] instanceof ObjectId && data?.['at'] instanceof Date)
-  t.strictSame(data?.['author'], { name: 'Ada' })
-  t.notOk('secret' in (data ?? {}))
-  t.strictSame(seen, JSON.parse(JSON.stringify([data])))
-  t.equal(context?.app, b.app)
-  t.equal(context?.service, b.app.service('messages'))
-  t.match(context, { path: 'messages', method: 'create', event: 'created', result: data })
-  await a.messages.create({ room, secret: 'hidden' }, params)
-  await until(() => b.asked.length === 2)
-  t.match(b.asked[1]?.[1].params, params)
-  const caller = Object(b.asked[1]?.[1].params).user as typeof user
-  t.ok(caller._id.equals(user._id))
-  const stored = await db.collection('events').find().toArray()
-  t.notMatch(
-    stored.map((one) => Buffer.from(BSON.serialize(one)).toString('latin1')),
-    /hidden/,
-  )
-})
+t.test(
+  'SIO-32: publishers of other processes get what clients see of a record, with its types',
+  async (t) => {
+    const [a, b] = await startPair(t)
+    const seen = (await b.connect()).collect('messages created')
+    const [room, at] = [new ObjectId(), new Date(0)]
+    const author = { name: 'Ada', hash: 'hidden' }
+    const user = { _id: new ObjectId(), team: 7 }
+    const params = { query: { $select: ['room'] }, route: { org: 'x' }, provider: 'rest', user }
+    await a.messages.create({ room, at, author, secret: 'hidden', n: 1.5, list: [room] })
+    await until(() => seen.length === 1)
+    const [[data, context] = []] = b.asked
+    t.match(data, { room, at, author: { name: 'Ada' }, n: 1.5, list: [room] })
+    t.ok(data?.['room'] instanceof ObjectId && data?.['at'] instanceof Date)
+    t.strictSame(data?.['author'], { name: 'Ada' })
+    t.notOk('secret' in (data ?? {}))
+    t.strictSame(seen, JSON.parse(JSON.stringify([data])))
+    t.equal(context?.app, b.app)
+    t.equal(context?.service, b.app.service('messages'))
+    t.match(context, { path: 'messages', method: 'create', event: 'created', result: data })
+    await a.messages.create({ room, secret: 'hidden' }, params)
+    await until(() => b.asked.length === 2)
+    t.match(b.asked[1]?.[1].params, params)
+    const caller = Object(b.asked[1]?.[1].params).user as typeof user
+    t.ok(caller._id.equals(user._id))
+    const stored = await db.collection('events').find().toArray()
+    t.notMatch(
+      stored.map((one) => Buffer.from(BSON.serialize(one)).toString('latin1')),
+      /hidden/,
+    )
+  },
+)
 
 t.test('what hooks show of a record is what clients of all processes get', async (t) => {
   const configure = (app: FastifyApplication): void => {
@@ -211,7 +214,7 @@ for (const [title, change] of [
       app.service('users').patch(id as never, { password: 'other' } as never),
   ],
 ] as const) {
-  t.test(`a connection ends when its user ${title} in another process`, async (t) => {
+  t.test(`SIO-30: a connection ends when its user ${title} in another process`, async (t) => {
     const [a, b] = await startPair(t)
     const { email, password } = CREDENTIALS
     const users = a.app.service('users')
@@ -234,7 +237,7 @@ for (const [title, change] of [
   })
 }
 
-t.test('a logout ends the connections of its token in all processes', async (t) => {
+t.test('SIO-31: a logout ends the connections of its token in all processes', async (t) => {
   const [a, b] = await startPair(t)
   const { email, password } = CREDENTIALS
   await a.app.service('users').create({ email, password } as never)
@@ -249,7 +252,7 @@ t.test('a logout ends the connections of its token in all processes', async (t) 
   t.ok(client.socket.connected && other.socket.connected)
 })
 
-t.test('with checkReads, find is asked in the process of the socket', async (t) => {
+t.test('SIO-33: with checkReads, find is asked in the process of the socket', async (t) => {
   const configure = (app: FastifyApplication): void => {
     app.service('messages').hooks({
       before: { find: [limitTo((params) => ({ team: Reflect.get(params, 'team') as string }))] },
