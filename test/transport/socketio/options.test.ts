@@ -7,6 +7,10 @@ t.test('options that are not known or not valid throw', async (t) => {
     [{ maxCalls: 0 }, /'maxCalls' must be an integer from 1 on/],
     [{ maxWaitingBytes: 1.5 }, /'maxWaitingBytes' must be an integer from 1 on/],
     [{ checkReads: 'yes' }, /'checkReads' must be true or false/],
+    [
+      { bus: { publish: () => undefined } },
+      /'bus' must be an EventBus, as mongoEvents\(\) returns it/,
+    ],
     [{ connectionStateRecovery: {} }, /'connectionStateRecovery' is not supported/],
   ]
   for (const [options, message] of rows) {
