@@ -50,7 +50,7 @@ const MAX_WAITING = 10_000
 const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 /**
- * Returns a bus for `realtime({ bus })`: each event is one small document in a collection, which all
+ * Returns a bus for `realtime({ bus })` and `socketio({ bus })`: each event is one small document in a collection, which all
  * processes read by a change stream, or again and again where the server has none. The events of a
  * transaction are written in it, where the collection is of the same client.
  * @throws {TypeError} an option is not known or invalid
