@@ -40,6 +40,8 @@ const STATIC_IMPORT = /^import (?:(\w+)(?:, )?)?(\{[^}]*\})? ?from "([^"]+)";$/g
 const requireCommonJs = {
   name: 'require-commonjs',
   renderChunk(code, chunk) {
+    // Browsers have no `require`: their bundlers read the import of React.
+    if (chunk.fileName.startsWith('client/')) return null
     let required = 0
     const rendered = code.replace(STATIC_IMPORT, (statement, name, names, id) => {
       if (!isCommonJs(id)) return statement
@@ -71,7 +73,7 @@ await build({
     // load more of it.
     codeSplitting: {
       includeDependenciesRecursively: false,
-      groups: [{ name: 'client', test: /\/src\/client\/(?!realtime\/)/ }],
+      groups: [{ name: 'client', test: /\/src\/client\/(?!(?:realtime|react|vue)\/)/ }],
     },
     sourcemap: true,
     // The package has `src`, where the maps point to: a copy of it in them would be a quarter of its size.

@@ -12,7 +12,10 @@ interface Feature {
 
 const FEATURES: Readonly<Record<string, Feature>> = {
   realtime: {
-    rooms: ['adapter/events/', 'adapter/realtime/', 'client/realtime/', 'transport/realtime/'],
+    rooms: [
+      ...['adapter/events/', 'adapter/realtime/', 'transport/realtime/'],
+      ...['client/realtime/', 'client/react/', 'client/vue/'],
+    ],
     namedIn: [],
   },
   streams: {
@@ -36,6 +39,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   observing: { rooms: ['transport/observing/'], namedIn: [] },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   socketio: { rooms: ['transport/socketio/'], namedIn: [] },
+  react: { rooms: ['client/react/'], namedIn: [] },
+  vue: { rooms: ['client/vue/'], namedIn: [] },
   cli: { rooms: ['cli/'], namedIn: [] },
 }
 

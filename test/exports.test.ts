@@ -150,6 +150,10 @@ const REALTIME_CLIENT = toNames({
   `,
 })
 
+const REACT = toNames({ values: 'useLive', types: 'LiveArguments LiveState' })
+
+const VUE = toNames({ values: 'useLive', types: 'LiveRefs LiveSources LiveState' })
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -164,6 +168,8 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/prometheus': PROMETHEUS,
   'remex/client': CLIENT,
   'remex/client/realtime': REALTIME_CLIENT,
+  'remex/react': REACT,
+  'remex/vue': VUE,
 }
 
 interface Manifest {

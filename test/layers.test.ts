@@ -52,6 +52,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ['eventsource-parser'],
     node: false,
   },
+  'client/react': { layers: ['client/realtime'], packages: ['react'], node: false },
+  'client/vue': { layers: ['client/realtime'], packages: ['vue'], node: false },
 }
 
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/
