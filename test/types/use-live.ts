@@ -67,7 +67,10 @@ useLive(client.service('teams/:teamId/tasks'))
 data.push({})
 
 // Paused
-const paused = useLive(client.service('paged'), team === undefined ? null : { query: { _id: team } })
+const paused = useLive(
+  client.service('paged'),
+  team === undefined ? null : { query: { _id: team } },
+)
 expectType<LiveState<Page<SentTask>>>()(paused)
 useLive(client.service('teams/:teamId/tasks'), team ? { route: { teamId: team } } : undefined)
 expectType<LiveState<Page<SentTask>>>()(useLive(signedIn?.service('paged')))
@@ -81,9 +84,14 @@ expectType<boolean>()(refs.loading.value)
 expectType<Error | undefined>()(refs.error.value)
 expectType<readonly SentTask[]>()(useLiveRefs(client.service('listed')).data.value)
 const text = ref('a')
-expectType<typeof refs>()(useLiveRefs(client.service('paged'), () => ({ query: { text: text.value } })))
+expectType<typeof refs>()(
+  useLiveRefs(client.service('paged'), () => ({ query: { text: text.value } })),
+)
 useLiveRefs(client.service('paged'), ref({ query: { text: 'a' } }))
-useLiveRefs(client.service('paged'), computed(() => (team ? { query: { text: team } } : null)))
+useLiveRefs(
+  client.service('paged'),
+  computed(() => (team ? { query: { text: team } } : null)),
+)
 useLiveRefs(client.service('teams/:teamId/tasks'), () => ({ route: { teamId: text.value } }))
 expectType<typeof refs>()(useLiveRefs(() => signedIn?.service('paged')))
 // @ts-expect-error the field is a string

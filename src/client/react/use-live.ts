@@ -21,16 +21,12 @@ export function useLive<S extends object>(
   const params = values.length === 0 ? {} : values[0]
   const key = service && params ? toParamsKey(params) : undefined
   // An object, not the key: what an earlier query with the same key has shown is out of date.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another key is another query
   const query = useMemo(() => ({}), [service, key])
   const [shown, setShown] = useState<Shown<FoundBy<S>> | undefined>(undefined)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the query stands for service and params
   useEffect(() => {
     if (!service || !params) return undefined
     // React runs the effect of the same query again when it shows a hidden tree.
-    setShown((it) =>
-      it?.query === query ? { query, state: { ...it.state, loading: true } } : it,
-    )
+    setShown((it) => (it?.query === query ? { query, state: { ...it.state, loading: true } } : it))
     return followLive(service, params, (state) => setShown(() => ({ query, state })))
   }, [query])
   if (key === undefined) return PAUSED

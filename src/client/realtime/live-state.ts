@@ -38,7 +38,7 @@ export function toParamsKey(params: object): string {
   )
 }
 
-/** Shows each state of a live query that follows {@link LOADING}. Returns a function that ends it. */
+/** Shows the states of a live query that follow {@link LOADING}. Returns a function that ends it. */
 export function followLive<S extends object>(
   service: S,
   params: object,
@@ -57,8 +57,17 @@ export function followLive<S extends object>(
     // Sends nothing for a query that ends at once: React's StrictMode runs each effect twice.
     await undefined
     const list = (await live<object>(service, { ...params, signal })) as LiveList<FoundBy<S>>
-    list.on('change', read)
     read(list)
+    let isDue = false
+    list.on('change', () => {
+      if (isDue) return
+      isDue = true
+      // Events that arrive together take a few microtasks each, in which Vue would render the list.
+      setTimeout(() => {
+        isDue = false
+        read(list)
+      })
+    })
   }
   start().catch((error: Error) => showUntilEnd({ ...PAUSED, error }))
   return () => controller.abort()

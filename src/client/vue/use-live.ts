@@ -1,4 +1,4 @@
-import type { ComputedRef, MaybeRefOrGetter } from 'vue'
+import type { ComputedRef, MaybeRefOrGetter, WatchCallback } from 'vue'
 import { computed, getCurrentInstance, onMounted, shallowRef, toRaw, toValue, watch } from 'vue'
 import type { LiveArguments, LiveState } from '../realtime/live-state.ts'
 import { followLive, LOADING, PAUSED, toParamsKey } from '../realtime/live-state.ts'
@@ -30,14 +30,16 @@ export function useLive<S extends object>(
   const shown = shallowRef<LiveState<FoundBy<S>>>(LOADING)
   const state = computed(() => (key.value ? shown.value : PAUSED))
   const start = (): void => {
-    const follow = (end: (cleanup: () => void) => void): void => {
+    const follow: WatchCallback = (_now, _before, end) => {
       shown.value = LOADING
       if (!found.value || !params.value) return
-      end(followLive(found.value, params.value, (next) => {
-        shown.value = next
-      }))
+      end(
+        followLive(found.value, params.value, (next) => {
+          shown.value = next
+        }),
+      )
     }
-    watch([found, key], (_now, _before, end) => follow(end), { immediate: true })
+    watch([found, key], follow, { immediate: true })
   }
   // A server that renders the component mounts nothing, and would never end the query.
   if (getCurrentInstance()) onMounted(start)
