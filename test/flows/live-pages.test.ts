@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
+import { compileScript, parse } from 'vue/compiler-sfc'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
 import { Type } from '../../src/core/schema/index.ts'
 import { realtime } from '../../src/transport/realtime/index.ts'
@@ -24,7 +25,7 @@ const REACT = `${root}scripts/react-pages/node_modules`
 const docs = readFileSync(`${root}docs/reference/realtime-client.md`, 'utf8')
 const chromium = findChromium()
 
-/** What a page has beside the recipe, which brings `useTasks(team)`. */
+/** What a page has beside the component of the docs, which is `Tasks`. */
 const CLIENT = `import { createClient } from 'remex/client'
 import { realtime } from 'remex/client/realtime'
 const client = createClient({ baseURL: location.origin })
@@ -33,37 +34,29 @@ addEventListener('click', ({ target }) => {
   if (target.id === 'add') client.service('tasks').create({ team: 1, text: 'Task ' + Math.random() })
   if (target.id === 'clear') client.service('tasks').patch(null, { team: 2 }, { query: { team: 1 } })
 })
-const list = (tasks) => tasks.map(({ text }) => text.split(' ')[0]).join() || 'nothing'
 `
 
 const PAGES = {
   React: `import { createRoot } from 'react-dom/client'
-import { createElement } from 'react'
-const App = () => createElement('p', { id: 'tasks' }, list(useTasks(1)))
-createRoot(document.querySelector('main')).render(createElement(App))
+createRoot(document.querySelector('main')).render(<Tasks team={1} />)
 `,
-  Vue: `import { createApp, h } from 'vue'
-const App = {
-  setup() {
-    const { data } = useTasks(1)
-    return () => h('p', { id: 'tasks' }, list(data.value))
-  },
-}
-createApp(App).mount('main')
+  Vue: `import { createApp } from 'vue'
+createApp(Tasks, { team: 1 }).mount('main')
 `,
 }
 
 const HTML = `<!doctype html><button id="add">Add</button><button id="clear">Clear</button><main></main>
 <script type="module" src="/page.js"></script>`
 
-/** Returns the script of a page, with the recipe as the docs have it. */
+/** Returns the script of a page, with the component as the docs have it. */
 async function bundlePage(framework: keyof typeof PAGES): Promise<string> {
-  const [, recipe = ''] =
-    new RegExp(`## ${framework}\\n+\`\`\`tsx?\\n([\\s\\S]*?)\`\`\``).exec(docs) ?? []
-  const contents = CLIENT + recipe + PAGES[framework]
+  const [, language, block = ''] =
+    new RegExp(`### ${framework}\\n[^#]*?\`\`\`(tsx|vue)\\n([\\s\\S]*?)\`\`\``).exec(docs) ?? []
+  const component = language === 'vue' ? `${compileComponent(block)}\n` : block
   const { outputFiles } = await build({
-    stdin: { contents, resolveDir: root, loader: 'ts' },
+    stdin: { contents: CLIENT + component + PAGES[framework], resolveDir: root, loader: 'tsx' },
     bundle: true,
+    jsx: 'automatic',
     // The React at the root is tap's.
     alias: { react: `${REACT}/react`, 'react-dom': `${REACT}/react-dom` },
     format: 'esm',
@@ -78,8 +71,18 @@ async function bundlePage(framework: keyof typeof PAGES): Promise<string> {
   return outputFiles[0]?.text ?? ''
 }
 
-const shows = (page: ChromiumPage, text: string) =>
-  until(async () => (await page.read('#tasks')) === text)
+/** Returns the module of a single-file component, which is `Tasks` there. */
+function compileComponent(source: string): string {
+  const { descriptor } = parse(source)
+  const options = { id: 'tasks', inlineTemplate: true, genDefaultAs: 'Tasks' }
+  return compileScript(descriptor, options).content
+}
+
+const shows = (page: ChromiumPage, texts: string[]) =>
+  until(async () => {
+    const read = `[...document.querySelectorAll('li')].map(({ textContent }) => textContent.split(' ')[0]).join()`
+    return (await page.evaluate(read)) === texts.join()
+  })
 
 for (const framework of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
   t.test(
@@ -98,13 +101,13 @@ for (const framework of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
       })
       const pages = [await openPage(t, chromium ?? '', url), await openPage(t, chromium ?? '', url)]
       const [one, other] = pages as [ChromiumPage, ChromiumPage]
-      for (const page of pages) await shows(page, 'nothing')
+      for (const page of pages) await shows(page, [])
       await one.click('#add')
-      await shows(other, 'Task')
+      await shows(other, ['Task'])
       await other.click('#add')
-      await shows(one, 'Task,Task')
+      await shows(one, ['Task', 'Task'])
       await one.click('#clear')
-      for (const page of pages) await shows(page, 'nothing')
+      for (const page of pages) await shows(page, [])
       t.equal(await tasks.countDocuments({ team: 2 }), 2)
     },
   )

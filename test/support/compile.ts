@@ -20,7 +20,8 @@ export async function compile(
   const folder = await mkdtemp(join(root, 'build/compile-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-  const config = { extends: '../../tsconfig.json', include: ['*.ts'] }
+  const compilerOptions = { jsx: 'preserve' }
+  const config = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts', '*.tsx'] }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const output = await new Promise<string>((resolve, reject) => {
     // The test runner has every child process load its hooks, with which the compiler does not start.

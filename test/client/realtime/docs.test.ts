@@ -7,7 +7,7 @@ const page = readFileSync(
   'utf8',
 )
 
-/** What the blocks of the page need: services, and as much of the frameworks as they use. */
+/** What the blocks of the page need. */
 const SERVICES = `interface Task { id: number; text: string; team: number; due: string }
 interface Services { tasks: { find(params?: { query?: Partial<Task> & { $sort?: object } }): Promise<Task[]> } }
 `
@@ -15,25 +15,25 @@ const CLIENT = `import { createClient } from 'remex/client'
 import 'remex/client/realtime'
 ${SERVICES}declare const client: ReturnType<typeof createClient<Services>>
 `
-const FRAMEWORKS = `declare module 'react' {
-  export function useState<T>(): [T | undefined, (value: T) => void]
-  export function useEffect(effect: () => () => void, values: unknown[]): void
-  export function useCallback<T>(callback: T, values: unknown[]): T
-  export function useSyncExternalStore<T>(subscribe: (tell: () => void) => () => void, read: () => T): T
-}
-declare module 'vue' {
-  export function onScopeDispose(dispose: () => void): void
-  export function shallowRef<T>(value?: T): { value: T }
+/** JSX without types: those of React are not installed. */
+const JSX = `declare namespace JSX {
+  interface IntrinsicElements { [name: string]: object }
 }
 `
 
 t.test('every code block of the page compiles', async (t) => {
-  const blocks = [...page.matchAll(/```tsx?\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-  t.equal(blocks.length, 3)
-  const files = blocks.map((block, index) => {
+  const blocks = [...page.matchAll(/```(tsx?|vue)\n([\s\S]*?)```/g)]
+  t.strictSame(
+    blocks.map(([, language]) => language),
+    ['ts', 'tsx', 'vue'],
+  )
+  const files = blocks.map(([, language, block = '']) => {
     const head = block.includes('createClient') ? SERVICES : CLIENT
-    return [`block-${index}.ts`, head + block]
+    const [, script] = /<script setup lang="ts">\n([\s\S]*?)<\/script>/.exec(block) ?? []
+    // What the template reads, the compiler does not see.
+    const text = script === undefined ? block : `${script}void [data, loading, error]`
+    return [language === 'tsx' ? 'react.tsx' : `${language}.ts`, head + text]
   })
-  const errors = await compile(t, { ...Object.fromEntries(files), 'frameworks.d.ts': FRAMEWORKS })
+  const errors = await compile(t, { ...Object.fromEntries(files), 'jsx.d.ts': JSX })
   t.strictSame(errors, [])
 })
