@@ -13,12 +13,14 @@ import type { PageResults } from './browser-page.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The most bytes that exports of the client may take, compressed, without ofetch. */
+/** The most bytes that exports of the client may take, compressed, without ofetch and frameworks. */
 const MAX_BYTES = {
   "{ createClient } from 'remex/client'": 16_250,
   "{ rest } from 'remex/client'": 11_700,
   "* from 'remex/client'": 23_100,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'": 21_500,
+  "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'; export * from 'remex/react'": 22_000,
+  "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'; export * from 'remex/vue'": 22_000,
 }
 
 /** Returns one file for browsers. A module of Node would be an error. */
@@ -40,7 +42,8 @@ async function bundle(options: BuildOptions): Promise<Uint8Array> {
 for (const [names, maxBytes] of Object.entries(MAX_BYTES)) {
   t.test(`${names} is bundled for browsers, and small`, async (t) => {
     const contents = `export ${names}`
-    const file = await bundle({ stdin: { contents, resolveDir: root }, external: ['ofetch'] })
+    const external = ['ofetch', 'react', 'vue']
+    const file = await bundle({ stdin: { contents, resolveDir: root }, external })
     const { length } = gzipSync(file, { level: 9 })
     t.comment(`${length} bytes, compressed`)
     t.ok(length <= maxBytes, `${length} bytes`)
