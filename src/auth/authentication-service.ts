@@ -17,6 +17,7 @@ import type { AuthenticationParams } from './authentication-params.ts'
 import { DEFAULT_SETTING, installDefaultAuthentication } from './default-authentication.ts'
 import { getSubject } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
+import { emitLoginEnd } from './login-end.ts'
 import { LOGIN_EXTENSIONS } from './login-extensions.ts'
 import { limitProof } from './proof.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
@@ -294,6 +295,7 @@ export class AuthenticationService implements Authentication {
     if (list === null || token === undefined) return
     const payload = await this.verifyAccessToken(token, params.jwt, params.secret)
     await revokeToken(list, payload, this.configuration.jwtOptions, params.jwt)
+    emitLoginEnd(this.app, { jti: payload.jti })
   }
 
   /**

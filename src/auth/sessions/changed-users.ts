@@ -3,10 +3,9 @@ import type { AroundHook, HookContext } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Authentication } from '../authentication.ts'
 import { findEntityService, getEntityIdName, getField } from '../entity-service.ts'
+import { listLoginFields, readChange, setsPassword, writesField } from '../login-fields.ts'
 import { getTokenClaims } from '../proof.ts'
 import type { Sessions } from './sessions.ts'
-import type { LoginFields } from './user-state.ts'
-import { listLoginFields } from './user-state.ts'
 
 /** The methods that change users, or remove them. */
 export const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
@@ -63,38 +62,11 @@ async function endsLogins(authentication: Authentication, context: HookContext):
   if (setsPassword(loginFields, change)) return true
   if (targets.includes('isActive') || ('isActive' in fields && !fields['isActive'])) return true
   if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
-  const given = names.filter((name) => writes(change, name))
+  const given = names.filter((name) => writesField(change, name))
   if (given.length === 0 || id == null) return given.length > 0
   // Forms send all fields, changed or not: the name is compared with the stored one.
   const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
   const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
   const readNew = (name: string): unknown => fields[name] ?? getField(fields, name)
   return before === null || given.some((name) => getField(before, name) !== readNew(name))
-}
-
-/** What the data of a patch changes. */
-interface Change {
-  readonly fields: Readonly<Record<string, unknown>>
-  /** The names that `$rename` gives. */
-  readonly targets: readonly unknown[]
-  readonly removed: readonly string[]
-}
-
-function readChange(data: unknown): Change {
-  const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
-  return {
-    fields: Object.assign({}, fields, $set, $unset, $rename),
-    targets: isObject($rename) ? Object.values($rename) : [],
-    removed: isObject($unset) ? Object.keys($unset) : [],
-  }
-}
-
-function setsPassword({ passwords }: LoginFields, change: Change): boolean {
-  return passwords.some((path) => writes(change, path))
-}
-
-/** Whether a change writes a field: by its path, or by that of an object around it, which is replaced as a whole. */
-function writes({ fields, targets }: Change, path: string): boolean {
-  const given = Object.keys(fields).filter((name) => fields[name] !== undefined)
-  return [...given, ...targets].some((name) => name === path || path.startsWith(`${name}.`))
 }

@@ -11,8 +11,9 @@ import {
   getEntityIdName,
   getField,
 } from '../entity-service.ts'
+import { listLoginFields } from '../login-fields.ts'
 import type { TokenKeys } from './refresh-token.ts'
-import { listLoginFields, UserState } from './user-state.ts'
+import { UserState } from './user-state.ts'
 
 const CHANGED = 'The account has changed during the login: log in again'
 

@@ -1,33 +1,10 @@
 import { createHmac } from 'node:crypto'
 import type { Query } from '../../core/index.ts'
-import type { Authentication } from '../authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
+import type { LoginFields } from '../login-fields.ts'
 import { nameHash } from '../passwords/password-hash.ts'
 import type { TokenKeys } from './refresh-token.ts'
-
-/** The fields of users that hold passwords and user names, those of all strategies. */
-export interface LoginFields {
-  readonly passwords: readonly string[]
-  readonly names: readonly string[]
-}
-
-interface Configured {
-  readonly configuration?: Readonly<Record<string, unknown>>
-}
-
-/** Returns the fields of users that hold passwords and user names. */
-export function listLoginFields(authentication: Authentication): LoginFields {
-  const all = authentication.strategyNames.map((name) => {
-    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
-    return configuration
-  })
-  const list = (option: string): string[] => {
-    const fields = all.map((one) => one[option]).filter((name) => typeof name === 'string')
-    return [...new Set(fields)]
-  }
-  return { passwords: list('entityPasswordField'), names: list('entityUsernameField') }
-}
 
 /** What a session stores of its user: a code for each field whose change ends the session, by {@link StateField.key}. */
 export type UserMarks = Readonly<Record<string, string>>

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { CollectionRevocationList, MemoryRevocationList } from '../../../src/auth/index.ts'
+import { isEndedBy, onLoginEnd } from '../../../src/auth/login-end.ts'
+import { decodeClaims } from '../../../src/auth/tokens/access-token.ts'
 import { openDatabase } from '../../support/database.ts'
 import { createClosedCollection } from '../closed-collection.ts'
 import { atTime, external, forge, now, startLoginApp } from '../login-app.ts'
@@ -58,4 +60,14 @@ t.test('a full list in memory forgets what has expired, then the oldest', (t) =>
   list.revoke('fourth', new Date((now() + 60) * 1000))
   t.strictSame([list.size, list.isRevoked('first')], [2, false])
   t.end()
+})
+
+t.test('a revoked token ends what outlasts requests: its login alone', async (t) => {
+  const { app, authentication } = await startLoginApp({ settings: { revocation: true } })
+  const tokens = await Promise.all([forge(), forge({ claims: { jti: 'other' } })])
+  const ended: boolean[][] = []
+  onLoginEnd(app, (end) => ended.push(tokens.map((token) => isEndedBy(end, decodeClaims(token)))))
+  const request = { strategy: 'jwt', accessToken: tokens[0] }
+  await authentication.remove(null, external({ authentication: request }))
+  t.strictSame(ended, [[true, false]])
 })

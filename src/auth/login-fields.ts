@@ -1,0 +1,57 @@
+import { isObject } from '../core/value-kind.ts'
+import type { Authentication } from './authentication.ts'
+
+/** The fields of users that hold passwords and user names, those of all strategies. */
+export interface LoginFields {
+  readonly passwords: readonly string[]
+  readonly names: readonly string[]
+}
+
+interface Configured {
+  readonly configuration?: Readonly<Record<string, unknown>>
+}
+
+/** Returns the fields of users that hold passwords and user names. */
+export function listLoginFields(authentication: Authentication): LoginFields {
+  const all = authentication.strategyNames.map((name) => {
+    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
+    return configuration
+  })
+  const list = (read: (one: (typeof all)[number]) => unknown): string[] => {
+    const fields = all.map(read).filter((name) => typeof name === 'string')
+    return [...new Set(fields)]
+  }
+  return {
+    passwords: list((one) => one['entityPasswordField'] ?? one['passwordField']),
+    names: list((one) => one['entityUsernameField']),
+  }
+}
+
+/** What the data of a patch changes. */
+export interface Change {
+  readonly fields: Readonly<Record<string, unknown>>
+  /** The names that `$rename` gives. */
+  readonly targets: readonly unknown[]
+  readonly removed: readonly string[]
+}
+
+/** Returns what the data of a patch changes, by its fields and by operators of MongoDB. */
+export function readChange(data: unknown): Change {
+  const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
+  return {
+    fields: Object.assign({}, fields, $set, $unset, $rename),
+    targets: isObject($rename) ? Object.values($rename) : [],
+    removed: isObject($unset) ? Object.keys($unset) : [],
+  }
+}
+
+/** Whether a change sets a password that somebody logs in by. */
+export function setsPassword({ passwords }: LoginFields, change: Change): boolean {
+  return passwords.some((path) => writesField(change, path))
+}
+
+/** Whether a change writes a field: by its path, or by that of an object around it, which is replaced as a whole. */
+export function writesField({ fields, targets }: Change, path: string): boolean {
+  const given = Object.keys(fields).filter((name) => fields[name] !== undefined)
+  return [...given, ...targets].some((name) => name === path || path.startsWith(`${name}.`))
+}
