@@ -1,8 +1,93 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import { describeMethod } from '../../auth/method-description.ts'
+import { Emitter } from '../../core/events/emitter.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { AnyApplication, MethodEntry, ServiceEntry } from '../../core/index.ts'
-import { Channel, CombinedChannel } from './channel.ts'
+
+/** Marks a connection that has ended: a listener that joins it later would keep it for ever. */
+const HAS_ENDED: unique symbol = Symbol('remex.hasEnded')
+
+/** Connections that get the same events. Emits `empty` when the last one has left. */
+export class Channel extends Emitter {
+  /** What its connections get in place of the record; `null` for the record. */
+  readonly data: unknown
+  /** The channels that it stands for, none for a channel with its own connections. */
+  readonly children: readonly Channel[]
+  readonly #own: Set<object>
+
+  /** @param data what its connections get in place of the record. Default: `null`, the record */
+  constructor(
+    connections: Iterable<object> = [],
+    data: unknown = null,
+    children: readonly Channel[] = [],
+  ) {
+    super((error) => {
+      throw error
+    })
+    this.#own = new Set(connections)
+    this.data = data
+    this.children = children
+  }
+
+  /** The connections, each once, in the order in which they joined. */
+  get connections(): object[] {
+    if (this.children.length === 0) return [...this.#own]
+    return [...new Set(this.children.flatMap((child) => child.connections))]
+  }
+
+  /** How many connections there are. */
+  get length(): number {
+    return this.children.length === 0 ? this.#own.size : this.connections.length
+  }
+
+  /** Adds connections. Left out are those that have ended, and `undefined`: a login over REST has none. */
+  join(...connections: readonly Joining[]): this {
+    for (const child of this.children) child.join(...connections)
+    if (this.children.length > 0) return this
+    for (const one of connections) if (one && !(HAS_ENDED in one)) this.#own.add(one)
+    return this
+  }
+
+  /** Removes connections, or those for which a function returns `true`. */
+  leave(...connections: readonly (Joining | ConnectionTest)[]): this {
+    for (const child of this.children) child.leave(...connections)
+    for (const given of connections) {
+      if (typeof given !== 'function') this.#own.delete(given as object)
+      else for (const one of this.#own) if (given(one)) this.#own.delete(one)
+    }
+    if (this.length === 0) this.emit('empty')
+    return this
+  }
+
+  /** Returns a channel of the connections for which a function returns `true`. */
+  filter(test: ConnectionTest): Channel {
+    const children = this.children.map((child) => child.filter(test))
+    return new Channel([...this.#own].filter(test), this.data, children)
+  }
+
+  /** Returns a channel whose connections get other data than the record. */
+  send(data: unknown): Channel {
+    return new Channel(this.#own, data, this.children)
+  }
+
+  /** Whether a connection is in the channel. */
+  has(connection: object): boolean {
+    return this.#own.has(connection) || this.children.some((child) => child.has(connection))
+  }
+
+  /** Returns what a connection gets in place of the record: of several channels, the first decides. */
+  dataFor(connection: object): unknown {
+    if (this.data !== null) return this.data
+    return this.children.find((child) => child.has(connection))?.dataFor(connection) ?? null
+  }
+}
+
+/** Whether a connection is meant: `({ user }) => user.role === 'admin'`. */
+// Applications declare what is on their connections.
+// biome-ignore lint/suspicious/noExplicitAny: a connection has whatever hooks and events have put there
+export type ConnectionTest = (connection: any) => unknown
+
+type Joining = object | null | undefined
 
 /**
  * Returns the channels that get an event: one, several in a list, or a promise of these. `null` and `undefined` stand for none.
@@ -33,45 +118,31 @@ export interface ChannelMembers {
 }
 
 type ChannelName = string | readonly string[]
+type Entry = MethodEntry['entry']
+type Publishers = Map<string, ChannelPublisher>
 
 /** Stands for all events without their own publisher. */
 const ANY_EVENT = '*'
 
-type Publishers = Map<string, ChannelPublisher>
-
 /** Where the entry of a service keeps its publishers. */
 const PUBLISHERS: unique symbol = Symbol('remex.channelPublishers')
-
-type Entry = MethodEntry['entry']
 
 /** The channels of an application, and its publishers. */
 export class Channels {
   readonly #channels = new Map<string, Channel>()
   readonly #ofApp: Publishers = new Map()
 
-  get names(): string[] {
-    return [...this.#channels.keys()]
-  }
-
-  get(...given: readonly ChannelName[]): Channel {
-    const names = given.flat()
-    const [first, ...others] = names
-    if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
-    if (others.length === 0) return this.#one(first)
-    return new CombinedChannel(names.map((name) => this.#one(name)))
-  }
-
-  /** Has a connection leave all channels. */
-  leaveAll(connection: object): void {
-    for (const channel of this.#channels.values()) channel.leave(connection)
-  }
-
-  /** Returns the function `publish` of an application. */
-  createPublish<Owner extends object>(app: Owner): PublishFunction<Owner> {
-    return (...given) => {
-      setPublisher(this.#ofApp, given)
-      return app
-    }
+  /**
+   * Gives an application `channel`, `channels` and `publish`.
+   * @throws {TypeError} it has them already
+   */
+  constructor(app: AnyApplication) {
+    if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
+    Object.defineProperties(app, {
+      channels: { get: () => [...this.#channels.keys()], configurable: true },
+      channel: { value: this.#get.bind(this), configurable: true, writable: true },
+    })
+    addPublish(app, this.#ofApp)
   }
 
   /** Gives a service its function `publish`, in place of that of `realtime()`. A service that has `publish` itself keeps it. */
@@ -80,16 +151,7 @@ export class Channels {
     if (publish !== undefined && metadataOf(publish).isReplaceable !== true) return
     const publishers: Publishers = new Map()
     attachments.set(PUBLISHERS, publishers)
-    const value: PublishFunction<object> = (...given) => {
-      const [event] = given
-      if (typeof event === 'string' && !options.serviceEvents.includes(event)) {
-        throw new TypeError(`'${event}' is not a valid service event`)
-      }
-      setPublisher(publishers, given)
-      return service
-    }
-    const property = { value, configurable: true, writable: true }
-    Object.defineProperties(service, { publish: property, registerPublisher: property })
+    addPublish(service, publishers, options.serviceEvents)
   }
 
   /**
@@ -103,7 +165,24 @@ export class Channels {
     return this.#ofApp.get(event) ?? this.#ofApp.get(ANY_EVENT)
   }
 
-  #one(name: string): Channel {
+  /** Has a connection leave all channels. */
+  leaveAll(connection: object): void {
+    for (const channel of this.#channels.values()) channel.leave(connection)
+  }
+
+  /** Has a connection that has ended leave all channels. It cannot join again. */
+  end(connection: object): void {
+    Object.defineProperty(connection, HAS_ENDED, { value: true })
+    this.leaveAll(connection)
+  }
+
+  #get(...given: readonly ChannelName[]): Channel {
+    const [first, ...others] = given.flat().map((name) => this.#open(name))
+    if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
+    return others.length === 0 ? first : new Channel([], null, [first, ...others])
+  }
+
+  #open(name: string): Channel {
     const known = this.#channels.get(name)
     if (known !== undefined) return known
     const channel = new Channel().once('empty', () => {
@@ -115,41 +194,30 @@ export class Channels {
 }
 
 function isOfLogins(entry: Entry): boolean {
-  return (
-    isAuthentication(entry.service) ||
-    [...entry.methods.keys()].some(
-      (name) => describeMethod(entry as ServiceEntry, name) !== undefined,
-    )
-  )
+  const isDescribed = (name: string) => describeMethod(entry as ServiceEntry, name) !== undefined
+  return isAuthentication(entry.service) || [...entry.methods.keys()].some(isDescribed)
 }
 
-type Publishing = [event: string | ChannelPublisher, publisher?: ChannelPublisher]
-
-type PublishFunction<Owner> = (...given: Publishing) => Owner
-
-function setPublisher(publishers: Publishers, [event, publisher]: Publishing): void {
-  const name = typeof event === 'function' ? ANY_EVENT : event
-  const given = typeof event === 'function' ? event : publisher
-  if (typeof name !== 'string' || typeof given !== 'function') {
-    throw new TypeError('publish() takes a function (data, context), perhaps after an event')
-  }
-  publishers.set(name, given)
-}
+type Publishing = readonly [event: string | ChannelPublisher, publisher?: ChannelPublisher]
 
 /**
- * Gives an application `channel`, `channels` and `publish`.
- * @throws {TypeError} it has them already
+ * Gives an application or a service its function `publish`.
+ * @param events that may have a publisher. Default: any
  */
-export function addChannels(app: AnyApplication): Channels {
-  if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
-  const channels = new Channels()
-  const publish = { value: channels.createPublish(app), configurable: true, writable: true }
-  Object.defineProperties(app, {
-    channels: { get: () => channels.names, configurable: true },
-    channel: { value: channels.get.bind(channels), configurable: true, writable: true },
-    ...{ publish, registerPublisher: publish },
-  })
-  return channels
+function addPublish(owner: object, publishers: Publishers, events?: readonly string[]): void {
+  const value = (...given: Publishing): object => {
+    const [event, publisher] = typeof given[0] === 'function' ? [ANY_EVENT, given[0]] : given
+    if (typeof event !== 'string' || typeof publisher !== 'function') {
+      throw new TypeError('publish() takes a function (data, context), perhaps after an event')
+    }
+    if (event !== ANY_EVENT && events?.includes(event) === false) {
+      throw new TypeError(`'${event}' is not a valid service event`)
+    }
+    publishers.set(event, publisher)
+    return owner
+  }
+  const property = { value, configurable: true, writable: true }
+  Object.defineProperties(owner, { publish: property, registerPublisher: property })
 }
 
 declare module '../../core/app.ts' {

@@ -67,17 +67,23 @@ export class Client {
   calls = 0
   /** How many of its calls are not answered. */
   unanswered = 0
-  isLoggingIn = false
-  /** Whether its login has ended. The socket closes once its calls are answered: one of them may have ended the login. */
-  isEnding = false
-  /** Called when all its calls are answered. */
-  onIdle: () => void = () => undefined
+  isLoggingIn = true
+  /** The login that has ended, `null` for none. */
+  endedLogin: Connection['authentication'] | null = null
 
   constructor(socket: ServiceSocket) {
     this.socket = socket
     this.handshake = getHandshake(socket.request)
     this.connection = { provider: PROVIDER, headers: socket.handshake.headers }
     socket.feathers = this.connection
+  }
+
+  /**
+   * Whether its login has ended, and there is no other. The socket closes once its calls are answered: one of them may
+   * have ended the login.
+   */
+  get isEnding(): boolean {
+    return this.endedLogin !== null && this.endedLogin === this.connection.authentication
   }
 
   /** Returns the params of a call. Fields of the connection change none of the others. */

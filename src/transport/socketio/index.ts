@@ -3,8 +3,7 @@
  * @module remex/socketio
  */
 
-export type { Channel } from './channel.ts'
-export type { ChannelMembers, ChannelPublisher } from './channels.ts'
+export type { Channel, ChannelMembers, ChannelPublisher } from './channels.ts'
 export type { Connection } from './connection.ts'
 export { socketio } from './socketio.ts'
 export type { SocketCallback, SocketioOptions } from './socketio-options.ts'

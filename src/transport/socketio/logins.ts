@@ -1,65 +1,37 @@
 import type { Authentication } from '../../auth/authentication.ts'
 import { authenticationServices } from '../../auth/default-authentication.ts'
-import { findEntityService, findUserFinder, getField } from '../../auth/entity-service.ts'
+import { findEntityService, findUserFinder, getEntityIdName } from '../../auth/entity-service.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
-import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
-import { getTokenClaims } from '../../auth/proof.ts'
+import { isEndedBy } from '../../auth/login-end.ts'
+import { listLoginFields, readChange, setsPassword } from '../../auth/login-fields.ts'
+import { decodeClaims } from '../../auth/tokens/access-token.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
-import type { Application, HookContext, Params } from '../../core/index.ts'
+import type { Application } from '../../core/index.ts'
 import { ServiceError } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { Connection } from './connection.ts'
+import type { Client, Connection } from './connection.ts'
 import type { ServiceEvent } from './publishing.ts'
 
-/** What is done with the connections whose login has changed. */
+/** The clients whose logins may change. */
 export interface Connections {
-  all(): Iterable<Connection>
-  /** Ends a connection. */
-  end(connection: Connection): void
+  readonly clients: ReadonlyMap<object, Client>
+  /** Ends a client whose login has ended. */
+  end(client: Client): void
 }
 
-/**
- * Ends connections whose login has ended elsewhere: by a logout that revokes the token, or the end of a session.
- * @param tell called with what has ended
- */
-export function followLogins(
-  app: Application,
-  connections: Connections,
-  tell: (end: LoginEnd) => void,
-): void {
-  onLoginEnd(app, (end) => {
-    endLogins(connections, end)
-    tell(end)
-  })
-  app.on('logout', (result: Tokens, params: Params, { service }: HookContext) => {
-    if ((service as Partial<Authentication>).revocationList == null) return
-    const { jti } = getTokenClaims(result.authentication)
-    if (jti === undefined) return
-    // That of the logout itself stays open: it has just lost its login.
-    endLogins(connections, { jti }, params.connection)
-    tell({ jti })
-  })
-}
-
-/** Ends the connections of logins that have ended, except one. */
-export function endLogins(connections: Connections, end: LoginEnd, kept?: unknown): void {
-  for (const connection of connections.all()) {
-    if (connection !== kept && isEndedBy(end, readClaims(connection))) connections.end(connection)
+/** Ends the connections of logins that have ended. */
+export function endLogins(connections: Connections, end: LoginEnd): void {
+  for (const client of connections.clients.values()) {
+    if (isEndedBy(end, readClaims(client.connection))) connections.end(client)
   }
 }
-
-type Tokens = Parameters<typeof getTokenClaims>[0] extends infer A
-  ? { readonly authentication?: A }
-  : never
 
 /** Returns the claims of the access token that a connection has logged in by, which was verified then. */
 function readClaims({ authentication }: Connection): Partial<AccessTokenPayload> {
   const { accessToken } = (authentication ?? {}) as { readonly accessToken?: unknown }
-  const [, payload] = typeof accessToken === 'string' ? accessToken.split('.') : []
-  if (payload === undefined) return {}
   try {
-    return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Partial<AccessTokenPayload>
+    return typeof accessToken === 'string' ? decodeClaims(accessToken) : {}
   } catch {
     // What another strategy than that of JSON Web Tokens has issued.
     return {}
@@ -82,11 +54,13 @@ export function findUserChanges(
 ): UserChange[] {
   if (event === 'created' || !isObject(data)) return []
   return [...authenticationServices(app)].flatMap(([login, authentication]) => {
-    const { entity, entityId, service } = authentication.configuration
-    const users = findEntityService(app, service)
-    if (entity == null || (users as object | null) !== entry.service) return []
-    const id = String(data[String(entityId ?? users?.id ?? 'id')])
-    const isEnd = event === 'removed' || setsPassword(authentication, context?.data)
+    const { configuration } = authentication
+    const entityService = findEntityService(app, configuration.service)
+    const isOther = (entityService as object | null) !== entry.service
+    if (configuration.entity == null || isOther) return []
+    const id = String(data[getEntityIdName({ configuration, entityService })])
+    const change = readChange(context?.data)
+    const isEnd = event === 'removed' || setsPassword(listLoginFields(authentication), change)
     return [{ login, id, isEnd }]
   })
 }
@@ -101,42 +75,26 @@ export async function followUser(
   connections: Connections,
 ): Promise<void> {
   const authentication = authenticationServices(app).get(login)
-  const { entity, entityId, service } = authentication?.configuration ?? {}
-  if (authentication === undefined || entity == null) return
-  const idName = String(entityId ?? findEntityService(app, service)?.id ?? 'id')
-  const isOfUser = ({ [entity]: user }: Connection): boolean =>
+  if (authentication === undefined) return
+  const { configuration } = authentication
+  const { entity, service } = configuration
+  if (entity == null) return
+  const idName = getEntityIdName({ configuration, entityService: findEntityService(app, service) })
+  const isOwn = ({ connection: { [entity]: user } }: Client): boolean =>
     isObject(user) && String(user[idName]) === id
-  const own = [...connections.all()].filter(isOfUser)
-  if (own.length === 0) return
+  const own = [...connections.clients.values()].filter(isOwn)
+  const [first] = own
+  if (first === undefined) return
   try {
-    const user = isEnd ? null : await readUser(authentication, id, own[0] as Connection)
-    for (const connection of own) {
-      if (user === null) connections.end(connection)
-      // It may have logged out, or in as somebody else, meanwhile.
-      else if (isOfUser(connection)) connection[entity] = user
+    const user = isEnd ? null : await readUser(authentication, id, first.connection)
+    // Others have logged out, or in as somebody else, meanwhile.
+    for (const client of own.filter(isOwn)) {
+      if (user === null) connections.end(client)
+      else client.connection[entity] = user
     }
   } catch (error) {
     logListenerError(app, error, `${String(service)} patched`)
   }
-}
-
-/** Whether the data of a write has a password that somebody logs in by. */
-function setsPassword(authentication: Authentication, data: unknown): boolean {
-  const fields = authentication.strategyNames.map((name) => {
-    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
-    return configuration['entityPasswordField'] ?? configuration['passwordField']
-  })
-  return (
-    isObject(data) &&
-    fields.some(
-      (field) =>
-        typeof field === 'string' && (field in data || getField(data, field) !== undefined),
-    )
-  )
-}
-
-interface Configured {
-  readonly configuration?: Readonly<Record<string, unknown>>
 }
 
 /** Resolves to a user as external callers see it, `null` if it may not log in. */
@@ -145,11 +103,9 @@ async function readUser(
   id: string,
   { headers, provider }: Connection,
 ): Promise<unknown> {
+  const params = { headers, provider, query: {} }
   try {
-    return (
-      (await findUserFinder(authentication)?.getEntity(id, { headers, provider, query: {} })) ??
-      null
-    )
+    return (await findUserFinder(authentication)?.getEntity(id, params)) ?? null
   } catch (error) {
     if (error instanceof ServiceError && error.code < 500) return null
     throw error

@@ -7,9 +7,8 @@ import { isFollowable } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { pickResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
-import type { Channel } from './channel.ts'
-import { CombinedChannel } from './channel.ts'
 import type { ChannelPublisher, Channels } from './channels.ts'
+import { Channel } from './channels.ts'
 import type { Client } from './connection.ts'
 import type { ToldRecord } from './readable.ts'
 import { findReadable } from './readable.ts'
@@ -79,7 +78,7 @@ function toChannel(returned: unknown): Channel | null {
   const list = [returned].flat(Number.POSITIVE_INFINITY).filter(Boolean) as Channel[]
   const [first, ...others] = list
   if (first === undefined) return null
-  const channel = others.length === 0 ? first : new CombinedChannel(list)
+  const channel = others.length === 0 ? first : new Channel([], null, list)
   return channel.length > 0 ? channel : null
 }
 

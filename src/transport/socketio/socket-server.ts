@@ -1,12 +1,12 @@
 import type { Server as HttpServer, IncomingMessage } from 'node:http'
 import { createServer, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Server, Socket } from 'socket.io'
+import type { Application } from '../../core/index.ts'
 import { Forbidden } from '../../core/index.ts'
 import { sendErrorBody } from '../replies/body.ts'
-import { limitConnection } from './connection-limits.ts'
-import { isForeign } from './origin-check.ts'
 import type { SocketioOptions } from './socketio-options.ts'
 
 /** The request that has opened a connection, as Fastify knows it. */
@@ -14,29 +14,21 @@ export interface Handshake {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   /** The last client of the connection, which may be logging in. */
-  client?: HandshakeClient
-}
-
-interface HandshakeClient {
-  readonly connection: object
-  readonly isLoggingIn: boolean
+  client?: { readonly connection: object; readonly isLoggingIn: boolean }
 }
 
 const HANDSHAKE: unique symbol = Symbol('remex.handshake')
-const UPGRADE: unique symbol = Symbol('remex.upgrade')
+const HEAD: unique symbol = Symbol('remex.upgradeHead')
+
+/** `HEAD` is what an upgrade has sent already. */
+type RawRequest = IncomingMessage & { [HANDSHAKE]?: Handshake; [HEAD]?: Buffer }
+
+const MAX_WAITING_BYTES = 16 * 2 ** 20
 
 const FOREIGN = new Forbidden("Pages with cookies have to be of this origin or of 'cors.origin'")
 
-interface Upgrade {
-  readonly socket: Duplex
-  readonly head: Buffer
-}
-
-type RawRequest = IncomingMessage & { [HANDSHAKE]?: Handshake; [UPGRADE]?: Upgrade }
-
 /** Returns what Fastify knows of the request that a connection was opened by. */
-export function getHandshake(raw: RawRequest): Handshake {
-  const { [HANDSHAKE]: handshake } = raw
+export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake {
   if (handshake === undefined) throw new TypeError('The request has not come by Fastify')
   return handshake
 }
@@ -48,10 +40,12 @@ export function getHandshake(raw: RawRequest): Handshake {
  */
 export async function serveSocketIO(
   server: FastifyInstance,
-  options: Partial<SocketioOptions>,
-  maxWaitingBytes: number,
+  { maxWaitingBytes = MAX_WAITING_BYTES, ...options }: SocketioOptions,
 ): Promise<Server> {
-  const { Server } = await loadSocketIO()
+  const { Server } = await import('socket.io').catch((cause: unknown) => {
+    const message = "remex/socketio needs the package 'socket.io': npm install socket.io"
+    throw new Error(message, { cause })
+  })
   // It never listens: Fastify hands it what comes for its path.
   const inner = createServer()
   const io = new Server(inner, options)
@@ -74,66 +68,129 @@ export async function serveSocketIO(
   return io
 }
 
-/** Opens a separate port for the same server. Resolves to what closes it. */
-export async function listenAt(port: number, server: FastifyInstance): Promise<() => void> {
+/** Has a server listen at another port of its address as well, until it closes. It closes if the port is taken. */
+export function addPort(server: FastifyInstance, port: number, app: Application): void {
   const own = createServer(server.routing)
   routeUpgrades(server, own)
-  await new Promise<void>((resolve, reject) => {
-    own.once('error', reject).listen(port, resolve)
+  own.on('error', (error) => {
+    app.logger.error({ err: error }, `socketio(): port ${port} could not be opened`)
+    void server.close()
   })
-  return () => own.close()
-}
-
-async function loadSocketIO(): Promise<typeof import('socket.io')> {
-  try {
-    return await import('socket.io')
-  } catch (error) {
-    throw new Error("remex/socketio needs the package 'socket.io': npm install socket.io", {
-      cause: error,
-    })
-  }
+  // Fastify says only then where it listens.
+  server.addHook('onListen', async () => {
+    const { address = '127.0.0.1' } = Object(server.server.address()) as Partial<AddressInfo>
+    own.listen(port, address)
+  })
+  server.addHook('preClose', async () => void own.close())
 }
 
 /** Has the routes of Fastify answer requests for an upgrade: a route of no socket answers as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
-  http.on('upgrade', (raw: RawRequest, socket: Duplex, head: Buffer) => {
+  http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
+    const { socket } = raw
     if (raw.headers.upgrade?.toLowerCase() !== 'websocket') {
-      answerAsUsual(http, raw, socket, head)
+      socket.unshift(Buffer.concat([writeHead(raw), head]))
+      http.emit('connection', socket)
       return
     }
     socket.on('error', () => socket.destroy())
-    raw[UPGRADE] = { socket, head }
+    raw[HEAD] = head
     const response = new ServerResponse(raw)
     response.shouldKeepAlive = false
-    response.assignSocket(socket as Parameters<typeof response.assignSocket>[0])
+    response.assignSocket(socket)
     response.once('finish', () => socket.end())
     server.routing(raw, response)
   })
 }
 
 /**
- * Answers a request that asks for another protocol as if it did not: Java's client asks for HTTP/2 with any first request,
- * and Node has given up the body of it by now.
+ * Returns the head of a request as if it did not ask for another protocol: Java's client asks for HTTP/2 with any first
+ * request, and Node has given up the body of it by now.
  */
-function answerAsUsual(http: HttpServer, raw: RawRequest, socket: Duplex, head: Buffer): void {
-  const { method, url, httpVersion, rawHeaders } = raw
+function writeHead({ method, url, httpVersion, rawHeaders }: RawRequest): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ''
     if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[index + 1]}`)
   }
-  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  http.emit('connection', socket)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
 function handOver(inner: HttpServer, request: FastifyRequest, reply: FastifyReply): void {
   const raw: RawRequest = request.raw
   raw[HANDSHAKE] = { request, reply }
   reply.hijack()
-  const upgrade = raw[UPGRADE]
-  if (upgrade === undefined) inner.emit('request', raw, reply.raw)
+  const { [HEAD]: head, socket } = raw
+  if (head === undefined) inner.emit('request', raw, reply.raw)
   else {
-    reply.raw.detachSocket(upgrade.socket as Parameters<typeof reply.raw.detachSocket>[0])
-    inner.emit('upgrade', raw, upgrade.socket, upgrade.head)
+    reply.raw.detachSocket(socket)
+    inner.emit('upgrade', raw, socket, head)
   }
+}
+
+/**
+ * Resolves to whether a page of another site may have sent the cookies of a request: browsers add them to handshakes of
+ * WebSocket from any page. Pages of the server, and of `cors.origin`, are not foreign.
+ */
+async function isForeign(request: FastifyRequest, cors: SocketioOptions['cors']): Promise<boolean> {
+  const { cookie, origin, 'sec-fetch-site': site } = request.headers
+  if (cookie === undefined || origin === undefined || site === 'same-origin') return false
+  if (origin === `${request.protocol}://${request.host}`.toLowerCase()) return false
+  const { origin: allowed } = Object((await ask(cors, request.raw)) ?? {}) as { origin?: unknown }
+  return ![await ask(allowed, origin)].flat().some((one) => {
+    if (one instanceof RegExp) return origin.search(one) !== -1
+    return one === true || one === '*' || one === origin
+  })
+}
+
+type Ask = (value: unknown, done: (error: unknown, found: unknown) => void) => void
+
+/** Resolves to an option, or to what a function in its place answers. */
+const ask = async (option: unknown, value: unknown): Promise<unknown> =>
+  typeof option === 'function' ? promisify(option as Ask)(value) : option
+
+/** Most arguments of one message. Socket.IO spreads them over the stack: 100,000 end the process. */
+const MAX_ARGUMENTS = 10_000
+
+/** What a packet that waits takes beside its data. */
+const PACKET_BYTES = 512
+
+/**
+ * Closes a connection when its client does not read what it is sent, or sends a message with too many arguments.
+ * @param maxWaitingBytes how much may wait. One packet may be larger, whatever its size
+ */
+function limitConnection(conn: Socket['conn'], maxWaitingBytes: number): void {
+  let waiting = 0
+  conn.on('packetCreate', ({ data }: Packet) => {
+    if (waiting > maxWaitingBytes) cut(conn)
+    else waiting += PACKET_BYTES + (data?.length ?? 0)
+  })
+  // The transport has taken all of it, and takes no more until that is sent.
+  conn.on('flush', () => {
+    waiting = 0
+  })
+  conn.on('packet', ({ data }: Packet) => {
+    if (hasTooManyArguments(data)) cut(conn)
+  })
+}
+
+interface Packet {
+  readonly data?: string | Buffer
+}
+
+function hasTooManyArguments(data: Packet['data']): boolean {
+  if (typeof data !== 'string' || data.length < 2 * MAX_ARGUMENTS) return false
+  try {
+    return (JSON.parse(data.slice(data.indexOf('['))) as unknown[]).length > MAX_ARGUMENTS
+  } catch {
+    // No event: Socket.IO refuses it, or takes it as another message.
+    return false
+  }
+}
+
+/** Closes a connection at once: an orderly end would wait until its client reads. */
+function cut(conn: Socket['conn']): void {
+  const { socket } = conn.transport as { readonly socket?: { readonly terminate?: () => void } }
+  conn.close(true)
+  socket?.terminate?.()
 }

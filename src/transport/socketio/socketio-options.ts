@@ -1,6 +1,7 @@
 import type { Server, ServerOptions } from 'socket.io'
 import type { EventBus } from '../../core/events/event-bus.ts'
-import { checkOptionNames } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { BUS_RULE } from '../shared-bus.ts'
 
 /** Options of `socketio()`: those of the server of Socket.IO, and four of Remex. */
@@ -24,7 +25,7 @@ export interface SocketioOptions extends Partial<Omit<ServerOptions, 'connection
 /** Called once with the server of Socket.IO, to add middleware to it. */
 export type SocketCallback = (io: Server) => void
 
-/** The options of Socket.IO and of the engine below it. */
+/** The options of Socket.IO and of the engine below it, which check their values themselves. */
 const SERVER_OPTIONS: readonly string[] = [
   ...['path', 'serveClient', 'connectTimeout', 'adapter', 'parser', 'cors', 'cookie', 'transports'],
   ...['pingTimeout', 'pingInterval', 'upgradeTimeout', 'maxHttpBufferSize', 'allowRequest'],
@@ -33,43 +34,41 @@ const SERVER_OPTIONS: readonly string[] = [
   ...['destroyUpgrade', 'destroyUpgradeTimeout', 'addTrailingSlash'],
 ]
 
-const LIMITS = ['maxCalls', 'maxWaitingBytes'] as const
+const ANYTHING: OptionRule = { expected: 'anything', isValid: () => true }
+
+const RULES: OptionRules = {
+  ...Object.fromEntries(SERVER_OPTIONS.map((name) => [name, ANYTHING])),
+  bus: BUS_RULE,
+  checkReads: OPTION.boolean,
+  maxCalls: OPTION.positiveInteger,
+  maxWaitingBytes: OPTION.positiveInteger,
+  connectionStateRecovery: {
+    expected: 'left out: it would skip the login of a connection',
+    isValid: () => false,
+  },
+}
 
 /** The arguments of `socketio()`: each may be left out. */
-export type SocketArguments = readonly (number | SocketioOptions | SocketCallback | undefined)[]
+export type SocketArguments =
+  | [port: number, options?: SocketioOptions | undefined, callback?: SocketCallback | undefined]
+  | [port: number, callback: SocketCallback]
+  | [options?: SocketioOptions | undefined, callback?: SocketCallback | undefined]
+  | [callback: SocketCallback]
 
-interface Given {
+export interface Given {
   readonly port: number | undefined
   readonly options: SocketioOptions
   readonly callback: SocketCallback
 }
 
 /** @throws {TypeError} an argument is of another type, or an option is not known */
-export function readArguments(given: SocketArguments): Given {
+export function readArguments(given: readonly unknown[]): Given {
   const rest = given.filter((one) => one !== undefined)
-  const port = typeof rest[0] === 'number' ? (rest.shift() as number) : undefined
-  const options = typeof rest[0] === 'object' ? (rest.shift() as SocketioOptions) : {}
-  const callback =
-    typeof rest[0] === 'function' ? (rest.shift() as SocketCallback) : () => undefined
+  const take = (type: string): unknown => (typeof rest[0] === type ? rest.shift() : undefined)
+  const [port, options = {}, callback = () => undefined] = ['number', 'object', 'function'].map(
+    take,
+  )
   if (rest.length > 0) throw new TypeError('socketio() takes (port, options, callback)')
-  if ('connectionStateRecovery' in options) {
-    throw new TypeError(
-      "socketio(): the option 'connectionStateRecovery' is not supported: it skips the login of a connection",
-    )
-  }
-  checkOptionNames('socketio()', options, [...SERVER_OPTIONS, 'bus', 'checkReads', ...LIMITS])
-  const { bus = null, checkReads } = options
-  if (!BUS_RULE.isValid(bus)) {
-    throw new TypeError(`socketio(): the option 'bus' must be ${BUS_RULE.expected}`)
-  }
-  if (checkReads !== undefined && typeof checkReads !== 'boolean') {
-    throw new TypeError("socketio(): the option 'checkReads' must be true or false")
-  }
-  for (const name of LIMITS) {
-    const { [name]: limit } = options
-    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
-      throw new TypeError(`socketio(): the option '${name}' must be an integer from 1 on`)
-    }
-  }
-  return { port, options, callback }
+  checkOptions('socketio()', options, RULES)
+  return { port, options, callback } as Given
 }

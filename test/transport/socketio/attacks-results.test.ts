@@ -76,14 +76,8 @@ t.test('SIO-19: results that JSON cannot have, and methods that throw', async (t
 })
 
 t.test('SIO-20: a logger that throws while an error is answered', async (t) => {
-  const { connect, app } = await startSocketApp(t, {
-    rest: {
-      errorHandler: {
-        logger: () => {
-          throw new Error('logger')
-        },
-      },
-    },
+  const { connect, logIn, users, app } = await startSocketApp(t, {
+    rest: { errorHandler: { logger: throwError } },
     configure: (app) =>
       app.use('broken', {
         get: async () => {
@@ -91,10 +85,16 @@ t.test('SIO-20: a logger that throws while an error is answered', async (t) => {
         },
       } as never),
   })
-  app.logger = { error: throwError, warn: throwError, info: throwError } as never
-  const { call } = await connect()
-  await t.rejects(call('get', 'broken', 1), { code: 500, message: 'Internal error' })
-  t.match(await call('get', 'notes', 1), { id: 1 })
+  app.logger = { error: throwError, warn: throwError, info: () => undefined } as never
+  const client = await connect()
+  await t.rejects(client.call('get', 'broken', 1), { code: 500, message: 'Internal error' })
+  t.match(await client.call('get', 'notes', 1), { id: 1 })
+  const { accessToken } = await logIn(client)
+  users.get = async () => {
+    throw new TypeError('secret')
+  }
+  await t.rejects(connect({ auth: { accessToken } }), { message: 'Internal error' })
+  t.match(await client.call('get', 'notes', 1), { id: 1 })
 })
 
 function throwError(): never {

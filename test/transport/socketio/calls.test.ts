@@ -1,4 +1,6 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { feathers } from '@feathersjs/feathers'
 import socketClient from '@feathersjs/socketio-client'
 import { fastify } from 'fastify'
@@ -7,7 +9,7 @@ import t from 'tap'
 import type { Params } from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { Type } from '../../../src/core/schema/index.ts'
-import { createApp, remex } from '../../../src/transport/index.ts'
+import { createApp, fastifyApp, remex, rest } from '../../../src/transport/index.ts'
 import type { ServiceSocket } from '../../../src/transport/socketio/connection.ts'
 import { socketio } from '../../../src/transport/socketio/index.ts'
 import { Gate } from '../../support/gate.ts'
@@ -227,3 +229,44 @@ t.test(
     for (const prefix of ['a', 'b']) t.equal((await fetch(`${url}/${prefix}/notes/1`)).status, 200)
   },
 )
+
+t.test('a second port listens at the address of the server, and closes with it', async (t) => {
+  const { port: free, close } = await takePort()
+  await close()
+  const app = fastifyApp(createApp()).configure(rest()).configure(socketio(free))
+  app.use('messages', messages, { methods: ALL })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${free}`
+  const socket = io(url, { transports: ['websocket'], forceNew: true })
+  t.teardown(() => socket.close())
+  const answer = await new Promise((resolve) => {
+    socket.emit('get', 'messages', 7, {}, (...values: unknown[]) => resolve(values))
+  })
+  t.match(answer, [null, { id: 7 }])
+  t.equal((await fetch(`${url}/messages/7`)).status, 200)
+  // All of 127.0.0.0/8 is this computer.
+  await t.rejects(fetch(`http://127.0.0.2:${free}/messages/7`))
+  await app.close()
+  await t.rejects(fetch(`${url}/messages/7`))
+})
+
+t.test('a second port that is taken closes the server, and is logged', async (t) => {
+  const { port: taken, close } = await takePort()
+  t.teardown(close)
+  const app = fastifyApp(createApp()).configure(rest()).configure(socketio(taken))
+  const logged: unknown[] = []
+  app.logger = { error: (...values: unknown[]) => void logged.push(values) } as never
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  await until(() => !app.server.listening)
+  t.match(logged, [
+    [{ err: { code: 'EADDRINUSE' } }, `socketio(): port ${taken} could not be opened`],
+  ])
+})
+
+/** Listens at any free port. */
+async function takePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { port, close: () => new Promise((resolve) => server.close(resolve)) }
+}

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import t from 'tap'
-import { Channel, CombinedChannel } from '../../../src/transport/socketio/channel.ts'
+import { Channel } from '../../../src/transport/socketio/channels.ts'
 import { until } from '../../support/until.ts'
 import { startSocketServer } from './socket-server.ts'
 
@@ -20,7 +20,7 @@ t.test('a channel has each connection once, and forgets those that leave', async
 t.test('several channels as one join, leave and send together', async (t) => {
   const first = new Channel([a, b])
   const second = new Channel([b, c]).send('second')
-  const both = new CombinedChannel([first, second])
+  const both = new Channel([], null, [first, second])
   t.strictSame(both.connections, [a, b, c])
   // The first channel of a connection decides.
   t.strictSame(
