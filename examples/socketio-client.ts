@@ -7,9 +7,8 @@ import socketioClient from '@feathersjs/socketio-client'
 import { fastify } from 'fastify'
 import type { Id } from 'remex'
 import { createApp, remex } from 'remex'
-import type { Connection, SocketioOptions } from 'remex/socketio'
+import type { Connection, ServiceSocket, SocketioOptions } from 'remex/socketio'
 import { socketio } from 'remex/socketio'
-import type { Socket } from 'socket.io'
 import { io } from 'socket.io-client'
 
 interface Task {
@@ -30,7 +29,7 @@ const options: SocketioOptions = { maxHttpBufferSize: 100_000, maxCalls: 20 }
 const server = fastify()
 app.configure(
   socketio(options, (io) => {
-    io.use((socket: Socket & { readonly feathers?: Connection }, next) => {
+    io.use((socket: ServiceSocket, next) => {
       if (socket.feathers) socket.feathers['team'] = String(socket.handshake.auth['team'])
       next()
     })

@@ -115,7 +115,8 @@ const REALTIME = toNames({
 
 const SOCKETIO = toNames({
   values: 'socketio',
-  types: 'Channel ChannelMembers ChannelPublisher Connection SocketCallback SocketioOptions',
+  types:
+    'Channel ChannelMembers ChannelPublisher Connection ServiceSocket SocketCallback SocketioOptions',
 })
 
 const OPENTELEMETRY = toNames({ values: 'opentelemetry', types: 'OpenTelemetryOptions' })

@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { AnyApplication } from '../core/index.ts'
+import type { RestOptions } from './rest-options.ts'
 import type { RestTransport } from './rest-transport.ts'
 
 /** What an application adds to the scope of its services, beside them: a page for example. */
 export interface ScopePart {
   /** Called before the scope is made. */
-  readonly prepare?: (server: FastifyInstance, app: AnyApplication) => Promise<void>
+  readonly prepare?: (
+    server: FastifyInstance,
+    app: AnyApplication,
+    options: RestOptions,
+  ) => Promise<void>
   /** Called before the services get their routes. */
   readonly addBefore?: (scope: FastifyInstance, transport: RestTransport) => Promise<void>
   /** Called when the services have their routes. */

@@ -68,7 +68,7 @@ export async function serveServices(
   addMore: (scope: FastifyInstance, transport: RestTransport) => void,
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
-  for (const part of listScopeParts(app)) await part.prepare?.(server, app)
+  for (const part of listScopeParts(app)) await part.prepare?.(server, app, options)
   // Named, as are its hooks and handlers: Fastify's messages, and tracing, call a scope by its function.
   const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)

@@ -4,6 +4,6 @@
  */
 
 export type { Channel, ChannelMembers, ChannelPublisher } from './channels.ts'
-export type { Connection } from './connection.ts'
+export type { Connection, ServiceSocket } from './connection.ts'
 export { socketio } from './socketio.ts'
 export type { SocketCallback, SocketioOptions } from './socketio-options.ts'

@@ -1,6 +1,7 @@
 import type { Server } from 'socket.io'
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
+import { withDefaults } from '../../core/options/option-check.ts'
 import { addScopePart } from '../scope-parts.ts'
 import { SocketHub } from './socket-hub.ts'
 import type { SocketArguments } from './socketio-options.ts'
@@ -17,7 +18,11 @@ export function socketio(...given: SocketArguments): (app: AnyApplication) => vo
   const configure = createConfigurator('socketio', given[0], (app: AnyApplication) => {
     const hub = new SocketHub(app as unknown as Application, options)
     addScopePart(app, {
-      prepare: (server) => hub.open(server, { port, options, callback }),
+      prepare: (server, _app, { json }) => {
+        const maxHttpBufferSize = json?.bodyLimit ?? Number(server.initialConfig.bodyLimit)
+        const limited = withDefaults({ maxHttpBufferSize }, options)
+        return hub.open(server, { port, options: limited, callback })
+      },
       addAfter: (server, transport) => hub.serve(server, transport),
     })
   })

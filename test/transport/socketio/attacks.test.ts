@@ -74,6 +74,20 @@ t.test(
   },
 )
 
+t.test('SIO-2: messages larger than the limit of JSON bodies', async (t) => {
+  const { openRaw } = await startSocketApp(t, { rest: { json: { bodyLimit: 5_000 } } })
+  for (const [length, isTaken] of [
+    [4_900, true],
+    [5_100, false],
+  ] as const) {
+    const raw = await openRaw()
+    await raw.join()
+    const asked = raw.ask(`["create","notes",{"a":"${'m'.repeat(length)}"}]`)
+    if (isTaken) t.match(await asked, [null, { a: /^m+$/ }])
+    else await t.rejects(asked, /was closed/)
+  }
+})
+
 const BODIES: Readonly<Record<string, readonly [data: string, message: RegExp]>> = {
   '1,000 levels': [`${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}`, /nested deeper than 50/],
   '400,000 levels of lists': [`[${'['.repeat(400_000)}${']'.repeat(400_000)}]`, /nested deeper/],
