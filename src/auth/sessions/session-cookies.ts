@@ -66,6 +66,11 @@ export class SessionCookies {
     const before = this.#read('refresh', headers)
     const data: Record<string, unknown> = isObject(context.data) ? context.data : {}
     const isRefresh = data['strategy'] === 'refresh'
+    if (context.params.connection !== undefined) {
+      this.#checkSocketLogin(data)
+      // Only a login by a cookie could have been made by a page of another site.
+      if (data['accessToken'] !== this.#read('access', headers)) return next()
+    }
     // A page of another site could log its visitors in as somebody else. Only browsers send these headers.
     const isOfPage = headers['origin'] !== undefined || headers['sec-fetch-site'] !== undefined
     if (isRefresh || isOfPage) this.#checkOrigin(headers, requestUrl)
@@ -95,6 +100,14 @@ export class SessionCookies {
     }
     // Whoever has copied a cookie of this browser before the login can not use it after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
+  }
+
+  /** @throws {BadRequest} a login over a socket that would begin or renew a session */
+  #checkSocketLogin({ strategy }: Readonly<Record<string, unknown>>): void {
+    if (strategy === findUserFinder(this.#authentication)?.name) return
+    throw new BadRequest(
+      'A socket cannot set the cookie of a session: log in over HTTP, then connect with the access token',
+    )
   }
 
   async #logOut(context: HookContext, next: () => Promise<void>): Promise<void> {

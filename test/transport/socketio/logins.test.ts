@@ -1,11 +1,17 @@
 import authenticationClient from '@feathersjs/authentication-client'
 import { feathers } from '@feathersjs/feathers'
 import socketClient from '@feathersjs/socketio-client'
+import type { Test } from 'tap'
 import t from 'tap'
+import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { Params } from '../../../src/core/index.ts'
+import type { SocketioOptions } from '../../../src/transport/socketio/index.ts'
+import { openDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
 import { CREDENTIALS } from '../../support/users.ts'
 import { startSocketApp } from './socket-app.ts'
+
+const { db, empty } = await openDatabase(t)
 
 t.test('a login over the socket holds for its later calls, until the logout', async (t) => {
   const { app, connect, logIn } = await startSocketApp(t)
@@ -191,18 +197,72 @@ t.test(
   },
 )
 
-t.test('a connection ends when a password in a nested field changes', async (t) => {
-  const local = {
-    usernameField: 'email',
-    passwordField: 'password',
-    entityPasswordField: 'login.hash',
-  }
-  const { app, connect, id, logIn, users } = await startSocketApp(t, { settings: { local } })
-  const [user] = users.users.values()
-  Object.assign(user ?? {}, { login: { hash: user?.password } })
-  const client = await connect()
-  await logIn(client)
-  await app.service('users').patch(id, { login: { hash: 'other' } } as never)
-  await until(() => !client.socket.connected)
-  t.equal(app.channel('users').length, 0)
+const PASSWORD_CHANGES: readonly object[] = [
+  { login: { hash: 'other' } },
+  { $set: { 'login.hash': 'other' } },
+  { $unset: { login: '' } },
+]
+
+for (const change of PASSWORD_CHANGES) {
+  t.test(
+    `a connection ends when a nested password changes: ${JSON.stringify(change)}`,
+    async (t) => {
+      const local = {
+        usernameField: 'email',
+        passwordField: 'password',
+        entityPasswordField: 'login.hash',
+      }
+      const { app, connect, id, logIn, users } = await startSocketApp(t, { settings: { local } })
+      const [user] = users.users.values()
+      Object.assign(user ?? {}, { login: { hash: user?.password } })
+      const client = await connect()
+      await logIn(client)
+      await app.service('users').patch(id, change as never)
+      await until(() => !client.socket.connected)
+      t.equal(app.channel('users').length, 0)
+    },
+  )
+}
+
+/** Starts an application with sessions in cookies. Resolves to it and to the answer of a login over HTTP. */
+async function startWithCookies(t: Test, cookie: boolean | 'all', options: SocketioOptions = {}) {
+  await empty('sessions')
+  const server = await startSocketApp(t, {
+    options,
+    settings: {
+      sessions: { service: 'sessions', cookie },
+      jwtOptions: { issuer: 'tests', audience: 'tests', expiresIn: '1d' },
+    },
+    configure: (app) =>
+      app.use('sessions', new MongoDBService({ Model: db.collection('sessions') }) as never),
+  })
+  const response = await fetch(`${server.url}/authentication`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(CREDENTIALS),
+  })
+  const cookies = response.headers.getSetCookie().map((one) => one.split(';')[0])
+  const { accessToken } = (await response.json()) as { accessToken?: string }
+  return { ...server, accessToken, cookie: cookies.join('; ') }
+}
+
+t.test('logins with session cookies are for HTTP: a socket cannot set a cookie', async (t) => {
+  const { connect, logIn, url, cookie, accessToken } = await startWithCookies(t, true)
+  const client = await connect({ extraHeaders: { cookie, origin: url } })
+  const refusal = { name: 'BadRequest', code: 400, message: /log in over HTTP/ }
+  await t.rejects(logIn(client), refusal)
+  await t.rejects(client.call('create', 'authentication', { strategy: 'refresh' }), refusal)
+  await client.call('create', 'authentication', { strategy: 'jwt', accessToken })
+  t.match(await client.call('find', 'me'), { user: { email: CREDENTIALS.email } })
+  t.equal(await db.collection('sessions').countDocuments(), 1, 'the session goes on')
+})
+
+t.test('a cookie logs in only with a page of the same origin', async (t) => {
+  const origin = 'https://app.example'
+  const { connect, cookie } = await startWithCookies(t, 'all', { cors: { origin } })
+  const site = { 'sec-fetch-site': 'same-origin' }
+  const client = await connect({ extraHeaders: { cookie, ...site } })
+  t.match(await client.call('find', 'me'), { user: { email: CREDENTIALS.email } })
+  const refused = connect({ extraHeaders: { cookie, origin } }).catch((error: unknown) => error)
+  t.match(await refused, { data: { name: 'Forbidden', code: 403 } })
 })
