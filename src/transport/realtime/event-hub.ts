@@ -28,7 +28,7 @@ const TIME_LIMIT_MS = 30_000
 
 /** Events that streams send themselves. */
 const OWN_FRAMES: ReadonlySet<string> = new Set([
-  ...['snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
+  ...['open', 'snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
 ])
 
 /** All streams of an application, and the events that they are told of. */
@@ -40,8 +40,8 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #paths: ReadonlyMap<object, string> = new Map()
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<QueryStream>()
-  /** How many streams each caller has: those that were admitted. */
-  readonly #callers = new Map<string, number>()
+  /** The streams of each caller: those that were admitted. */
+  readonly #callers = new Map<string, Set<QueryStream>>()
   /** How many streams all callers have. */
   #admitted = 0
   /** The calls whose events the bus has written in their transaction. */
@@ -57,11 +57,11 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.options = options
     this.ended = new EndedStreams(options.maxStreams)
     this.#heartbeats = new Heartbeats(this.#streams, options, (now) => this.#tidy(now))
-    for (const entry of app.entries.values()) this.#addService(entry)
+    for (const [path, entry] of app.entries) this.#addService(path, entry)
     this.#listPaths()
-    app.observe((change, _path, entry) => {
+    app.observe((change, path, entry) => {
       this.#listPaths()
-      if (change === 'added') this.#addService(entry)
+      if (change === 'added') this.#addService(path, entry)
       else this.#removeService(entry)
     })
     app.on('logout', (result: AuthenticationResult, _params: Params, { service }: HookContext) => {
@@ -108,14 +108,24 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (stream.caller !== null) return
     const { maxStreams, maxStreamsPerCaller } = this.options
     const caller = findCaller(params)
-    const count = this.#callers.get(caller) ?? 0
-    if (count >= maxStreamsPerCaller) {
+    this.#replace(stream, this.#callers.get(caller))
+    const own = this.#callers.get(caller) ?? new Set()
+    if (own.size >= maxStreamsPerCaller) {
       throw new TooManyRequests(`A caller may have ${maxStreamsPerCaller} streams`)
     }
     if (this.#admitted >= maxStreams) throw new Unavailable('There are too many streams')
     stream.caller = caller
     this.#admitted++
-    this.#callers.set(caller, count + 1)
+    this.#callers.set(caller, own.add(stream))
+  }
+
+  /** Ends the stream that another one goes on from: a client opens the next one before it leaves the last one. */
+  #replace({ follows, topic }: QueryStream, own: Iterable<QueryStream> = []): void {
+    for (const one of own) {
+      if (one.token !== follows || one.topic !== topic) continue
+      this.#release(one)
+      one.leave()
+    }
   }
 
   allows(topic: Topic, record: object, event: string, params: Params): boolean {
@@ -231,16 +241,21 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const { caller, token } = stream
     if (caller === null) return
     this.#admitted--
-    const count = (this.#callers.get(caller) ?? 1) - 1
-    if (count > 0) this.#callers.set(caller, count)
-    else this.#callers.delete(caller)
+    const own = this.#callers.get(caller)
+    own?.delete(stream)
+    if (own?.size === 0) this.#callers.delete(caller)
     const ended = stream.toEnded()
     if (ended !== null) this.ended.add(token, ended)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */
-  #addService(entry: MethodEntry['entry']): void {
+  #addService(path: string, entry: MethodEntry['entry']): void {
     checkEventNames(entry)
+    if (`/${path}` === this.options.path) {
+      throw new TypeError(
+        `realtime(): '${path}' is the path for lists of subscriptions: set another one by 'path'`,
+      )
+    }
     addPublishMethod(entry.service)
     const find = entry.methods.get('find')
     if (this.options.bus !== null && find !== undefined) this.#topicOf(find)

@@ -7,7 +7,7 @@ import type { StreamedCall } from '../rest-plan.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
-import { EventStream, RESYNC, sendHead } from './event-stream.ts'
+import { EventStream, sendHead, toHead } from './event-stream.ts'
 import { isOutage, persist } from './find-queue.ts'
 import { FollowedCall } from './followed-call.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
@@ -38,6 +38,8 @@ export class QueryStream implements Follower {
   isBusy = true
   /** Who the stream is counted for, `null` until it was admitted. */
   caller: string | null = null
+  /** The token of the stream that this one goes on from, `''` for none. */
+  follows = ''
   readonly hub: StreamHub
   readonly call: FollowedCall
   readonly #recheck: Recheck
@@ -85,6 +87,8 @@ export class QueryStream implements Follower {
   async open(call: StreamedCall, onClose: () => void): Promise<void> {
     const { context, request, reply } = call
     const missed = findMissed(this.topic.log, request)
+    this.follows = missed?.token ?? ''
+    this.#frames.head = toHead(reply.raw)
     const found = await this.call.find(
       context,
       () => missed !== null && this.#frames.resume(missed, this.hub.ended),
@@ -105,7 +109,8 @@ export class QueryStream implements Follower {
       void this.#work(() => this.#renew(found !== null))
       return
     }
-    this.#stream.write(found === null || missed === null ? snapshot : RESYNC + snapshot)
+    const resync = found === null || missed === null ? '' : this.#frames.toResync()
+    this.#stream.write(resync + snapshot)
     this.isBusy = false
   }
 
@@ -160,6 +165,11 @@ export class QueryStream implements Follower {
     this.#stream?.end(reason, message)
   }
 
+  /** Ends without a word: another stream goes on from it. */
+  leave(): void {
+    this.#stream?.leave()
+  }
+
   /** Works on something that takes time; the stream is told of events when it is done. */
   async #work(task: () => Promise<unknown>): Promise<void> {
     this.isBusy = true
@@ -206,7 +216,7 @@ export class QueryStream implements Follower {
     let isWanted = isResync || call.repeatsFind
     // Reads no snapshot for a client that does not read.
     if (isWanted && this.#stream?.isFull) await this.#stream.drained()
-    if (isResync) this.#stream?.write(RESYNC)
+    if (isResync) this.#stream?.write(this.#frames.toResync())
     for (;;) {
       let isShared = false
       // Hooks that shape results run with the `find` below.
@@ -215,7 +225,7 @@ export class QueryStream implements Follower {
         if (!isWanted && (call.repeatsFind || this.view?.key !== before)) {
           isWanted = true
           isResync = true
-          this.#stream?.write(RESYNC)
+          this.#stream?.write(this.#frames.toResync())
         }
         if (this.#recheck.isAsked) continue
         if (!isWanted) return false

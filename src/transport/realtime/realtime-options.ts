@@ -39,6 +39,13 @@ export interface RealtimeOptions {
    * a further one returns 429. Default: 100.
    */
   readonly maxStreamsPerCaller?: number
+  /** How many streams a client may have on one connection: a request for more returns 400. Default: 100. */
+  readonly maxSubscriptions?: number
+  /**
+   * The path, behind the prefix of the services, that clients send a list of their subscriptions to, for a connection that
+   * all of them share. Default: `/live-queries`.
+   */
+  readonly path?: string
   /** Carries events between processes: `mongoEvents()`. Default: `null`, events of this process alone. */
   readonly bus?: EventBus | null
 }
@@ -58,6 +65,11 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   maxReplayBytes: OPTION.positiveInteger,
   maxStreams: OPTION.limit,
   maxStreamsPerCaller: OPTION.limit,
+  maxSubscriptions: OPTION.positiveInteger,
+  path: {
+    expected: "a path of letters, digits, '_' and '-', that begins with a slash",
+    isValid: (value: unknown) => typeof value === 'string' && /^(?:\/[\w-]+)+$/.test(value),
+  },
   bus: BUS_RULE,
 }
 
@@ -73,6 +85,8 @@ const DEFAULTS: ResolvedRealtimeOptions = {
   maxReplayBytes: 4_194_304,
   maxStreams: 10_000,
   maxStreamsPerCaller: 100,
+  maxSubscriptions: 100,
+  path: '/live-queries',
   bus: null,
 }
 

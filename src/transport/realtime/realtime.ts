@@ -1,9 +1,11 @@
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import { findStreams, setStreams } from '../finds/request-streams.ts'
+import { addScopePart } from '../scope-parts.ts'
 import { EventHub } from './event-hub.ts'
 import type { RealtimeOptions } from './realtime-options.ts'
 import { resolveRealtimeOptions } from './realtime-options.ts'
+import { sharedStreams } from './shared-stream.ts'
 
 /**
  * Answers `GET /tasks?team=7` with `Accept: text/event-stream` by a stream: what `find` answers, then each
@@ -20,7 +22,9 @@ export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) =
     if (findStreams(app) !== null) {
       throw new TypeError('realtime(): the application has realtime() already')
     }
-    setStreams(app, new EventHub(app as unknown as Application, resolveRealtimeOptions(options)))
+    const resolved = resolveRealtimeOptions(options)
+    setStreams(app, new EventHub(app as unknown as Application, resolved))
+    addScopePart(app, sharedStreams(resolved))
     // Transports decide once for each method whether it has streams: they decide again for methods compiled anew.
     for (const entry of app.entries.values()) entry.compile()
   })

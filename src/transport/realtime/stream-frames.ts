@@ -41,6 +41,8 @@ export class StreamFrames {
   token: string = randomBytes(16).toString('base64url')
   /** The number of the last event that was sent, or that the client does not get. */
   cursor = 0
+  /** What stands before the name of each event, as `toHead()` returns it. */
+  head = ''
   readonly #call: FollowedCall
   #sent = new SentRecords([], 0)
   /** The last snapshot, if events have `find` called again. */
@@ -75,13 +77,18 @@ export class StreamFrames {
     return true
   }
 
+  /** Returns the frame that makes a client forget where it is: it begins anew. */
+  toResync(): string {
+    return `id:\n${this.head}${toFrame('resync', '{}')}`
+  }
+
   /** Returns the frames of a snapshot. The stream sends the events after it. */
   toSnapshot({ json, keys, sequence }: Found): string {
     this.cursor = sequence
     this.#sent = new SentRecords(keys, sequence)
     const digest = this.#call.repeatsFind ? toDigest(json) : ''
     this.#snapshot = { digest, sequence, at: Date.now() }
-    return this.#toIdLine(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
+    return this.#toStart(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
   /** Returns the frames of a snapshot; `''` if the client has it. */
@@ -114,24 +121,24 @@ export class StreamFrames {
   #toFrame(event: LoggedEvent, text: Shown): string | null {
     const { id, name, position } = event
     if (text === undefined) return ''
-    if (isOwnEvent(name)) return text === null ? '' : this.#toIdLine(position) + text
+    if (isOwnEvent(name)) return text === null ? '' : this.#toStart(position) + text
     const key = toEventKey(event)
     if (text !== null && name !== 'removed') {
       this.#sent.add(key)
-      return this.#toIdLine(position) + text
+      return this.#toStart(position) + text
     }
     const { log, idField } = this.#call.topic
     const hadIt = this.#sent.takeBack(key, event.sequence, log.last - log.size + 1)
-    if (text !== null) return this.#toIdLine(position) + text
+    if (text !== null) return this.#toStart(position) + text
     // A record that the query, or a hook, hides by now was judged so in `shown-records.ts`.
     if (hadIt === undefined) return null
     if (!hadIt) return ''
     const data = JSON.stringify({ [idField]: id })
-    return this.#toIdLine(position) + toFrame(name === 'removed' ? name : 'left', data)
+    return this.#toStart(position) + toFrame(name === 'removed' ? name : 'left', data)
   }
 
-  #toIdLine(position: string): string {
-    return `id: ${position}.${this.#call.viewTag}.${this.token}\n`
+  #toStart(position: string): string {
+    return `id: ${position}.${this.#call.viewTag}.${this.token}\n${this.head}`
   }
 }
 

@@ -34,7 +34,7 @@ t.test('a frame is made once for all streams that show the same fields', (t) => 
   const { round, asked, createView } = createRound()
   const record = { text: 'a' }
   const frame = round.toFrame(createView('x'), 'patched', record)
-  t.equal(frame, 'event: patched\ndata: {"text":"a"}\n\n')
+  t.equal(frame, 'patched\ndata: {"text":"a"}\n\n')
   t.equal(round.toFrame(createView('x'), 'patched', record), frame)
   t.strictSame(asked, ['x'])
   t.end()

@@ -1,0 +1,168 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorJSON, ServiceError } from '../../core/index.ts'
+import { NotAcceptable, NotFound, toErrorClass, UnsupportedMediaType } from '../../core/index.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { toQuality } from '../replies/accept.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import type { ScopePart } from '../scope-parts.ts'
+import { runInTurn } from '../server/pipelined-requests.ts'
+import { setCommonHeaders } from '../service-reply.ts'
+import type { FrameWriter } from './event-connection.ts'
+import { EventConnection } from './event-connection.ts'
+import { toFrame } from './event-stream.ts'
+import type { ResolvedRealtimeOptions } from './realtime-options.ts'
+import type { SharedConnection } from './routed-response.ts'
+import { RoutedRequest, RoutedResponse } from './routed-response.ts'
+import type { Subscription } from './subscriptions.ts'
+import { readSubscriptions } from './subscriptions.ts'
+
+const EVENTS = 'text/event-stream'
+
+/** Where the routes of a scope answer a list of subscriptions by one connection. */
+export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
+  return {
+    addAfter: (scope, transport) => {
+      scope.route({
+        method: 'POST',
+        url: options.path,
+        handler: async (request, reply) => {
+          if (request.mediaType !== 'application/json') {
+            throw new UnsupportedMediaType('The body must be application/json')
+          }
+          if (toQuality(request.headers.accept, EVENTS) === 0) {
+            throw new NotAcceptable(`The answer is ${EVENTS}, which the Accept header excludes`)
+          }
+          const list = readSubscriptions(request.body, options.maxSubscriptions)
+          if (reply.raw.socket === null && !transport.options.ownsServer) {
+            await new Promise<void>((resolve) => runInTurn(request.raw, reply.raw, resolve))
+          }
+          setCommonHeaders(transport, request, reply, false)
+          const stream = new SharedStream(scope, transport, request, reply, options.maxWaitingBytes)
+          transport.followEndless(reply, () => stream.close())
+          await stream.open(list)
+        },
+      })
+    },
+  }
+}
+
+/** One connection with the streams of several subscriptions. */
+class SharedStream implements SharedConnection, FrameWriter {
+  largest = 0
+  emptied = 0
+  readonly connection: EventConnection
+  readonly #scope: FastifyInstance
+  readonly #transport: RestTransport
+  readonly #request: FastifyRequest
+  readonly #responses = new Set<RoutedResponse>()
+  /** Whether all subscriptions were routed. */
+  #isComplete = false
+  #isClosing = false
+
+  constructor(
+    scope: FastifyInstance,
+    transport: RestTransport,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    maxWaitingBytes: number,
+  ) {
+    this.#scope = scope
+    this.#transport = transport
+    this.#request = request
+    this.connection = new EventConnection(reply, maxWaitingBytes, () => {
+      for (const response of this.#responses) response.destroy()
+    })
+  }
+
+  /** Opens the streams one after the other, so that other requests have their turns, and the reader its time. */
+  async open(list: readonly Subscription[]): Promise<void> {
+    const headers = toRoutedHeaders(this.#request.headers)
+    const rawHeaders = Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
+    for (const one of list) {
+      if (this.connection.isFull) await this.connection.drained()
+      if (!this.connection.isOpen) return
+      if (this.#isClosing) this.#tell(one.id, { reason: 'closing' })
+      else this.#route(one, headers, rawHeaders)
+      await nextTurn()
+    }
+    this.#isComplete = true
+    this.#endIfEmpty()
+  }
+
+  /** Opens no further stream. Those that are open end by themselves. */
+  close(): void {
+    this.#isClosing = true
+  }
+
+  refuse({ id, statusCode, body, retryAfter }: RoutedResponse): void {
+    const error = statusCode < 400 ? NO_STREAM.toJSON() : toErrorJSON(statusCode, body)
+    this.#refuse(id, error, retryAfter)
+  }
+
+  release(response: RoutedResponse): void {
+    this.#responses.delete(response)
+    this.#endIfEmpty()
+  }
+
+  #route(
+    { id, url, after }: Subscription,
+    headers: IncomingHttpHeaders,
+    rawHeaders: string[],
+  ): void {
+    const match = this.#transport.router.find(url)
+    // Only services have streams: nothing else runs for a subscription.
+    if (match?.id !== null) {
+      this.#refuse(id, (match === null ? NOTHING : NO_STREAM).toJSON())
+      return
+    }
+    const own = after === undefined ? { ...headers } : { ...headers, 'last-event-id': after }
+    const request = new RoutedRequest(this.#request.raw, url, own, rawHeaders)
+    const response = new RoutedResponse(request, id, this)
+    this.#responses.add(response)
+    this.#scope.routing(request, response)
+  }
+
+  #refuse(id: string, error: ErrorJSON, retryAfter?: number): void {
+    this.#tell(id, { reason: 'refused', message: error.message, error, retryAfter })
+  }
+
+  #tell(id: string, data: object): void {
+    this.connection.write(`event: ${id}/${toFrame('end', JSON.stringify(data))}`, this)
+  }
+
+  #endIfEmpty(): void {
+    if (this.#isComplete && this.#responses.size === 0 && this.connection.isOpen) {
+      this.connection.end()
+    }
+  }
+}
+
+const NOTHING: ServiceError = new NotFound('No service is at this URL')
+const NO_STREAM: ServiceError = new NotAcceptable('There is no stream at this URL')
+
+/** Returns what an answer says of its error; only the status if that is no JSON. */
+function toErrorJSON(status: number, body: string): ErrorJSON {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    if (isObject(parsed) && typeof parsed['message'] === 'string') return parsed as never
+  } catch {
+    // A responder of the application writes something else than JSON.
+  }
+  return new (toErrorClass(status))().toJSON()
+}
+
+/** Headers that belong to the body or the connection of the outer request, or to what it is answered. */
+const OUTER_HEADERS: ReadonlySet<string> = new Set([
+  ...['accept-encoding', 'connection', 'expect', 'if-match', 'if-none-match', 'if-modified-since'],
+  ...['if-unmodified-since', 'keep-alive', 'last-event-id', 'range', 'te', 'trailer', 'upgrade'],
+  ...['transfer-encoding', 'x-service-method', 'x-http-method-override', ':method', ':path'],
+])
+
+/** Returns the headers of the requests that are routed for another one. */
+function toRoutedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const isKept = ([name]: [string, unknown]): boolean =>
+    !OUTER_HEADERS.has(name) && !name.startsWith('content-')
+  return { ...Object.fromEntries(Object.entries(headers).filter(isKept)), accept: EVENTS }
+}

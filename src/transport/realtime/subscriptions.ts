@@ -1,0 +1,56 @@
+import { BadRequest } from '../../core/index.ts'
+import { quoteName } from '../parsing/query-string.ts'
+
+/** One of the streams that a client wants on a connection. */
+export interface Subscription {
+  readonly id: string
+  /** The path and the query of a `GET` on the same server. */
+  readonly url: string
+  /** The id of the last frame that the client has of it. */
+  readonly after?: string
+}
+
+/** A path on this server, with a query perhaps: nothing that names another server, or that no request can have. */
+const URL_FORM = /^\/(?![/\\])[!"$-~]*$/
+const MAX_URL_LENGTH = 16_384
+const ID_FORM = /^[A-Za-z0-9_-]{1,32}$/
+const AFTER_FORM = /^[!-~]{1,512}$/
+
+/**
+ * Returns the subscriptions that the body of a request lists.
+ * @param max how many there can be
+ * @throws {BadRequest} the body is no such list
+ */
+export function readSubscriptions(body: unknown, max: number): readonly Subscription[] {
+  const { subscriptions: list, ...others } = Object(body) as Record<string, unknown>
+  checkNames('The body', others)
+  if (!Array.isArray(list) || list.length === 0 || list.length > max) {
+    throw new BadRequest(`'subscriptions' must be a list of 1 to ${max} subscriptions`)
+  }
+  const ids = new Set<unknown>()
+  for (const one of list as readonly unknown[]) {
+    const { id, url, after, ...unknown } = Object(one) as Record<string, unknown>
+    checkNames('A subscription', unknown)
+    check('id', ID_FORM, id, '1 to 32 letters, digits, _ and -')
+    check('url', URL_FORM, url, 'a path that begins with one slash, with its query')
+    if (after !== undefined) check('after', AFTER_FORM, after, 'the id of a frame')
+    if (String(url).length > MAX_URL_LENGTH) {
+      throw new BadRequest(`The url of a subscription can have ${MAX_URL_LENGTH} characters`)
+    }
+    if (ids.has(id)) throw new BadRequest(`Two subscriptions have the id '${id}'`)
+    ids.add(id)
+  }
+  return list as readonly Subscription[]
+}
+
+/** @throws {BadRequest} there are members that nothing reads */
+function checkNames(what: string, others: object): void {
+  const [name] = Object.keys(others)
+  if (name !== undefined) throw new BadRequest(`${what} has an unknown member ${quoteName(name)}`)
+}
+
+/** @throws {BadRequest} a member is no text of this form */
+function check(name: string, form: RegExp, value: unknown, expected: string): void {
+  if (typeof value === 'string' && form.test(value)) return
+  throw new BadRequest(`The ${name} of a subscription must be ${expected}`)
+}
