@@ -130,14 +130,23 @@ export interface Refusal {
 
 type RequestHeaders = Readonly<Record<string, string | string[]>>
 
-/** Asks for a stream. Resolves to it, or to what was answered instead. */
+/**
+ * Asks for a stream. Resolves to it, or to what was answered instead.
+ * @param body that of a `POST`, as JSON unless it is a string. Default: a `GET` is sent
+ */
 export function askForFrames(
   t: TestScope,
   url: string,
   headers: RequestHeaders = {},
+  body?: unknown,
 ): Promise<EventFrames | Refusal> {
   return new Promise((resolve, reject) => {
-    const options = { agent: false, headers: { accept: 'text/event-stream', ...headers } } as const
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const options = {
+      agent: false,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { accept: 'text/event-stream', ...type, ...headers },
+    } as const
     const request = sendRequest(url, options, (response) => {
       if (response.headers['content-type']?.startsWith('text/event-stream')) {
         resolve(new EventFrames(response))
@@ -152,7 +161,7 @@ export function askForFrames(
     })
     t.teardown(() => request.destroy())
     request.on('error', reject)
-    request.end()
+    request.end(typeof body === 'object' ? JSON.stringify(body) : body)
   })
 }
 
@@ -161,8 +170,9 @@ export async function openFrames(
   t: TestScope,
   url: string,
   headers?: RequestHeaders,
+  body?: unknown,
 ): Promise<EventFrames> {
-  const answer = await askForFrames(t, url, headers)
+  const answer = await askForFrames(t, url, headers, body)
   if (answer instanceof EventFrames) return answer
   throw new Error(`No stream: ${answer.status} ${JSON.stringify(answer.body)}`)
 }

@@ -122,9 +122,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   /** Ends the stream that another one goes on from: a client opens the next one before it leaves the last one. */
   #replace({ follows, topic }: QueryStream, own: Iterable<QueryStream> = []): void {
     for (const one of own) {
-      if (one.token !== follows || one.topic !== topic) continue
-      this.#release(one)
-      one.leave()
+      if (one.token === follows && one.topic === topic && one.leave()) this.#release(one)
     }
   }
 
@@ -245,7 +243,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     own?.delete(stream)
     if (own?.size === 0) this.#callers.delete(caller)
     const ended = stream.toEnded()
-    if (ended !== null) this.ended.add(token, ended)
+    if (ended !== null) this.ended.add(token, caller, ended)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */

@@ -68,11 +68,12 @@ export class EventStream implements FrameWriter {
     this.leave()
   }
 
-  /** Ends the stream. */
-  leave(): void {
-    if (!this.isOpen) return
+  /** Ends the stream. Returns whether it was open. */
+  leave(): boolean {
+    if (!this.isOpen) return false
     if (this.#raw instanceof RoutedResponse) this.#raw.end()
     else this.#connection.end()
+    return true
   }
 }
 

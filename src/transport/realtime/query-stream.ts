@@ -91,7 +91,7 @@ export class QueryStream implements Follower {
     this.#frames.head = toHead(reply.raw)
     const found = await this.call.find(
       context,
-      () => missed !== null && this.#frames.resume(missed, this.hub.ended),
+      () => missed !== null && this.#frames.resume(missed, this.hub.ended, this.caller),
     )
     if (!beginAnswer(call)) {
       onClose()
@@ -165,9 +165,9 @@ export class QueryStream implements Follower {
     this.#stream?.end(reason, message)
   }
 
-  /** Ends without a word: another stream goes on from it. */
-  leave(): void {
-    this.#stream?.leave()
+  /** Ends without a word, for another stream that goes on from it. Returns whether it was open. */
+  leave(): boolean {
+    return this.#stream?.leave() ?? false
   }
 
   /** Works on something that takes time; the stream is told of events when it is done. */

@@ -81,6 +81,7 @@ const MAX_KEYS = 1_000_000
 /** What a stream that has ended has sent. */
 interface KeptStream {
   readonly ended: EndedStream
+  readonly caller: string
   /** When it has ended, in ms since the epoch. */
   readonly endedAt: number
 }
@@ -97,28 +98,33 @@ export class EndedStreams {
     this.#max = max
   }
 
-  add(token: string, ended: EndedStream): void {
-    this.#kept.set(token, { ended, endedAt: Date.now() })
+  /** @param caller who alone may go on from it */
+  add(token: string, caller: string, ended: EndedStream): void {
+    this.#kept.set(token, { ended, caller, endedAt: Date.now() })
     this.#keys += ended.keys.size
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= this.#max && this.#keys <= MAX_KEYS) break
-      this.take(oldest)
+      this.#delete(oldest)
     }
   }
 
-  /** Returns, once, what a stream has sent. */
-  take(token: string): EndedStream | undefined {
-    const kept = this.#kept.get(token)
-    this.#kept.delete(token)
-    this.#keys -= kept?.ended.keys.size ?? 0
-    return kept?.ended
+  /** Returns, once, what a stream of a caller has sent. */
+  take(token: string, caller: string | null): EndedStream | undefined {
+    return this.#kept.get(token)?.caller === caller ? this.#delete(token) : undefined
   }
 
   /** Forgets the streams that have ended at a time or before, in ms since the epoch. */
   forget(time: number): void {
     for (const [token, { endedAt }] of this.#kept) {
       if (endedAt > time) break
-      this.take(token)
+      this.#delete(token)
     }
+  }
+
+  #delete(token: string): EndedStream | undefined {
+    const kept = this.#kept.get(token)
+    this.#kept.delete(token)
+    this.#keys -= kept?.ended.keys.size ?? 0
+    return kept?.ended
   }
 }

@@ -64,10 +64,14 @@ export class StreamFrames {
   }
 
   /** Goes on where a client has been. Returns whether that is possible. */
-  resume({ sequence, viewTag, token }: MissedEvents, streams: EndedStreams): boolean {
+  resume(
+    { sequence, viewTag, token }: MissedEvents,
+    streams: EndedStreams,
+    caller: string | null,
+  ): boolean {
     const { view } = this.#call
     if (sequence === null || view === null || viewTag !== this.#call.viewTag) return false
-    const ended = streams.take(token)
+    const ended = streams.take(token, caller)
     const sent = SentRecords.resume(ended, view.key, sequence)
     if (sent === null) return false
     this.cursor = sequence

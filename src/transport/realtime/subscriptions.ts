@@ -28,6 +28,7 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
     throw new BadRequest(`'subscriptions' must be a list of 1 to ${max} subscriptions`)
   }
   const ids = new Set<unknown>()
+  const places = new Set<unknown>()
   for (const one of list as readonly unknown[]) {
     const { id, url, after, ...unknown } = Object(one) as Record<string, unknown>
     checkNames('A subscription', unknown)
@@ -38,7 +39,11 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
       throw new BadRequest(`The url of a subscription can have ${MAX_URL_LENGTH} characters`)
     }
     if (ids.has(id)) throw new BadRequest(`Two subscriptions have the id '${id}'`)
+    if (after !== undefined && places.has(after)) {
+      throw new BadRequest("Two subscriptions have the same 'after'")
+    }
     ids.add(id)
+    places.add(after)
   }
   return list as readonly Subscription[]
 }

@@ -129,25 +129,27 @@ export class Topic {
   }
 
   /**
-   * Returns what is to be known of an event: most of it is read when it is told. `null` for one that
-   * can't be written as JSON.
+   * Returns what is to be known of an event: most of it is read when it is told. `null` for a custom event that no
+   * stream can send.
    */
   toEvent(name: string, item: unknown, context: HookContext | undefined): RecordEvent | null {
     const { service } = this.#method.entry
     const id = isObject(item) ? item[this.idField] : undefined
-    if (name === CHANGED || id === undefined || id === null) {
+    const isOwn = name !== CHANGED && !STANDARD_EVENTS.includes(name)
+    if (isOwn && !this.#isAboutRecord(name, item)) return null
+    if (name === CHANGED || (!isOwn && id == null)) {
       if (name !== CHANGED) this.#warnOfId(name)
       return EVERYTHING
     }
     const record = item as object
     if (!isFollowable(service)) {
       const shown = findDispatch(record, context)
-      return isObject(shown) ? { name, id, place: '', record: shown } : EVERYTHING
+      return isObject(shown) ? { name, id: id ?? null, place: '', record: shown } : EVERYTHING
     }
     const located = service.locateRecords(context?.params ?? {})
     // A collection that can't be opened has no streams.
     const place = typeof located === 'string' ? located : located.catch(() => '')
-    if (!STANDARD_EVENTS.includes(name)) {
+    if (isOwn) {
       if (!this.#canBeWritten(name, record)) return null
       return { name, id, place, record: this.#hideFields(record) }
     }
@@ -231,6 +233,21 @@ export class Topic {
     const { service } = this.#method.entry
     if (record === undefined || !isFollowable(service)) return record
     return service.hideFields?.(record) ?? record
+  }
+
+  /** Whether streams can send a custom event. Where records are compared with queries, its id says who gets it. */
+  #isAboutRecord(event: string, data: unknown): boolean {
+    const { app, path, service } = this.#method.entry
+    const isRecord = isObject(data) && !Array.isArray(data)
+    if (isRecord && (!isFollowable(service) || data[this.idField] != null)) return true
+    const expected = isFollowable(service)
+      ? `the record with its '${this.idField}', or an object with that`
+      : 'an object'
+    app.logger.error(
+      { service: path, event },
+      `A custom event was not sent to streams: its data must be ${expected}`,
+    )
+    return false
   }
 
   #canBeWritten(event: string, record: object): boolean {

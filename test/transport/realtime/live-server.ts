@@ -19,6 +19,8 @@ export interface LiveServer extends ListeningServer {
   open(path: string, headers?: RequestHeaders): Promise<EventFrames>
   /** Has a client leave; resolves when the server has noticed. */
   leave(stream: EventFrames): Promise<void>
+  /** Opens a connection that several streams share. */
+  share(subscriptions: readonly object[], headers?: RequestHeaders): Promise<EventFrames>
   /** Asks for a stream that there is none of. */
   refusal(path: string, headers?: RequestHeaders): Promise<Refusal>
 }
@@ -52,6 +54,11 @@ export async function startLiveServer(
     hub,
     async open(path, headers) {
       const stream = await openFrames(t, `${server.url}${path}`, headers)
+      opened.push(stream)
+      return stream
+    },
+    async share(subscriptions, headers) {
+      const stream = await openFrames(t, `${server.url}/live-queries`, headers, { subscriptions })
       opened.push(stream)
       return stream
     },

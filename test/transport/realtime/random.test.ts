@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import type { Document } from 'mongodb'
+import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { openDatabase } from '../../support/database.ts'
-import type { EventFrames, Frame } from '../../support/event-frames.ts'
+import type { Frame } from '../../support/event-frames.ts'
+import { SharedFrames } from '../../support/shared-frames.ts'
 import type { LiveServer } from './live-server.ts'
 import { startLiveServer } from './live-server.ts'
 
@@ -34,23 +36,38 @@ const QUERIES: Readonly<Record<string, (record: Document) => boolean>> = {
   'team[$in][]=red&team[$in][]=blue&rank=1': ({ team, rank }) => team !== 'green' && rank === '1',
 }
 
+/** A stream of its own, or one on a shared connection. */
+interface Stream {
+  next(): Promise<Frame>
+  rest(): Promise<Frame[]> | Frame[]
+  close(): Promise<void>
+}
+
+/** A client of the server. */
+interface Client {
+  /** Opens a stream of a path; goes on after the id of a frame. */
+  open(url: string, after: string): Promise<Stream>
+  /** Loses the connection that its streams share. */
+  cut?(): Promise<void>
+}
+
 /** A client as docs tell to write one: it has a list, and goes on where it was. */
 class Subscriber {
   records = new Map<string, Document>()
   readonly faults: string[] = []
-  readonly #open: (headers: Record<string, string>) => Promise<EventFrames>
+  readonly #open: (after: string) => Promise<Stream>
   readonly #matches: (record: Document) => boolean
   readonly #history: { readonly lastId: string; readonly records: Map<string, Document> }[] = []
-  #stream!: EventFrames
+  #stream!: Stream
   #lastId = ''
 
-  constructor(server: LiveServer, path: string, query: string) {
-    this.#open = (headers) => server.open(`/${path}?${query}`, headers)
+  constructor({ open }: Client, path: string, query: string) {
+    this.#open = (after) => open(`/${path}?${query}`, after)
     this.#matches = QUERIES[query] as never
   }
 
   async start(): Promise<void> {
-    this.#stream = await this.#open(this.#lastId === '' ? {} : { 'last-event-id': this.#lastId })
+    this.#stream = await this.#open(this.#lastId)
     if (this.#lastId === '') this.#apply(await this.#stream.next())
   }
 
@@ -147,8 +164,10 @@ async function write(server: LiveServer, path: string, writes: readonly Write[],
 const writes = fc.array(fc.oneof(...Object.values(WRITES)), { minLength: 3, maxLength: 10 })
 const losses = fc.array(fc.record({ who: fc.nat(3), lost: fc.nat(3) }), { maxLength: 6 })
 
-t.test('whatever happens, each list is that of find in the end', async (t) => {
-  let fences = 0
+let fences = 0
+
+/** Runs random programs. @param connect returns what opens the streams of a client */
+async function check(t: Test, connect: (server: LiveServer) => Client): Promise<void> {
   const property = fc.asyncProperty(
     fc.constantFrom(0, 1),
     fc.constantFrom('tasks', 'shaped'),
@@ -158,12 +177,14 @@ t.test('whatever happens, each list is that of find in the end', async (t) => {
       const server = servers[which] as LiveServer
       await empty('tasks')
       await Model.insertOne({ team: 'red', rank: '1' })
-      const subscribers = Object.keys(QUERIES).map((query) => new Subscriber(server, path, query))
+      const client = connect(server)
+      const subscribers = Object.keys(QUERIES).map((query) => new Subscriber(client, path, query))
       await Promise.all(subscribers.map((one) => one.start()))
       const loseAll = async (): Promise<void> => {
         for (const { who, lost: count } of lost) {
           await server.request('/tasks?$limit=1')
           await subscribers[who]?.reconnect(count)
+          if (count === 3) await client.cut?.()
         }
       }
       await Promise.all([
@@ -203,4 +224,17 @@ t.test('whatever happens, each list is that of find in the end', async (t) => {
   )
   await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40), endOnFailure: false })
   t.pass(`${fences} runs`)
-})
+}
+
+t.test('whatever happens, each list is that of find in the end', (t) =>
+  check(t, (server) => ({
+    open: (url, after) => server.open(url, after === '' ? {} : { 'last-event-id': after }),
+  })),
+)
+
+t.test('so is each list of a client whose lists share a connection', (t) =>
+  check(t, (server) => {
+    const client = new SharedFrames((subscriptions) => server.share(subscriptions))
+    return { open: (url, after) => client.open(url, after), cut: () => client.cut() }
+  }),
+)
