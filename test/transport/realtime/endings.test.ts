@@ -45,7 +45,7 @@ async function openApp(t: TestScope, path: string, options: RealtimeOptions) {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.fastify.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/${path}`
-  return { app, hub: findStreams(app) as EventHub, open: () => openFrames(t, url) }
+  return { app, hub: findStreams(app) as EventHub, url, open: () => openFrames(t, url) }
 }
 
 t.test('a server that closes ends 300 streams, and says so', async (t) => {
@@ -56,6 +56,27 @@ t.test('a server that closes ends 300 streams, and says so', async (t) => {
   const ends = await Promise.all(streams.map((stream) => stream.rest()))
   const expected = Array(300).fill([{ event: 'end', id: undefined, data: { reason: 'closing' } }])
   t.strictSame(ends, expected)
+  t.equal(hub.size, 0)
+})
+
+t.test('a server that closes tells each stream of a connection, and ends it', async (t) => {
+  const { app, hub, url } = await openApp(t, 'a', {})
+  const list = ['1', '2', '3'].map((id) => ({ id, url: '/a' }))
+  const shared = await openFrames(
+    t,
+    new URL('/live-queries', url).href,
+    {},
+    { subscriptions: list },
+  )
+  await until(() => shared.frames.length === 6)
+  await app.close()
+  await shared.rest()
+  const ends = shared.frames.slice(6).map(({ event, data }) => [event, data.reason])
+  t.strictSame(ends.sort(), [
+    ['1/end', 'closing'],
+    ['2/end', 'closing'],
+    ['3/end', 'closing'],
+  ])
   t.equal(hub.size, 0)
 })
 
@@ -161,8 +182,20 @@ t.test('as a plugin of a host: with its CORS headers, and ended when it closes',
     'access-control-allow-credentials': 'true',
   })
   t.strictSame(await linesSoFar(stream, app.service('a')), [])
+  const shared = await openFrames(
+    t,
+    `http://127.0.0.1:${port}/api/live-queries`,
+    { origin: 'https://app.test' },
+    { subscriptions: [{ id: '1', url: '/api/a' }] },
+  )
+  t.match(shared.headers, {
+    'access-control-allow-origin': 'https://app.test',
+    'access-control-allow-credentials': 'true',
+  })
+  await shared.upTo(({ event }) => event === '1/snapshot')
   await host.close()
   t.match(await stream.rest(), [{ event: 'end', data: { reason: 'closing' } }])
+  t.match(await shared.rest(), [{ event: '1/end', data: { reason: 'closing' } }])
 })
 
 t.test('cors() lets a page of another origin open a stream, and come back to it', async (t) => {
