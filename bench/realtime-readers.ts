@@ -1,4 +1,5 @@
-import { Agent, get } from 'node:http'
+import type { RequestOptions } from 'node:http'
+import { Agent, request as sendRequest } from 'node:http'
 import { PEERS_FOLDER } from './peers-install.ts'
 import { serveTasks } from './realtime-process.ts'
 
@@ -11,6 +12,8 @@ export interface Readers {
   readonly count: number
   /** Of streams; `#` becomes the number of the reader. */
   readonly target: string
+  /** How many streams share a connection. Default: each has its own. */
+  readonly share?: number | undefined
 }
 
 /** What calls clients of Socket.IO are to make. */
@@ -25,7 +28,7 @@ interface SocketClients {
   getRecord(socket: object, id: string): Promise<{ readonly _id: string }>
 }
 
-const FRAME = /event: (\w+)\ndata: (.*)\n\n/g
+const FRAME = /event: (?:\w+\/)?(\w+)\ndata: (.*)\n\n/g
 /** How many connect at the same time. */
 const BATCH = 50
 
@@ -38,7 +41,13 @@ let received = 0
 let awaited = { count: 0, resolve: (): void => undefined }
 
 serveTasks({
-  async open({ protocol, port, count, target }: Readers) {
+  async open({ protocol, port, count, target, share }: Readers) {
+    if (share !== undefined) {
+      for (let index = 0; index < count; index += share) {
+        await openShared(port, Math.min(share, count - index), target)
+      }
+      return
+    }
     const openReader = protocol === 'events' ? openEvents : openSocket
     for (let index = 0; index < count; index += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, count - index) }, (_, at) => index + at)
@@ -76,21 +85,43 @@ function onRecord({ at }: { readonly at: string }): void {
 
 /** Resolves once a stream has had its snapshot. */
 function openEvents(port: number, onFrame: typeof onRecord, path: string): Promise<void> {
-  const headers = { accept: 'text/event-stream' }
+  return readEvents({ port, path, headers: { accept: EVENTS } }, '', 1, onFrame)
+}
+
+/** Resolves once all streams of a connection have had their snapshots. */
+function openShared(port: number, count: number, url: string): Promise<void> {
+  const subscriptions = Array.from({ length: count }, (_, index) => ({ id: `${index}`, url }))
+  const headers = { accept: EVENTS, 'content-type': 'application/json' }
+  const options = { port, path: '/live-queries', method: 'POST', headers }
+  return readEvents(options, JSON.stringify({ subscriptions }), count, onRecord)
+}
+
+const EVENTS = 'text/event-stream'
+
+function readEvents(
+  options: RequestOptions,
+  body: string,
+  snapshots: number,
+  onFrame: typeof onRecord,
+): Promise<void> {
+  let left = snapshots
   return new Promise((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port, path, headers, agent }, (answer) => {
+    const request = sendRequest({ host: '127.0.0.1', agent, ...options }, (answer) => {
       let rest = ''
       answer.setEncoding('utf8').on('data', (text: string) => {
         rest += text
         for (const [, name, data = ''] of rest.matchAll(FRAME)) {
-          if (name === 'snapshot') resolve()
-          else if (name === 'patched') onFrame(JSON.parse(data))
-          else reject(new Error(`A stream was told '${name}': ${data}`))
+          if (name === 'snapshot') {
+            left -= 1
+            if (left === 0) resolve()
+          } else if (name === 'patched') onFrame(JSON.parse(data))
+          else if (name !== 'open') reject(new Error(`A stream was told '${name}': ${data}`))
         }
         rest = rest.slice(rest.lastIndexOf('\n\n') + 2)
       })
     })
     request.on('error', reject)
+    request.end(body)
   })
 }
 

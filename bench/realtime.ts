@@ -35,12 +35,15 @@ interface Kind extends RealtimeServer {
   readonly title: string
   /** Of the streams: the same query, or another one for each. Services in memory know none. */
   readonly target?: string
+  /** How many streams share a connection. Default: each has its own. */
+  readonly share?: number
 }
 
 const SAME = '/records?text[$gte]=0'
 const FLOOR: Kind = { title: 'node:http, the same bytes', kind: 'floor', storage: 'memory' }
 const REMEX: Kind = { title: 'Remex, MongoDB', kind: 'remex', storage: 'mongodb', target: SAME }
 const REMEX_MEMORY: Kind = { title: 'Remex, memory', kind: 'remex', storage: 'memory' }
+const SHARED: Kind = { ...REMEX, title: 'Remex, MongoDB, 20 on each connection', share: 20 }
 const FEATHERS: Kind = { title: 'Feathers, MongoDB', kind: 'feathers', storage: 'mongodb' }
 const FEATHERS_MEMORY: Kind = { ...FEATHERS, title: 'Feathers, memory', storage: 'memory' }
 const SOCKETS: Kind = { title: 'Remex, Socket.IO, MongoDB', kind: 'sockets', storage: 'mongodb' }
@@ -57,6 +60,7 @@ const SOCKET_KINDS: readonly (readonly Kind[])[] = [
 ]
 const KINDS: readonly Kind[] = [
   ...[FLOOR, REMEX, FEATHERS, REMEX_MEMORY, FEATHERS_MEMORY],
+  SHARED,
   { ...REMEX, title: 'Remex, MongoDB, another query each', target: '/records?text[$gte]=#' },
   { ...REMEX, title: 'Remex, MongoDB, a resolver', hasResolver: true },
   { ...FEATHERS, title: 'Feathers, MongoDB, a resolver', hasResolver: true },
@@ -92,10 +96,10 @@ class Pair {
   }
 
   async open(count: number): Promise<void> {
-    const { kind, target = '/records' } = this.#kind
+    const { kind, target = '/records', share } = this.#kind
     const isSocket = kind !== 'floor' && kind !== 'remex'
     const protocol = isSocket ? 'socket.io' : 'events'
-    const readers: Readers = { protocol, port: this.#port, count, target }
+    const readers: Readers = { protocol, port: this.#port, count, target, share }
     await this.#readers.ask('open', readers)
     this.count += count
   }
@@ -133,7 +137,7 @@ one channel: it reads and judges nothing, knows no queries, and its resolver run
 in memory know no queries either. Subscribers and the database are in processes of their own; the time of
 their process is part of what many of them wait. The bus ${process.env.MONGODB_URL ? 'is that of MONGODB_URL' : 'is asked every 50 ms'}.`)
   if (!values.sockets && !values.calls) {
-    await compareIdle([FLOOR, REMEX, FEATHERS_MEMORY])
+    await compareIdle([FLOOR, REMEX, SHARED, FEATHERS_MEMORY])
     for (const count of [1, 100, SIZES.streams]) await compareEvents(count, KINDS, 'the floor')
   }
   console.log(`

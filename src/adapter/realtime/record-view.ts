@@ -89,12 +89,14 @@ async function createRecordView(
   const place = collection.namespace
   const hidesFields = hiddenOfAll.length > 0
   const { adapter, docdb, mongodb } = params
+  // The view may be kept for days: it must not hold the options, which have the signal of the call.
+  const { comment, maxTimeMS } = driver
   // A call with its own options may find other records.
   const isUsual = [adapter, docdb, mongodb].every((options) => options === undefined)
   return {
     key: toKey({ place, filter, select, hidden }),
     fieldsKey: toKey({ select, hidden }),
-    findKey: isUsual ? toKey({ place, query, hidden, maxTimeMS: driver.maxTimeMS }) : null,
+    findKey: isUsual ? toKey({ place, query, hidden, maxTimeMS }) : null,
     place,
     isPage: query.paged && query.limit !== undefined,
     asksHidden: hidesFields && readsHiddenFields(filter, hiddenOfAll),
@@ -111,7 +113,6 @@ async function createRecordView(
       const wanted = ids.map((id) => toStoredId(id as string, settings))
       // Whatever replica the service reads from: only the primary is sure to have what was just written.
       const options = { readPreference: 'primary', readConcern: { level: 'local' } } as const
-      const { comment } = driver
       const found = collection.find(
         { [settings.id]: { $in: wanted } },
         { ...options, ...(comment === undefined ? {} : { comment }) },

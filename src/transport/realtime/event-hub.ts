@@ -19,6 +19,7 @@ import { addPublishMethod, findPublisher, removePublishMethod } from './publish.
 import type { StreamHub } from './query-stream.ts'
 import { QueryStream } from './query-stream.ts'
 import type { ResolvedRealtimeOptions } from './realtime-options.ts'
+import { RoutedResponse } from './routed-response.ts'
 import { EndedStreams } from './sent-records.ts'
 import { Topic } from './topic.ts'
 import { Turns } from './turns.ts'
@@ -97,7 +98,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       await stream.open(call, onClose)
       // The service may be gone by now.
       if (this.#topics.get(call.method) !== topic) stream.end('closing')
-      call.transport.followEndless(call.reply, () => stream.end('closing'))
+      const { reply, transport } = call
+      if (!(reply.raw instanceof RoutedResponse)) {
+        transport.followEndless(reply, () => stream.end('closing'))
+      } else if (transport.isClosing) stream.end('closing')
     } catch (error) {
       onClose()
       throw error

@@ -27,8 +27,9 @@ export class EventStream implements FrameWriter {
     this.#raw = raw
     if (raw instanceof RoutedResponse) {
       reply.hijack()
-      raw.once('close', onClose)
-      this.#connection = raw.beginStream()
+      // The event comes once in any case. For thousands of idle streams, `once` would take more memory.
+      raw.on('close', onClose)
+      this.#connection = raw.begin(this)
       this.write(toHead(raw) + toFrame('open', '{}'))
     } else this.#connection = new EventConnection(reply, maxWaitingBytes, onClose)
   }

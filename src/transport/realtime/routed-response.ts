@@ -5,6 +5,11 @@ import type { EventConnection } from './event-connection.ts'
 /** How many characters of an answer that is no stream are read: errors are shorter. */
 const MAX_LENGTH = 65_536
 
+/** A stream, as far as its connection ends it. */
+interface EndingStream {
+  end(reason: 'closing'): void
+}
+
 /** What answers of several requests are written to. */
 export interface SharedConnection {
   readonly connection: EventConnection
@@ -48,8 +53,9 @@ export class RoutedResponse extends ServerResponse {
   /** The beginning of the body, if the answer is no stream. */
   body = ''
   retryAfter: number | undefined
+  /** The stream that answers, `null` if none does. */
+  stream: EndingStream | null = null
   readonly #shared: SharedConnection
-  #isStream = false
 
   constructor(request: RoutedRequest, id: string, shared: SharedConnection) {
     super(request)
@@ -59,9 +65,9 @@ export class RoutedResponse extends ServerResponse {
     this.#shared = shared
   }
 
-  /** Returns the connection that the stream writes to. */
-  beginStream(): EventConnection {
-    this.#isStream = true
+  /** Returns the connection that a stream is to write to. */
+  begin(stream: EndingStream): EventConnection {
+    this.stream = stream
     return this.#shared.connection
   }
 
@@ -90,7 +96,7 @@ export class RoutedResponse extends ServerResponse {
   override destroy(): this {
     if (this.destroyed) return this
     this.destroyed = true
-    if (!this.#isStream) this.#shared.refuse(this)
+    if (this.stream === null) this.#shared.refuse(this)
     this.#shared.release(this)
     this.req.destroy()
     this.emit('close')

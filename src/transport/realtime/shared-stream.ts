@@ -59,7 +59,6 @@ class SharedStream implements SharedConnection, FrameWriter {
   readonly #responses = new Set<RoutedResponse>()
   /** Whether all subscriptions were routed. */
   #isComplete = false
-  #isClosing = false
 
   constructor(
     scope: FastifyInstance,
@@ -83,7 +82,7 @@ class SharedStream implements SharedConnection, FrameWriter {
     for (const one of list) {
       if (this.connection.isFull) await this.connection.drained()
       if (!this.connection.isOpen) return
-      if (this.#isClosing) this.#tell(one.id, { reason: 'closing' })
+      if (this.#transport.isClosing) this.#tell(one.id, { reason: 'closing' })
       else this.#route(one, headers, rawHeaders)
       await nextTurn()
     }
@@ -91,9 +90,9 @@ class SharedStream implements SharedConnection, FrameWriter {
     this.#endIfEmpty()
   }
 
-  /** Opens no further stream. Those that are open end by themselves. */
+  /** Ends the streams as the server closes, and with the last one the connection. */
   close(): void {
-    this.#isClosing = true
+    for (const { stream } of this.#responses) stream?.end('closing')
   }
 
   refuse({ id, statusCode, body, retryAfter }: RoutedResponse): void {
