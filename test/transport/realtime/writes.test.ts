@@ -14,6 +14,7 @@ let gates: Record<string, Gate> = {}
 
 const server = await startLiveServer(t, (app) => {
   app.use('tasks', new MongoDBService({ Model, multi: true, allowClientId: true }))
+  app.use('clock', { find: async () => [] } as never, { events: ['ticked'] })
   app.use('remind', new MongoDBService({ Model, events: ['reminded'] }))
   const pass = async ({ params }: HookContext) => gates[String(Reflect.get(params, 'gate'))]?.pass()
   app.service('tasks').hooks({ after: { patch: [pass], remove: [pass] } })
@@ -216,6 +217,35 @@ t.test('events of the service itself are told for the records that match', async
   service.emit?.('reminded', { _id: one, text: 'now' })
   t.match(await stream.next(), { event: 'reminded', data: { _id: `${one}`, text: 'now' } })
   t.equal(stream.frames.length, 2)
+})
+
+t.test('a custom event that is about no record is not sent, and the log says so', async (t) => {
+  const service = server.app.service('remind')
+  const stream = await server.open('/remind')
+  await stream.next()
+  for (const data of ['text', [{ _id: 1 }], { text: 'no id' }, { _id: null }, null, undefined, 7]) {
+    service.emit?.('reminded', data)
+  }
+  const { _id } = (await service.create({ name: 'a' } as never)) as unknown as { _id: ObjectId }
+  t.match(await stream.next(), { event: 'created', data: { _id: `${_id}` } }, 'nothing begins anew')
+  const expected = `its data must be the record with its '_id', or an object with that`
+  t.match(
+    server.logged.filter(({ message }) => `${message}`.includes(expected)),
+    Array(7).fill({ details: { service: 'remind', event: 'reminded' } }),
+  )
+})
+
+t.test('a service without records to compare sends custom events that are objects', async (t) => {
+  const service = server.app.service('clock')
+  const stream = await server.open('/clock')
+  await stream.next()
+  for (const data of ['text', [{ at: 1 }], null]) service.emit?.('ticked', data)
+  service.emit?.('ticked', { at: 2 })
+  t.match(await stream.next(), { event: 'ticked', data: { at: 2 } })
+  t.match(
+    server.logged.filter(({ message }) => /its data must be an object$/.test(`${message}`)),
+    Array(3).fill({ details: { service: 'clock', event: 'ticked' } }),
+  )
 })
 
 t.test('a listener of the application that throws changes nothing', async (t) => {
