@@ -47,7 +47,7 @@ export class EventConnection {
       raw.destroy()
       throw error
     }
-    raw.write(`retry: ${RETRY_MS}\n\n`)
+    if (this.isOpen) raw.write(`retry: ${RETRY_MS}\n\n`)
   }
 
   get isOpen(): boolean {

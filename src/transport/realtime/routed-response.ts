@@ -54,7 +54,7 @@ export class RoutedResponse extends ServerResponse {
   body = ''
   retryAfter: number | undefined
   /** The stream that answers, `null` if none does. */
-  stream: EndingStream | null = null
+  answer: EndingStream | null = null
   readonly #shared: SharedConnection
 
   constructor(request: RoutedRequest, id: string, shared: SharedConnection) {
@@ -67,7 +67,7 @@ export class RoutedResponse extends ServerResponse {
 
   /** Returns the connection that a stream is to write to. */
   begin(stream: EndingStream): EventConnection {
-    this.stream = stream
+    this.answer = stream
     return this.#shared.connection
   }
 
@@ -96,7 +96,7 @@ export class RoutedResponse extends ServerResponse {
   override destroy(): this {
     if (this.destroyed) return this
     this.destroyed = true
-    if (this.stream === null) this.#shared.refuse(this)
+    if (this.answer === null) this.#shared.refuse(this)
     this.#shared.release(this)
     this.req.destroy()
     this.emit('close')

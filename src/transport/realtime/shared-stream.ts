@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ErrorJSON, ServiceError } from '../../core/index.ts'
 import { NotAcceptable, NotFound, toErrorClass, UnsupportedMediaType } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -17,6 +17,9 @@ import type { SharedConnection } from './routed-response.ts'
 import { RoutedRequest, RoutedResponse } from './routed-response.ts'
 import type { Subscription } from './subscriptions.ts'
 import { readSubscriptions } from './subscriptions.ts'
+
+/** How many streams of a connection begin to open in one turn of the event loop. */
+const MAX_IN_TURN = 10
 
 const EVENTS = 'text/event-stream'
 
@@ -39,7 +42,9 @@ export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
             await new Promise<void>((resolve) => runInTurn(request.raw, reply.raw, resolve))
           }
           setCommonHeaders(transport, request, reply, false)
-          const stream = new SharedStream(scope, transport, request, reply, options.maxWaitingBytes)
+          // It is not kept: the connection may last for days.
+          request.body = undefined
+          const stream = new SharedStream(scope, transport, reply, options.maxWaitingBytes)
           transport.followEndless(reply, () => stream.close())
           await stream.open(list)
         },
@@ -55,7 +60,7 @@ class SharedStream implements SharedConnection, FrameWriter {
   readonly connection: EventConnection
   readonly #scope: FastifyInstance
   readonly #transport: RestTransport
-  readonly #request: FastifyRequest
+  readonly #outer: IncomingMessage
   readonly #responses = new Set<RoutedResponse>()
   /** Whether all subscriptions were routed. */
   #isComplete = false
@@ -63,28 +68,27 @@ class SharedStream implements SharedConnection, FrameWriter {
   constructor(
     scope: FastifyInstance,
     transport: RestTransport,
-    request: FastifyRequest,
     reply: FastifyReply,
     maxWaitingBytes: number,
   ) {
     this.#scope = scope
     this.#transport = transport
-    this.#request = request
+    this.#outer = reply.request.raw
     this.connection = new EventConnection(reply, maxWaitingBytes, () => {
       for (const response of this.#responses) response.destroy()
     })
   }
 
-  /** Opens the streams one after the other, so that other requests have their turns, and the reader its time. */
+  /** Opens the streams, a few in each turn: other requests have theirs, and the reader its time. */
   async open(list: readonly Subscription[]): Promise<void> {
-    const headers = toRoutedHeaders(this.#request.headers)
+    const headers = toRoutedHeaders(this.#outer.headers)
     const rawHeaders = Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
-    for (const one of list) {
+    for (const [index, one] of list.entries()) {
+      if (index % MAX_IN_TURN === MAX_IN_TURN - 1) await nextTurn()
       if (this.connection.isFull) await this.connection.drained()
       if (!this.connection.isOpen) return
       if (this.#transport.isClosing) this.#tell(one.id, { reason: 'closing' })
       else this.#route(one, headers, rawHeaders)
-      await nextTurn()
     }
     this.#isComplete = true
     this.#endIfEmpty()
@@ -92,7 +96,7 @@ class SharedStream implements SharedConnection, FrameWriter {
 
   /** Ends the streams as the server closes, and with the last one the connection. */
   close(): void {
-    for (const { stream } of this.#responses) stream?.end('closing')
+    for (const { answer } of this.#responses) answer?.end('closing')
   }
 
   refuse({ id, statusCode, body, retryAfter }: RoutedResponse): void {
@@ -117,7 +121,7 @@ class SharedStream implements SharedConnection, FrameWriter {
       return
     }
     const own = after === undefined ? { ...headers } : { ...headers, 'last-event-id': after }
-    const request = new RoutedRequest(this.#request.raw, url, own, rawHeaders)
+    const request = new RoutedRequest(this.#outer, url, own, rawHeaders)
     const response = new RoutedResponse(request, id, this)
     this.#responses.add(response)
     this.#scope.routing(request, response)

@@ -35,7 +35,15 @@ async function start(t: Test, beforeFind: () => unknown = () => undefined) {
       .request({ ':path': '/tasks', accept: 'text/event-stream' })
       .setEncoding('utf8')
       .on('error', () => undefined)
-  return { host, session, tasks, ask, hub: findStreams(app) as EventHub }
+  const share = (subscriptions: readonly object[]) => {
+    const headers = { accept: 'text/event-stream', 'content-type': 'application/json' }
+    return session
+      .request({ ':method': 'POST', ':path': '/live-queries', ...headers })
+      .setEncoding('utf8')
+      .on('error', () => undefined)
+      .end(JSON.stringify({ subscriptions }))
+  }
+  return { host, session, tasks, ask, share, hub: findStreams(app) as EventHub }
 }
 
 t.test('streams go by HTTP/2 too, and end with the server', async (t) => {
@@ -90,4 +98,32 @@ t.test('a HEAD opens no stream by HTTP/2 either', async (t) => {
   t.match(headers, { ':status': 200, 'content-type': 'text/event-stream; charset=utf-8' })
   await once(head.resume(), 'close')
   t.strictSame([head.rstCode, hub.size], [0, 0])
+})
+
+t.test('several streams share one of HTTP/2', async (t) => {
+  const { session, tasks, share, hub, host } = await start(t)
+  const stream = share([
+    { id: '1', url: '/tasks' },
+    { id: '2', url: '/tasks?name=a' },
+    { id: '3', url: '/none' },
+  ])
+  let text = ''
+  stream.on('data', (chunk: string) => {
+    text += chunk
+  })
+  await until(() => /1\/snapshot/.test(text) && /2\/snapshot/.test(text))
+  await tasks.create({ name: 'a' } as never)
+  await until(() => /1\/created/.test(text) && /2\/created/.test(text))
+  t.match(text, /event: 3\/end\ndata: {"reason":"refused".*"code":404/)
+  t.equal(hub.size, 2)
+  stream.close()
+  await until(() => hub.size === 0)
+  const second = share([{ id: '1', url: '/tasks' }])
+  const ended = once(second, 'end')
+  second.resume()
+  await until(() => hub.size === 1)
+  const closed = host.close()
+  await ended
+  session.close()
+  await closed
 })

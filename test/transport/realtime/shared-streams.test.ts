@@ -8,7 +8,7 @@ import { realtime } from '../../../src/transport/realtime/index.ts'
 import { forge, now } from '../../auth/login-app.ts'
 import { addAccounts, bearer } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
-import type { EventFrames } from '../../support/event-frames.ts'
+import type { EventFrames, Frame } from '../../support/event-frames.ts'
 import { askForFrames } from '../../support/event-frames.ts'
 import { Gate } from '../../support/gate.ts'
 import { laterTurns, until } from '../../support/until.ts'
@@ -39,9 +39,20 @@ async function create(
   return (created as unknown as { _id: ObjectId })._id
 }
 
-/** Resolves to the names of the next frames, up to this one. */
-async function namesTo(stream: EventFrames, last: string): Promise<string[]> {
-  return (await stream.upTo(({ event }) => event === last)).map(({ event }) => event)
+/** Resolves to the next frames, up to the one by which so many streams have had a snapshot, or have been refused. */
+function toSnapshots(stream: EventFrames, count: number): Promise<Frame[]> {
+  let left = count
+  return stream.upTo(({ event }) => {
+    if (/snapshot$|end$/.test(event)) left -= 1
+    return left === 0
+  })
+}
+
+/** Resolves to the names of the next frames, in any order of their streams. */
+async function nextNames(stream: EventFrames, count: number): Promise<string[]> {
+  const names: string[] = []
+  while (names.length < count) names.push((await stream.next()).event)
+  return names.sort()
 }
 
 /** Resolves to the ids of the last frames of each subscription. */
@@ -61,20 +72,19 @@ t.test('one connection has the frames of several streams, each with its own ids'
     'x-content-type-options': 'nosniff',
     'x-accel-buffering': 'no',
   })
-  t.match(await stream.next(), { event: 'red/open', id: undefined, data: {} })
-  const rest = await stream.upTo(({ event }) => event === 'blue/snapshot')
-  t.match(
-    rest.find(({ event }) => event === 'red/snapshot'),
-    { data: [{ name: 'a' }] },
-  )
+  const frames = await toSnapshots(stream, 2)
+  const ofRed = frames.filter(({ event }) => /^red/.test(event))
+  t.match(ofRed, [
+    { event: 'red/open', id: undefined, data: {} },
+    { event: 'red/snapshot', data: [{ name: 'a' }] },
+  ])
   t.equal(stream.retryMs, 2_000)
   t.equal(server.hub.size, 2)
   const _id = await create(server, { team: 'blue', name: 'b' })
   const created = await stream.next()
   t.match(created, { event: 'blue/created', data: { name: 'b' } })
   await server.app.service('tasks').patch(_id, { team: 'red' })
-  const moved = [await stream.next(), await stream.next()]
-  t.strictSame(moved.map(({ event }) => event).sort(), ['blue/left', 'red/patched'])
+  t.strictSame(await nextNames(stream, 2), ['blue/left', 'red/patched'])
   const tokens = new Set(Object.values(placesOf(stream)).map((id) => id.split('.').at(-1)))
   t.equal(tokens.size, 2)
   await server.leave(stream)
@@ -101,7 +111,7 @@ t.test('a stream that is refused says why, and leaves the others alone', async (
   const urls = ['/closed', '/nothing', '/value', '/settings', '/tasks/1', '/page', '/tasks?$foo=1']
   const list = urls.map((url, index) => ({ id: `${index}`, url }))
   const stream = await server.share([...list, RED])
-  const frames = await stream.upTo(({ event }) => event === 'red/snapshot')
+  const frames = await toSnapshots(stream, 8)
   const told = urls.map((_url, index) => frames.find(({ event }) => event === `${index}/end`)?.data)
   t.strictSame(
     told.map(({ reason, error }) => [reason, error.code]),
@@ -139,10 +149,10 @@ t.test(
     const server = await start(t, { realtime: { maxStreamsPerCaller: 2 } })
     const gone = await create(server, { team: 'red', name: 'gone' })
     const first = await server.share([RED])
-    await namesTo(first, 'red/snapshot')
+    await toSnapshots(first, 1)
     const { red: after } = placesOf(first)
     const second = await server.share([{ ...RED, after }, BLUE])
-    t.strictSame(await namesTo(second, 'blue/snapshot'), ['red/open', 'blue/open', 'blue/snapshot'])
+    t.strictSame(await nextNames(second, 3), ['blue/open', 'blue/snapshot', 'red/open'])
     t.equal(server.hub.size, 2)
     t.strictSame(await first.rest(), [], 'it ends without a word')
     await server.app.service('tasks').patch(gone, { team: 'green' })
@@ -152,7 +162,7 @@ t.test(
       'what it has sent',
     )
     const third = await server.share([RED, BLUE])
-    const refused = await third.upTo(({ event }) => event === 'blue/end')
+    const refused = await toSnapshots(third, 2)
     t.match(
       refused.filter(({ event }) => /end$/.test(event)).map(({ data }) => data.error),
       [{ code: 429 }, { code: 429 }],
@@ -165,8 +175,7 @@ t.test(
 t.test('only the streams that the next connection names end', async (t) => {
   const server = await start(t)
   const first = await server.share([RED, BLUE])
-  await first.upTo(({ event }) => event === 'blue/snapshot')
-  await until(() => Object.keys(placesOf(first)).length === 2)
+  await toSnapshots(first, 2)
   const { red: after } = placesOf(first)
   const second = await server.share([{ ...RED, after }])
   await second.next()
@@ -180,21 +189,17 @@ t.test('only the streams that the next connection names end', async (t) => {
 t.test('what was missed between two connections is sent by the next one', async (t) => {
   const server = await start(t)
   const first = await server.share([RED, BLUE])
-  await until(() => Object.keys(placesOf(first)).length === 2)
+  await toSnapshots(first, 2)
   const places = placesOf(first)
   await server.leave(first)
   await until(() => server.hub.size === 0)
   await create(server, { team: 'red', name: 'missed' })
   const list = [RED, BLUE].map((one) => ({ ...one, after: places[one.id] }))
   const second = await server.share(list)
-  t.match(
-    [await second.next(), await second.next(), await second.next()]
-      .map(({ event }) => event)
-      .sort(),
-    ['blue/open', 'red/created', 'red/open'],
-  )
+  t.strictSame(await nextNames(second, 3), ['blue/open', 'red/created', 'red/open'])
   const third = await server.share([{ ...RED, after: 'unknown.0.0.0' }])
-  t.strictSame(await namesTo(third, 'red/snapshot'), ['red/open', 'red/resync', 'red/snapshot'])
+  const names = (await toSnapshots(third, 1)).map(({ event }) => event)
+  t.strictSame(names, ['red/open', 'red/resync', 'red/snapshot'])
 })
 
 t.test('each stream has the credentials of the request, and ends with them', async (t) => {
@@ -260,7 +265,7 @@ t.test('hooks of the server see each stream as the GET that it stands for', asyn
     cookie: 'a=b',
   }
   const stream = await server.share([RED, { ...BLUE, after: 'a.b.c' }], headers)
-  await stream.upTo(({ event }) => event === 'blue/snapshot')
+  await toSnapshots(stream, 2)
   const [outer, red, blue] = seen as Record<string, never>[]
   t.match(outer, { method: 'POST', url: '/live-queries' })
   t.match(red, { method: 'GET', url: RED.url, ip: '203.0.113.7', protocol: 'https' })
@@ -318,7 +323,7 @@ t.test('a heartbeat is sent once for all streams of a connection', async (t) => 
   const server = await start(t, { realtime: { heartbeatMs: 20 } })
   const list = Array.from({ length: 10 }, (_, index) => ({ id: `${index}`, url: '/tasks' }))
   const [shared, own] = [await server.share(list), await server.open('/tasks')]
-  await shared.upTo(({ event }) => event === '9/snapshot')
+  await toSnapshots(shared, 10)
   const before = { shared: shared.comments, own: own.comments }
   await until(() => own.comments - before.own >= 5)
   t.ok(shared.comments - before.shared <= 7, 'ten streams would send fifty')
@@ -333,10 +338,11 @@ t.test('twenty large snapshots come to a slow reader', async (t) => {
   stream.pause()
   await laterTurns()
   stream.resume()
-  const frames = await stream.upTo(({ event }) => event === '19/snapshot')
+  const frames = await toSnapshots(stream, 20)
   t.equal(frames.filter(({ event }) => /snapshot$/.test(event)).length, 20)
   await server.app.service('tasks').patch(null, { done: true } as never)
-  await stream.upTo(({ event }) => event === '19/patched')
+  const patched = Array.from({ length: 20 }, (_, index) => `${index}/patched`).sort()
+  t.strictSame(await nextNames(stream, 20), patched)
 })
 
 t.test('a service cannot have the path of the route, which can be changed', async (t) => {
@@ -380,7 +386,7 @@ t.test('below a prefix, the URLs of streams have the prefix', async (t) => {
   }
   const { origin } = new URL(server.url)
   const stream = await askForFrames(t, `${origin}/api/live-queries`, {}, list)
-  const frames = await (stream as EventFrames).upTo(({ event }) => event === '1/snapshot')
+  const frames = await toSnapshots(stream as EventFrames, 2)
   t.ok(frames.some(({ event, data }) => event === '2/end' && data.error.code === 404))
   await (stream as EventFrames).close()
 })
