@@ -15,8 +15,8 @@ export type EndReason = 'closing' | 'expired' | 'refused'
 export class EventStream implements FrameWriter {
   largest = 0
   emptied = 0
+  readonly connection: EventConnection
   readonly #raw: FastifyReply['raw']
-  readonly #connection: EventConnection
 
   /**
    * Begins the answer, with the headers that were set for it.
@@ -29,38 +29,18 @@ export class EventStream implements FrameWriter {
       reply.hijack()
       // The event comes once in any case. For thousands of idle streams, `once` would take more memory.
       raw.on('close', onClose)
-      this.#connection = raw.begin(this)
+      this.connection = raw.begin(this)
       this.write(toHead(raw) + toFrame('open', '{}'))
-    } else this.#connection = new EventConnection(reply, maxWaitingBytes, onClose)
+    } else this.connection = new EventConnection(reply, maxWaitingBytes, onClose)
   }
 
   get isOpen(): boolean {
-    return !this.#raw.writableEnded && !isGone(this.#raw) && this.#connection.isOpen
-  }
-
-  /** When something was last written to the connection, in ms since the epoch. */
-  get writtenAt(): number {
-    return this.#connection.writtenAt
+    return !this.#raw.writableEnded && !isGone(this.#raw) && this.connection.isOpen
   }
 
   /** Writes frames, as {@link EventConnection.write} does. */
   write(frames: string): void {
-    if (this.isOpen) this.#connection.write(frames, this)
-  }
-
-  /** Whether too much waits for the reader: write nothing before {@link drained}. */
-  get isFull(): boolean {
-    return this.#connection.isFull
-  }
-
-  /** Resolves when the reader has read everything, or the connection has ended. */
-  drained(): Promise<void> {
-    return this.#connection.drained()
-  }
-
-  /** Writes a heartbeat, as {@link EventConnection.beat} does. */
-  beat(): void {
-    if (this.isOpen) this.#connection.beat()
+    if (this.isOpen) this.connection.write(frames, this)
   }
 
   /** Says why the stream ends, and ends it. */
@@ -73,7 +53,7 @@ export class EventStream implements FrameWriter {
   leave(): boolean {
     if (!this.isOpen) return false
     if (this.#raw instanceof RoutedResponse) this.#raw.end()
-    else this.#connection.end()
+    else this.connection.end()
     return true
   }
 }

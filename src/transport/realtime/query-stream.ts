@@ -71,7 +71,7 @@ export class QueryStream implements Follower {
 
   /** When something was last written, in ms since the epoch. */
   get writtenAt(): number {
-    return this.#stream?.writtenAt ?? Number.POSITIVE_INFINITY
+    return this.#stream?.connection.writtenAt ?? Number.POSITIVE_INFINITY
   }
 
   /** Whether the hooks of `find` must run again. */
@@ -137,7 +137,8 @@ export class QueryStream implements Follower {
     const telling = this.#tellEvents(round.since(cursor), round)
     void this.#work(async () => {
       if (!(await telling)) await this.#renew(true)
-      else if (this.cursor < round.end && this.#stream?.isFull) await this.#stream.drained()
+      else if (this.cursor < round.end && this.#stream?.connection.isFull)
+        await this.#stream.connection.drained()
     })
     // Hooks may take their time: others are not to wait for them.
     if (!this.topic.find.shapes) await telling.catch(() => undefined)
@@ -156,7 +157,7 @@ export class QueryStream implements Follower {
   }
 
   beat(): void {
-    this.#stream?.beat()
+    this.#stream?.connection.beat()
   }
 
   end(reason: EndReason, message?: string): void {
@@ -215,7 +216,7 @@ export class QueryStream implements Follower {
     let isResync = wantsSnapshot
     let isWanted = isResync || call.repeatsFind
     // Reads no snapshot for a client that does not read.
-    if (isWanted && this.#stream?.isFull) await this.#stream.drained()
+    if (isWanted && this.#stream?.connection.isFull) await this.#stream.connection.drained()
     if (isResync) this.#stream?.write(this.#frames.toResync())
     for (;;) {
       let isShared = false
@@ -278,7 +279,7 @@ export class QueryStream implements Follower {
       if (shapes ? await this.#isRenewed() : this.#recheck.isAsked) return true
       if (length >= BATCH_LENGTH) {
         if (!this.#write(batch, reached)) return false
-        if (this.#stream?.isFull) return true
+        if (this.#stream?.connection.isFull) return true
         batch = []
         length = 0
       }

@@ -98,6 +98,8 @@ export class RoutedResponse extends ServerResponse {
     this.destroyed = true
     if (this.answer === null) this.#shared.refuse(this)
     this.#shared.release(this)
+    // As Node does: hooks of Fastify for clients that leave look at it.
+    this.req.aborted = !this.finished
     this.req.destroy()
     this.emit('close')
     return this
