@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import type { Document } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
-import { MongoDBService } from '../../../src/adapter/index.ts'
+import { MongoDBService, mongoEvents } from '../../../src/adapter/index.ts'
+import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Frame } from '../../support/event-frames.ts'
 import { SharedFrames } from '../../support/shared-frames.ts'
+import { until } from '../../support/until.ts'
 import type { LiveServer } from './live-server.ts'
 import { startLiveServer } from './live-server.ts'
 
@@ -61,8 +63,8 @@ class Subscriber {
   #stream!: Stream
   #lastId = ''
 
-  constructor({ open }: Client, path: string, query: string) {
-    this.#open = (after) => open(`/${path}?${query}`, after)
+  constructor(client: Client, path: string, query: string) {
+    this.#open = (after) => client.open(`/${path}?${query}`, after)
     this.#matches = QUERIES[query] as never
   }
 
@@ -91,6 +93,12 @@ class Subscriber {
     } while (!JSON.stringify(frame.data).includes(name))
   }
 
+  /** Reads what has come. Returns whether the list is that of `find`. */
+  async isLike(found: readonly Document[]): Promise<boolean> {
+    for (const frame of await this.#stream.rest()) this.#apply(frame)
+    return `${toLines(this.records.values())}` === `${toLines(found)}`
+  }
+
   #apply({ event, id, data }: Frame): void {
     if (id !== undefined) this.#lastId = id
     if (event === 'snapshot') {
@@ -103,6 +111,11 @@ class Subscriber {
     }
     this.#history.push({ lastId: this.#lastId, records: new Map(this.records) })
   }
+}
+
+/** Returns records as sorted JSON. */
+function toLines(records: Iterable<Document>): string[] {
+  return [...records].map((record) => JSON.stringify(record)).sort()
 }
 
 const team = fc.constantFrom(...TEAMS)
@@ -209,10 +222,7 @@ async function check(t: Test, connect: (server: LiveServer) => Client): Promise<
         const found = (await server.request(`/${path}?${query}`)).body as Document[]
         const { records, faults } = subscribers[at] as Subscriber
         const sort = (list: Iterable<Document>) =>
-          [...list]
-            .filter((record) => record['name'] !== `last ${name}`)
-            .map((record) => JSON.stringify(record))
-            .sort()
+          toLines([...list].filter((record) => record['name'] !== `last ${name}`))
         if (faults.length > 0) throw new Error(`'${query}' has seen ${faults.join()}`)
         const [expected, actual] = [sort(found), sort(records.values())]
         if (`${expected}` !== `${actual}`) {
@@ -233,8 +243,49 @@ t.test('whatever happens, each list is that of find in the end', (t) =>
 )
 
 t.test('so is each list of a client whose lists share a connection', (t) =>
-  check(t, (server) => {
-    const client = new SharedFrames((subscriptions) => server.share(subscriptions))
-    return { open: (url, after) => client.open(url, after), cut: () => client.cut() }
-  }),
+  check(t, (server) => new SharedFrames((subscriptions) => server.share(subscriptions))),
 )
+
+t.test('and each list of a client that goes from process to process', async (t) => {
+  const processes = await Promise.all(
+    [1, 2].map(() => {
+      const bus = mongoEvents({ collection: db.collection('events'), pollMs: 5 })
+      const Service = (app: FastifyApplication) =>
+        app.use('tasks', new MongoDBService({ Model, multi: true, allowClientId: true }))
+      return startLiveServer(t, Service, { realtime: { bus } })
+    }),
+  )
+  const [one, other] = processes as [LiveServer, LiveServer]
+  const property = fc.asyncProperty(fc.tuple(writes, writes), losses, async (programs, lost) => {
+    await empty('tasks')
+    let shares = 0
+    const client = new SharedFrames((subscriptions) => {
+      shares += 1
+      return (shares % 2 === 0 ? one : other).share(subscriptions)
+    })
+    const queries = Object.keys(QUERIES)
+    const subscribers = queries.map((query) => new Subscriber(client, 'tasks', query))
+    await Promise.all(subscribers.map((subscriber) => subscriber.start()))
+    const loseAll = async (): Promise<void> => {
+      for (const { who, lost: count } of lost) {
+        await one.request('/tasks?$limit=1')
+        await subscribers[who]?.reconnect(count)
+        if (count === 3) await client.cut()
+      }
+    }
+    await Promise.all([
+      write(one, 'tasks', programs[0] as Write[], 0),
+      write(other, 'tasks', programs[1] as Write[], 1),
+      loseAll(),
+    ])
+    for (const [at, query] of queries.entries()) {
+      const found = (await one.request(`/tasks?${query}`)).body as Document[]
+      await until(() => subscribers[at]?.isLike(found))
+      const { faults } = subscribers[at] as Subscriber
+      if (faults.length > 0) throw new Error(`'${query}' has seen ${faults.join()}`)
+    }
+    for (const { fastify } of processes) fastify.server.closeAllConnections()
+  })
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 20), endOnFailure: false })
+  t.pass('each list was that of find')
+})
