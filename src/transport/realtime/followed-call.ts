@@ -23,6 +23,12 @@ interface CallHub extends Publishing {
   readonly options: Pick<ResolvedRealtimeOptions, 'maxConditions' | 'maxRecords' | 'recheckMs'>
 }
 
+/** The part of a stream that its call uses. */
+interface AdmittedStream {
+  /** @throws {ServiceError} the caller has too many streams */
+  admit(params: Params): void
+}
+
 /** The call of `find` behind a stream. It is repeated as long as the stream is open. */
 export class FollowedCall implements Viewer {
   readonly hub: CallHub
@@ -37,23 +43,23 @@ export class FollowedCall implements Viewer {
    * service's own, or a hook that sets the result. The view is `null` then.
    */
   repeatsFind = false
-  readonly #admit: (params: Params) => void
+  readonly #stream: AdmittedStream
   /** The params after the hooks. */
   #params: Params = {}
   #isPage = false
 
   /**
    * @param params those of the call, before its hooks: from now on, they say that there is a stream
-   * @param admit throws if the caller has too many streams
+   * @param stream the stream that the call is for
    */
-  constructor(hub: CallHub, topic: Topic, params: Params, admit: (params: Params) => void) {
+  constructor(hub: CallHub, topic: Topic, params: Params, stream: AdmittedStream) {
     this.hub = hub
     this.topic = topic
     const marked: TransportParams = params
     marked[EVENT_STREAM] = true
     this.given = copyParams(params, params.query)
     this.recheck = new Recheck(topic, hub.options.recheckMs)
-    this.#admit = admit
+    this.#stream = stream
   }
 
   /** The params after the hooks, with the user that these have proven. */
@@ -141,7 +147,7 @@ export class FollowedCall implements Viewer {
   async #follow(context: HookContext): Promise<void> {
     const { params } = context
     const { service } = this.topic.find.method.entry
-    this.#admit(params)
+    this.#stream.admit(params)
     this.#params = params
     const isJudge = isFollowable(service)
     const view = isJudge ? await service.followRecords(params) : null
@@ -165,7 +171,7 @@ export class FollowedCall implements Viewer {
    * @throws {NotAcceptable} the caller wants events and no records: there are none
    */
   #repeat({ params }: HookContext): void {
-    this.#admit(params)
+    this.#stream.admit(params)
     this.#params = params
     this.repeatsFind = true
     this.view = null

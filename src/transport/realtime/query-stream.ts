@@ -48,12 +48,16 @@ export class QueryStream implements Follower {
 
   /** @param params those of the call, before its hooks */
   constructor(hub: StreamHub, topic: Topic, params: Params) {
-    const admit = (proven: Params): void => hub.admit(this, proven)
     this.hub = hub
     this.topic = topic
-    this.call = new FollowedCall(hub, topic, params, admit)
+    this.call = new FollowedCall(hub, topic, params, this)
     this.#recheck = this.call.recheck
     this.#frames = new StreamFrames(this.call)
+  }
+
+  /** Counts the stream for its caller, by the params after the hooks. */
+  admit(params: Params): void {
+    this.hub.admit(this, params)
   }
 
   /** Identifies the stream to a client that reconnects. */

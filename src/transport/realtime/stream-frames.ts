@@ -26,6 +26,15 @@ export interface ToldEvent {
   readonly text: Shown
 }
 
+/** What is known of a snapshot that was sent. */
+interface SentSnapshot {
+  readonly digest: string
+  /** The number of the event that it is from. */
+  readonly sequence: number
+  /** When it was sent, in ms since the epoch. */
+  readonly at: number
+}
+
 /** Returns where a client comes back to; `null` for one that begins, or takes no events. */
 export function findMissed(log: EventLog, request: FastifyRequest): MissedEvents | null {
   const last = request.headers['last-event-id']
@@ -46,7 +55,7 @@ export class StreamFrames {
   readonly #call: FollowedCall
   #sent = new SentRecords([], 0)
   /** The last snapshot, if events have `find` called again. */
-  #snapshot = { digest: '', sequence: 0, at: 0 }
+  #snapshot: SentSnapshot | null = null
 
   constructor(call: FollowedCall) {
     this.#call = call
@@ -90,16 +99,18 @@ export class StreamFrames {
   toSnapshot({ json, keys, sequence }: Found): string {
     this.cursor = sequence
     this.#sent = new SentRecords(keys, sequence)
-    const digest = this.#call.repeatsFind ? toDigest(json) : ''
-    this.#snapshot = { digest, sequence, at: Date.now() }
+    const { repeatsFind } = this.#call
+    this.#snapshot = repeatsFind ? { digest: toDigest(json), sequence, at: Date.now() } : null
     return this.#toStart(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
   /** Returns the frames of a snapshot; `''` if the client has it. */
   toChange(found: Found): string {
-    const { digest, sequence, at } = this.#snapshot
     const { repeatsFind, hub } = this.#call
-    if (!repeatsFind || digest !== toDigest(found.json)) return this.toSnapshot(found)
+    if (!repeatsFind || this.#snapshot?.digest !== toDigest(found.json)) {
+      return this.toSnapshot(found)
+    }
+    const { sequence, at } = this.#snapshot
     // Sent again at times: another request of the client may have seen a state between two calls of `find`.
     const isOld = at + hub.options.recheckMs <= Date.now()
     if (isOld && sequence !== found.sequence) return this.toSnapshot(found)
