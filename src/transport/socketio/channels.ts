@@ -3,30 +3,47 @@ import { describeMethod } from '../../auth/method-description.ts'
 import { Emitter } from '../../core/events/emitter.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { AnyApplication, MethodEntry, ServiceEntry } from '../../core/index.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 
 /** Marks a connection that has ended: a listener that joins it later would keep it for ever. */
 const HAS_ENDED: unique symbol = Symbol('remex.hasEnded')
 
-/** Connections that get the same events. Emits `empty` when the last one has left. */
+/** Whether a connection has ended: it joins no channel any more. */
+export function hasEnded(connection: object): boolean {
+  return HAS_ENDED in connection
+}
+
+/** The connections of channels, by the names of these. A channel without connections is not in it. */
+type Members = Map<string, Set<object>>
+
+/** Connections that get the same events. An emitter, because plug-ins of Feathers are typed for one: of `empty`. */
 export class Channel extends Emitter {
   /** What its connections get in place of the record; `null` for the record. */
   readonly data: unknown
-  /** The channels that it stands for, none for a channel with its own connections. */
+  /** The channels that it combines, none for a channel with its own connections. */
   readonly children: readonly Channel[]
-  readonly #own: Set<object>
+  readonly #name: string
+  readonly #members: Members
 
-  /** @param data what its connections get in place of the record. Default: `null`, the record */
+  /**
+   * @param data what its connections get in place of the record. Default: `null`, the record
+   * @param name the channel of an application. Default: a channel without a name
+   */
   constructor(
     connections: Iterable<object> = [],
     data: unknown = null,
     children: readonly Channel[] = [],
+    name = '',
+    members: Members = new Map(),
   ) {
     super((error) => {
       throw error
     })
-    this.#own = new Set(connections)
     this.data = data
     this.children = children
+    this.#name = name
+    this.#members = members
+    for (const one of connections) this.join(one)
   }
 
   /** The connections, each once, in the order in which they joined. */
@@ -40,21 +57,25 @@ export class Channel extends Emitter {
     return this.children.length === 0 ? this.#own.size : this.connections.length
   }
 
-  /** Adds connections. Left out are those that have ended, and `undefined`: a login over REST has none. */
+  /** Adds connections. Ignores those that have ended, and `undefined`: a login over REST has none. */
   join(...connections: readonly Joining[]): this {
     for (const child of this.children) child.join(...connections)
     if (this.children.length > 0) return this
-    for (const one of connections) if (one && !(HAS_ENDED in one)) this.#own.add(one)
+    for (const one of connections) {
+      if (one && !hasEnded(one)) getOrAdd(this.#members, this.#name, () => new Set()).add(one)
+    }
     return this
   }
 
   /** Removes connections, or those for which a function returns `true`. */
   leave(...connections: readonly (Joining | ConnectionTest)[]): this {
     for (const child of this.children) child.leave(...connections)
+    const own = this.#own
     for (const given of connections) {
-      if (typeof given !== 'function') this.#own.delete(given as object)
-      else for (const one of this.#own) if (given(one)) this.#own.delete(one)
+      if (typeof given !== 'function') own.delete(given as object)
+      else for (const one of own) if (given(one)) own.delete(one)
     }
+    if (own.size === 0) this.#members.delete(this.#name)
     if (this.length === 0) this.emit('empty')
     return this
   }
@@ -67,7 +88,7 @@ export class Channel extends Emitter {
 
   /** Returns a channel whose connections get other data than the record. */
   send(data: unknown): Channel {
-    return new Channel(this.#own, data, this.children)
+    return new Channel([], data, this.children, this.#name, this.#members)
   }
 
   /** Whether a connection is in the channel. */
@@ -79,6 +100,10 @@ export class Channel extends Emitter {
   dataFor(connection: object): unknown {
     if (this.data !== null) return this.data
     return this.children.find((child) => child.has(connection))?.dataFor(connection) ?? null
+  }
+
+  get #own(): Set<object> {
+    return this.#members.get(this.#name) ?? new Set()
   }
 }
 
@@ -129,7 +154,7 @@ const PUBLISHERS: unique symbol = Symbol('remex.channelPublishers')
 
 /** The channels of an application, and its publishers. */
 export class Channels {
-  readonly #channels = new Map<string, Channel>()
+  readonly #members: Members = new Map()
   readonly #ofApp: Publishers = new Map()
 
   /**
@@ -139,7 +164,7 @@ export class Channels {
   constructor(app: AnyApplication) {
     if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
     Object.defineProperties(app, {
-      channels: { get: () => [...this.#channels.keys()], configurable: true },
+      channels: { get: () => [...this.#members.keys()], configurable: true },
       channel: { value: this.#get.bind(this), configurable: true, writable: true },
     })
     addPublish(app, this.#ofApp)
@@ -167,7 +192,9 @@ export class Channels {
 
   /** Has a connection leave all channels. */
   leaveAll(connection: object): void {
-    for (const channel of this.#channels.values()) channel.leave(connection)
+    for (const [name, connections] of this.#members) {
+      if (connections.delete(connection) && connections.size === 0) this.#members.delete(name)
+    }
   }
 
   /** Has a connection that has ended leave all channels. It cannot join again. */
@@ -177,19 +204,10 @@ export class Channels {
   }
 
   #get(...given: readonly ChannelName[]): Channel {
-    const [first, ...others] = given.flat().map((name) => this.#open(name))
+    const names = given.flat()
+    const [first, ...others] = names.map((one) => new Channel([], null, [], one, this.#members))
     if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
     return others.length === 0 ? first : new Channel([], null, [first, ...others])
-  }
-
-  #open(name: string): Channel {
-    const known = this.#channels.get(name)
-    if (known !== undefined) return known
-    const channel = new Channel().once('empty', () => {
-      if (this.#channels.get(name) === channel) this.#channels.delete(name)
-    })
-    this.#channels.set(name, channel)
-    return channel
   }
 }
 

@@ -5,6 +5,7 @@ import type { AuthenticationRequest, Headers, Params, Query } from '../../core/i
 import { parseCaller } from '../parse-authentication.ts'
 import { ExternalParams, RequestFacts } from '../request-params.ts'
 import type { RestTransport } from '../rest-transport.ts'
+import { hasEnded } from './channels.ts'
 import type { Handshake } from './socket-server.ts'
 import { getHandshake } from './socket-server.ts'
 
@@ -45,7 +46,7 @@ export class SocketFacts extends RequestFacts {
   }
 
   protected override watchClient(onGone: () => void): void {
-    if (this.#client.socket.disconnected) onGone()
+    if (hasEnded(this.#client.connection)) onGone()
     else this.#client.onGone.add(onGone)
     this.#onGone = onGone
   }
@@ -68,14 +69,26 @@ export class Client {
   /** How many of its calls are not answered. */
   unanswered = 0
   isLoggingIn = true
+  /** Whether the application knows of the connection. */
+  isAdmitted = false
+  /** How many changes of logins there were before the oldest call that is under way. */
+  changesBefore: number
+  /** The last read of its user to begin, by the key of the settings of the login. */
+  readonly userReads: Map<string, object> = new Map()
   /** The login that has ended, `null` for none. */
   endedLogin: Connection['authentication'] | null = null
 
-  constructor(socket: ServiceSocket) {
+  constructor(socket: ServiceSocket, changesBefore: number) {
     this.socket = socket
+    this.changesBefore = changesBefore
     this.handshake = getHandshake(socket.request)
-    this.connection = { provider: PROVIDER, headers: socket.handshake.headers }
-    socket.feathers = this.connection
+    const connection: Connection = { provider: PROVIDER, headers: socket.handshake.headers }
+    this.connection = connection
+    Object.defineProperty(socket, 'feathers', {
+      get: () => connection,
+      // Middleware may assign a copy with more fields. Channels and logins have this object.
+      set: (fields: object) => void Object.assign(connection, fields),
+    })
   }
 
   /**
@@ -106,7 +119,8 @@ export class Client {
   async logIn({ app, authentication }: RestTransport): Promise<void> {
     const { request, reply } = this.handshake
     const { accessToken } = this.socket.handshake.auth as { readonly accessToken?: unknown }
-    const given = typeof accessToken === 'string' ? { strategy: 'jwt', accessToken } : null
+    // Pages without a login often send `null`. Anything else is checked: it was meant as a token.
+    const given = accessToken ? { strategy: 'jwt', accessToken } : null
     const caller = given ?? (await parseCaller(app, authentication, request, reply))
     const service = caller === null ? null : findAuthentication(app, authentication[0]?.service)
     if (service === null) return

@@ -13,17 +13,132 @@ import { isObject } from '../../core/value-kind.ts'
 import type { Client, Connection } from './connection.ts'
 import type { ServiceEvent } from './publishing.ts'
 
-/** The clients whose logins may change. */
-export interface Connections {
-  readonly clients: ReadonlyMap<object, Client>
-  /** Ends a client whose login has ended. */
-  end(client: Client): void
+/** The events of users that may end logins. */
+const CHANGES: readonly string[] = ['updated', 'patched', 'removed']
+
+/** What an event says of a user. */
+export interface UserChange {
+  /** The key of the settings of the authentication service. */
+  readonly login: string
+  readonly id: string
+  /** Whether logins of the user have ended. */
+  readonly isEnd: boolean
 }
 
-/** Ends the connections of logins that have ended. */
-export function endLogins(connections: Connections, end: LoginEnd): void {
-  for (const client of connections.clients.values()) {
-    if (isEndedBy(end, readClaims(client.connection))) connections.end(client)
+/** The logins of connections: keeps their users up to date, and ends connections whose logins have ended. */
+export class Logins {
+  readonly #app: Application
+  readonly #clients: ReadonlyMap<object, Client>
+  readonly #end: (client: Client) => void
+  /** How many users have changed, and logins ended. A login that began before the last of these is checked again. */
+  changes = 0
+
+  constructor(
+    app: Application,
+    clients: ReadonlyMap<object, Client>,
+    end: (client: Client) => void,
+  ) {
+    this.#app = app
+    this.#clients = clients
+    this.#end = end
+  }
+
+  /** Ends the connections of logins that have ended. */
+  end(end: LoginEnd): void {
+    this.changes += 1
+    for (const client of this.#clients.values()) {
+      if (isEndedBy(end, readClaims(client.connection))) this.#end(client)
+    }
+  }
+
+  /** Returns what an event says of a user, to each authentication service with users of this service. */
+  findUserChanges({ entry, event, data, context }: Omit<ServiceEvent, 'path'>): UserChange[] {
+    if (!CHANGES.includes(event) || !isObject(data)) return []
+    return [...authenticationServices(this.#app)].flatMap(([login, authentication]) => {
+      const { configuration } = authentication
+      const entityService = findEntityService(this.#app, configuration.service)
+      const isOther = (entityService as object | null) !== entry.service
+      if (configuration.entity == null || isOther) return []
+      const id = String(data[getEntityIdName({ configuration, entityService })])
+      const change = readChange(context?.data)
+      const isEnd = event === 'removed' || setsPassword(listLoginFields(authentication), change)
+      return [{ login, id, isEnd }]
+    })
+  }
+
+  /**
+   * Replaces the user of connections by the stored one. They end if it is gone, may no longer log in, cannot be read,
+   * or has another password. Never rejects.
+   */
+  async followUser({ login, id, isEnd }: UserChange): Promise<void> {
+    this.changes += 1
+    const authentication = authenticationServices(this.#app).get(login)
+    const entity = authentication?.configuration.entity
+    if (authentication === undefined || entity == null) return
+    const idName = this.#getIdName(authentication)
+    const isOwn = ({ connection: { [entity]: user } }: Client): boolean =>
+      isObject(user) && String(user[idName]) === id
+    const own = [...this.#clients.values()].filter(isOwn)
+    const [first] = own
+    if (first === undefined) return
+    // The last read to begin has the newest record, whichever is the last to end.
+    const read = {}
+    for (const { userReads } of own) userReads.set(login, read)
+    const user = isEnd ? null : await this.#readUser(authentication, id, first.connection)
+    for (const client of own) {
+      // Others have logged out, or in as somebody else, meanwhile.
+      if (client.userReads.get(login) !== read || !isOwn(client)) continue
+      if (user === null) this.#end(client)
+      else client.connection[entity] = user
+    }
+  }
+
+  /**
+   * Checks a new login again if a user has changed, or a login ended, before the connection had it. Never rejects.
+   */
+  async checkLogin(authentication: Authentication, client: Client): Promise<void> {
+    const { connection, changesBefore, userReads } = client
+    const { authentication: proof, headers, provider } = connection
+    if (proof === undefined || this.changes === changesBefore) return
+    const { configKey, configuration } = authentication
+    const read = {}
+    userReads.set(configKey, read)
+    try {
+      const params = { headers, provider, query: {} }
+      const result = await authentication.authenticate(proof, params, String(proof.strategy))
+      if (connection.authentication !== proof || userReads.get(configKey) !== read) return
+      const { entity } = configuration
+      if (entity != null) connection[entity] = result[entity]
+    } catch (error) {
+      this.#logFault(error, 'login')
+      if (connection.authentication === proof) this.#end(client)
+    }
+  }
+
+  /** Resolves to a user as external callers see it, `null` if it may not log in, or cannot be read. */
+  async #readUser(
+    authentication: Authentication,
+    id: string,
+    { headers, provider }: Connection,
+  ): Promise<unknown> {
+    const params = { headers, provider, query: {} }
+    try {
+      return (await findUserFinder(authentication)?.getEntity(id, params)) ?? null
+    } catch (error) {
+      this.#logFault(error, `${String(authentication.configuration.service)} patched`)
+      return null
+    }
+  }
+
+  /** Logs an error, unless it says that a login is not valid. */
+  #logFault(error: unknown, event: string): void {
+    const isRejection = error instanceof ServiceError && error.code < 500
+    if (!isRejection) logListenerError(this.#app, error, event)
+  }
+
+  #getIdName({ configuration }: Authentication): string {
+    const entityService = findEntityService(this.#app, configuration.service)
+    return getEntityIdName({ configuration, entityService })
   }
 }
 
@@ -35,79 +150,5 @@ function readClaims({ authentication }: Connection): Partial<AccessTokenPayload>
   } catch {
     // What another strategy than that of JSON Web Tokens has issued.
     return {}
-  }
-}
-
-/** What an event says of the user of connections. */
-export interface UserChange {
-  /** The key of the settings of the authentication service. */
-  readonly login: string
-  readonly id: string
-  /** Whether logins of the user have ended. */
-  readonly isEnd: boolean
-}
-
-/** Returns what an event says of a user, to each authentication service with users of this service. */
-export function findUserChanges(
-  app: Application,
-  { entry, event, data, context }: Omit<ServiceEvent, 'path'>,
-): UserChange[] {
-  if (event === 'created' || !isObject(data)) return []
-  return [...authenticationServices(app)].flatMap(([login, authentication]) => {
-    const { configuration } = authentication
-    const entityService = findEntityService(app, configuration.service)
-    const isOther = (entityService as object | null) !== entry.service
-    if (configuration.entity == null || isOther) return []
-    const id = String(data[getEntityIdName({ configuration, entityService })])
-    const change = readChange(context?.data)
-    const isEnd = event === 'removed' || setsPassword(listLoginFields(authentication), change)
-    return [{ login, id, isEnd }]
-  })
-}
-
-/**
- * Keeps the user of connections as it is stored. They end if it is gone, may no longer log in, or has another password.
- * Never rejects.
- */
-export async function followUser(
-  app: Application,
-  { login, id, isEnd }: UserChange,
-  connections: Connections,
-): Promise<void> {
-  const authentication = authenticationServices(app).get(login)
-  if (authentication === undefined) return
-  const { configuration } = authentication
-  const { entity, service } = configuration
-  if (entity == null) return
-  const idName = getEntityIdName({ configuration, entityService: findEntityService(app, service) })
-  const isOwn = ({ connection: { [entity]: user } }: Client): boolean =>
-    isObject(user) && String(user[idName]) === id
-  const own = [...connections.clients.values()].filter(isOwn)
-  const [first] = own
-  if (first === undefined) return
-  try {
-    const user = isEnd ? null : await readUser(authentication, id, first.connection)
-    // Others have logged out, or in as somebody else, meanwhile.
-    for (const client of own.filter(isOwn)) {
-      if (user === null) connections.end(client)
-      else client.connection[entity] = user
-    }
-  } catch (error) {
-    logListenerError(app, error, `${String(service)} patched`)
-  }
-}
-
-/** Resolves to a user as external callers see it, `null` if it may not log in. */
-async function readUser(
-  authentication: Authentication,
-  id: string,
-  { headers, provider }: Connection,
-): Promise<unknown> {
-  const params = { headers, provider, query: {} }
-  try {
-    return (await findUserFinder(authentication)?.getEntity(id, params)) ?? null
-  } catch (error) {
-    if (error instanceof ServiceError && error.code < 500) return null
-    throw error
   }
 }

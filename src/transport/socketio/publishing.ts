@@ -6,6 +6,7 @@ import { SerialQueue } from '../../core/serial-queue.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { pickResult } from '../replies/result-serializer.ts'
+import type { RestTransport } from '../rest-transport.ts'
 import { toBody } from '../service-reply.ts'
 import type { ChannelPublisher, Channels } from './channels.ts'
 import { Channel } from './channels.ts'
@@ -22,6 +23,8 @@ export interface Audience {
   readonly checksReads: boolean
   /** Sends an event with what clients get. */
   send(name: string, payload: unknown, clients: readonly Client[]): void
+  /** Its time limit holds for the calls of {@link findReadable} too: further events of the service wait for them. */
+  readonly transport: Pick<RestTransport, 'timeLimit'>
 }
 
 /** An event of a service. */
@@ -90,7 +93,8 @@ function groupByData(
   const groups = new Map<unknown, Client[]>()
   for (const connection of channel.connections) {
     const client = clients.get(connection)
-    if (client === undefined) continue
+    // One whose login has ended may have joined in a call that is still running.
+    if (client === undefined || client.isEnding) continue
     const data = channel.dataFor(connection)
     const group = groups.get(data)
     if (group === undefined) groups.set(data, [client])
@@ -123,10 +127,12 @@ async function sendReadable(
   record: ToldRecord,
   clients: readonly Client[],
 ): Promise<void> {
+  const { timeLimit } = audience.transport
   await Promise.all(
     clients.map(async (client) => {
+      const find = (): Promise<unknown> => findReadable(record, client)
       try {
-        const shown = await findReadable(record, client)
+        const shown = await (timeLimit === null ? find() : timeLimit.run(find))
         if (shown !== undefined) audience.send(name, shown, [client])
       } catch (error) {
         logListenerError(audience.app, error, name)

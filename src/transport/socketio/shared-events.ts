@@ -7,8 +7,7 @@ import { isObject } from '../../core/value-kind.ts'
 import { followBus } from '../shared-bus.ts'
 import type { CarriedEvent } from './carried-event.ts'
 import { toCarried } from './carried-event.ts'
-import type { Connections, UserChange } from './logins.ts'
-import { endLogins, followUser } from './logins.ts'
+import type { Logins, UserChange } from './logins.ts'
 import type { Audience, ServiceEvent } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
 import { findRemoved } from './readable.ts'
@@ -27,13 +26,13 @@ interface Message {
 
 /** Carries events of services between the sockets of several processes, by the bus of the application. */
 export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
-  readonly #hub: Audience & Connections
+  readonly #hub: Audience & { readonly logins: Logins }
   readonly #bus: EventBus
   readonly #from = crypto.randomUUID()
   /** Keeps events in their order while the place of a removed record is looked up. */
   readonly #queue = new SerialQueue()
 
-  constructor(hub: Audience & Connections, bus: EventBus) {
+  constructor(hub: Audience & { readonly logins: Logins }, bus: EventBus) {
     this.#hub = hub
     this.#bus = bus
     followBus(hub.app, bus, this)
@@ -63,7 +62,7 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   }
 
   receive({ path: address, name, record }: BusEvent): void {
-    const { app, clients } = this.#hub
+    const { app, clients, logins } = this.#hub
     if (!address.startsWith(PREFIX)) return
     const path = address.slice(PREFIX.length)
     const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
@@ -71,8 +70,8 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
       app.logger.warn({ service: path }, 'An event was too large, or no BSON, for other processes')
     }
     if (from === this.#from) return
-    if (end !== undefined) endLogins(this.#hub, end)
-    for (const change of changes) void followUser(app, change, this.#hub)
+    if (end !== undefined) logins.end(end)
+    for (const change of changes) void logins.followUser(change)
     const entry = app.entries.get(path)
     // Without a client there is nobody to send it to: an event of before the start, for example.
     if (event === undefined || entry === undefined || clients.size === 0) return

@@ -1,15 +1,16 @@
 import type { FastifyInstance } from 'fastify'
+import { authenticationServices } from '../../auth/default-authentication.ts'
 import { onLoginEnd } from '../../auth/login-end.ts'
-import type { Application, HookContext, MethodEntry } from '../../core/index.ts'
+import { logListenerError } from '../../core/events/emitter.ts'
+import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { TooManyRequests, toServiceError } from '../../core/index.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { createLookup } from '../routing/service-router.ts'
-import { Channels } from './channels.ts'
+import { Channels, hasEnded } from './channels.ts'
 import type { Connection, ServiceSocket } from './connection.ts'
 import { Client } from './connection.ts'
-import type { Connections } from './logins.ts'
-import { endLogins, findUserChanges, followUser } from './logins.ts'
+import { Logins } from './logins.ts'
 import type { ReadMessage } from './message.ts'
 import { createReader } from './message.ts'
 import type { Audience } from './publishing.ts'
@@ -20,6 +21,9 @@ import { SocketCall } from './socket-call.ts'
 import { addPort, serveSocketIO } from './socket-server.ts'
 import type { Given, SocketioOptions } from './socketio-options.ts'
 
+const NOT_SERVED =
+  'socketio() needs the limits and logins of REST: add app.configure(rest()), before or after it'
+
 /** Socket.IO adds one itself. */
 const ERROR_LISTENERS = 1
 
@@ -27,11 +31,12 @@ const ERROR_LISTENERS = 1
 const IGNORE: Acknowledge = () => undefined
 
 /** The sockets of an application: their calls, and the events that they get. */
-export class SocketHub implements CallServer, Audience, Connections {
+export class SocketHub implements CallServer, Audience {
   readonly app: Application
   readonly channels: Channels
   /** The clients by their connections, those too whose login by the handshake is under way. */
   readonly clients: Map<object, Client> = new Map()
+  readonly logins: Logins
   readonly checksReads: boolean
   readonly maxCalls: number
   /** Its limits, errors and logins hold for the sockets as well. */
@@ -49,6 +54,7 @@ export class SocketHub implements CallServer, Audience, Connections {
   ) {
     this.app = app
     this.channels = new Channels(app)
+    this.logins = new Logins(app, this.clients, (client) => this.#end(client))
     this.checksReads = checkReads
     this.maxCalls = maxCalls
     this.#others = bus === null ? null : new SharedEvents(this, bus)
@@ -57,13 +63,25 @@ export class SocketHub implements CallServer, Audience, Connections {
       if (change === 'added') this.#addService(path, entry)
     })
     onLoginEnd(app, (end) => {
-      endLogins(this, end)
+      this.logins.end(end)
       this.#others?.tellEnd(end)
     })
     // Emitted as well by those who end a connection: by the expiry of a token for example.
     app.on('disconnect', (connection: Connection) => {
       if (this.clients.has(connection)) this.#leave(connection)
       else this.channels.leaveAll(connection)
+    })
+    app.on('login', (_result: unknown, { connection }: Params, { service }: HookContext) => {
+      const client = this.clients.get(connection ?? {})
+      if (client !== undefined) return this.logins.checkLogin(service as never, client)
+      return connection && hasEnded(connection) ? this.#forgetLogin(connection) : undefined
+    })
+    app.hooks({
+      setup: async ({ server }: { readonly server?: unknown }, next: () => Promise<void>) => {
+        // Without a server, the services are set up to be called within the process.
+        if (server !== undefined && this.transport === undefined) throw new TypeError(NOT_SERVED)
+        await next()
+      },
     })
     app.on('logout', (_result: unknown, { connection }: { readonly connection?: object }) => {
       if (connection) this.channels.leaveAll(connection)
@@ -77,8 +95,14 @@ export class SocketHub implements CallServer, Audience, Connections {
     if (Object.hasOwn(app, 'io')) return
     const io = await serveSocketIO(server, options)
     Object.defineProperty(app, 'io', { value: io, configurable: true })
-    const toInternalError = (): Error => new Error('Internal error')
-    io.use((socket, next) => void this.#connect(socket).catch(toInternalError).then(next))
+    io.use((socket, next) => {
+      const connecting = this.#connect(socket).then(next)
+      // Middleware that comes next may throw as well.
+      connecting.catch((error: unknown) => {
+        next(new Error('Internal error'))
+        logListenerError(app, error, 'connection')
+      })
+    })
     io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
     callback.call(app, io)
     server.addHook('preClose', async () => {
@@ -87,7 +111,7 @@ export class SocketHub implements CallServer, Audience, Connections {
       if (this.#isBusy) await new Promise<void>((resolve) => (this.#onIdle = resolve))
       await io.close()
     })
-    if (port !== undefined) addPort(server, port, app)
+    if (port !== undefined) addPort(server, port)
   }
 
   /** Takes the transport that calls over sockets use as well: the first one. */
@@ -106,7 +130,7 @@ export class SocketHub implements CallServer, Audience, Connections {
 
   /** Logs a socket in. Resolves to the error that it is refused with. Other middleware may refuse it afterwards. */
   async #connect(socket: ServiceSocket): Promise<Error | undefined> {
-    const client = new Client(socket)
+    const client = new Client(socket, this.logins.changes)
     const { connection, handshake } = client
     const { client: previous, request, reply } = handshake
     try {
@@ -134,8 +158,8 @@ export class SocketHub implements CallServer, Audience, Connections {
     const client = this.clients.get(connection)
     // Without a client, its login has ended since the handshake.
     if (client === undefined) return void socket.disconnect()
+    client.isAdmitted = true
     socket.once('disconnect', () => {
-      for (const tell of client.onGone) tell()
       // Emitted already where the server has ended the connection.
       if (this.clients.has(connection)) this.app.emit('disconnect', connection)
     })
@@ -148,6 +172,7 @@ export class SocketHub implements CallServer, Audience, Connections {
     if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
     const hasCallback = typeof values.at(-1) === 'function'
     const acknowledge = hasCallback ? (values.pop() as Acknowledge) : IGNORE
+    if (client.calls === 0) client.changesBefore = this.logins.changes
     client.unanswered += 1
     // A method may go on after its time limit, which nothing waits for.
     const answer: Acknowledge = (error, result) => {
@@ -161,7 +186,7 @@ export class SocketHub implements CallServer, Audience, Connections {
   }
 
   /** Ends a client whose login has ended, once its calls are answered. */
-  end(client: Client): void {
+  #end(client: Client): void {
     const { connection, socket } = client
     this.channels.leaveAll(connection)
     client.endedLogin = connection.authentication
@@ -180,8 +205,17 @@ export class SocketHub implements CallServer, Audience, Connections {
     if (client === undefined) return
     this.clients.delete(connection)
     this.channels.end(connection)
+    for (const tell of client.onGone) tell()
+    if (!client.isAdmitted) void this.#forgetLogin(connection)
     client.socket.disconnect()
     this.#settle(client)
+  }
+
+  /** Has strategies forget the login of a connection whose end the application is not told of, or was told of before. */
+  async #forgetLogin(connection: object): Promise<void> {
+    for (const service of authenticationServices(this.app).values()) {
+      await service.handleConnection('disconnect', connection as Connection)
+    }
   }
 
   /** Whether a client waits for an answer. */
@@ -198,8 +232,8 @@ export class SocketHub implements CallServer, Audience, Connections {
       emitter.on(event, (data, context) => {
         const told = { entry, path, event, data, context }
         void publishEvent(this, told)
-        const changes = findUserChanges(this.app, told)
-        for (const change of changes) void followUser(this.app, change, this)
+        const changes = this.logins.findUserChanges(told)
+        for (const change of changes) void this.logins.followUser(change)
         this.#others?.tell(told, changes)
       })
     }

@@ -1,10 +1,9 @@
 import type { Server as HttpServer, IncomingMessage } from 'node:http'
 import { createServer, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ListenOptions } from 'node:net'
 import { promisify } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Server, Socket } from 'socket.io'
-import type { Application } from '../../core/index.ts'
 import { Forbidden } from '../../core/index.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import type { SocketioOptions } from './socketio-options.ts'
@@ -68,20 +67,22 @@ export async function serveSocketIO(
   return io
 }
 
-/** Has a server listen at another port of its address as well, until it closes. It closes if the port is taken. */
-export function addPort(server: FastifyInstance, port: number, app: Application): void {
-  const own = createServer(server.routing)
-  routeUpgrades(server, own)
-  own.on('error', (error) => {
-    app.logger.error({ err: error }, `socketio(): port ${port} could not be opened`)
-    void server.close()
-  })
-  // Fastify says only then where it listens.
-  server.addHook('onListen', async () => {
-    const { address = '127.0.0.1' } = Object(server.server.address()) as Partial<AddressInfo>
-    own.listen(port, address)
-  })
-  server.addHook('preClose', async () => void own.close())
+/**
+ * Has a server listen at another port of its address as well, until it closes. That port opens first, so `listen()` rejects
+ * if it is taken.
+ */
+export function addPort(server: FastifyInstance, port: number): void {
+  const main = server.server as HttpServer
+  const second = createServer(server.routing)
+  routeUpgrades(server, second)
+  const listen = main.listen.bind(main) as (options: ListenOptions) => HttpServer
+  // Fastify does not say where it listens before it does.
+  main.listen = ((options: ListenOptions) => {
+    second.once('error', (error) => main.emit('error', error))
+    second.listen({ host: options.host ?? '127.0.0.1', port }, () => listen(options))
+    return main
+  }) as HttpServer['listen']
+  server.addHook('preClose', async () => void second.close())
 }
 
 /** Has the routes of Fastify answer requests for an upgrade: a route of no socket answers as usual. */

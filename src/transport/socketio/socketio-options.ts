@@ -69,6 +69,13 @@ export function readArguments(given: readonly unknown[]): Given {
     take,
   )
   if (rest.length > 0) throw new TypeError('socketio() takes (port, options, callback)')
+  if (port !== undefined && !isPort(port)) {
+    throw new TypeError(`socketio(): the port ${port} must be a whole number from 0 to 65535`)
+  }
   checkOptions('socketio()', options, RULES)
   return { port, options, callback } as Given
+}
+
+function isPort(port: unknown): boolean {
+  return Number.isInteger(port) && Number(port) >= 0 && Number(port) < 65_536
 }

@@ -1,7 +1,9 @@
 import { connect as connectTo } from 'node:net'
 import t from 'tap'
 import { JwtStrategy } from '../../../src/auth/index.ts'
+import type { Params } from '../../../src/core/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
+import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
 import { CREDENTIALS } from '../../support/users.ts'
 import { startSocketApp } from './socket-app.ts'
@@ -174,4 +176,54 @@ t.test('SIO-18: 10,000 idle sockets', { timeout: 300_000 }, async (t) => {
   await until(() => app.channel('anonymous').length === 1)
   t.equal((app as FastifyApplication).io.engine.clientsCount, 1)
   t.match(await client.call('get', 'notes', 2), { id: 2 })
+})
+
+t.test('SIO-15: events after the logout, by a channel that was empty before', async (t) => {
+  const { app, connect, logIn } = await startSocketApp(t)
+  const vips = app.channel('vips')
+  app.on('login', (_result: unknown, { connection }: { connection?: object }) => {
+    vips.join(connection)
+  })
+  app.publish(() => [vips, app.channel('anonymous')])
+  const [first, client, fence] = [await connect(), await connect(), await connect()]
+  first.socket.close()
+  await until(() => app.channel('anonymous').length === 2)
+  await logIn(client)
+  await client.call('remove', 'authentication', null)
+  const events = client.collect('notes created')
+  const fences = fence.collect('notes created')
+  await app.service('notes').create({ n: 1 } as never)
+  await until(() => fences.length === 1)
+  await client.call('get', 'notes', 1)
+  t.strictSame([events, vips.length], [[], 0])
+})
+
+t.test('SIO-14: a channel joined by a call that outlasts the login', async (t) => {
+  const [gate, end] = [new Gate(), new Gate()]
+  const { app, connect, logIn, id } = await startSocketApp(t, {
+    configure: (app) =>
+      app.use('rooms', {
+        create: async (data: object, { connection }: Params) => {
+          await gate.pass()
+          app.channel('rooms').join(connection as object)
+          return end.pass(data)
+        },
+      }),
+  })
+  app.publish(() => app.channel('rooms', 'anonymous'))
+  const [client, other] = [await connect(), await connect()]
+  await logIn(client)
+  const joined = client.call('create', 'rooms', {})
+  await gate.arrivals(1)
+  const events = client.collect('notes created')
+  const fence = other.collect('notes created')
+  await app.service('users').remove(id)
+  gate.open()
+  await end.arrivals(1)
+  await app.service('notes').create({ n: 1 } as never)
+  await until(() => fence.length === 1)
+  end.open()
+  await joined
+  await until(() => !client.socket.connected)
+  t.strictSame(events, [])
 })

@@ -10,7 +10,7 @@ import type { Params } from '../../../src/core/index.ts'
 import { Conflict } from '../../../src/core/index.ts'
 import { Type } from '../../../src/core/schema/index.ts'
 import { createApp, fastifyApp, remex, rest } from '../../../src/transport/index.ts'
-import type { ServiceSocket } from '../../../src/transport/socketio/index.ts'
+import type { Connection, ServiceSocket } from '../../../src/transport/socketio/index.ts'
 import { socketio } from '../../../src/transport/socketio/index.ts'
 import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
@@ -91,6 +91,43 @@ t.test(
     })
   },
 )
+
+t.test('middleware that throws rejects the connection, and is logged', async (t) => {
+  const { app, connect } = await startSocketServer(
+    t,
+    (app) => app.use('messages', messages, { methods: ALL }),
+    {
+      callback: (io) =>
+        io.use(({ handshake }, next) => {
+          if (handshake.auth['team'].toUpperCase() === 'BLUE') next()
+        }),
+    },
+  )
+  const logged: unknown[] = []
+  app.logger.error = (...values: unknown[]) => void logged.push(values)
+  await t.rejects(connect(), { message: 'Internal error' })
+  t.match(logged, [[{ err: { name: 'TypeError' } }]])
+  const { call } = await connect({ auth: { team: 'blue' } })
+  t.match(await call('get', 'messages', 7), { id: 7 })
+})
+
+t.test('middleware may replace the connection by an object with its fields', async (t) => {
+  const { app, connect } = await startSocketServer(
+    t,
+    (app) => app.use('who', { find: async (params: Params) => ({ ...params }) }),
+    {
+      callback: (io) =>
+        io.use((socket: ServiceSocket, next) => {
+          socket.feathers = { ...(socket.feathers as Connection), tenant: 't1' }
+          next()
+        }),
+    },
+  )
+  app.on('connection', (connection: object) => app.channel('all').join(connection))
+  const { call } = await connect()
+  t.match(await call('find', 'who'), { tenant: 't1', provider: 'socketio' })
+  t.match(app.channel('all').connections, [{ tenant: 't1' }])
+})
 
 t.test('placeholders take values as they come', async (t) => {
   const rooms = { get: async (id: unknown, { route }: Params) => ({ id, route }) }
@@ -250,17 +287,41 @@ t.test('a second port listens at the address of the server, and closes with it',
   await t.rejects(fetch(`${url}/messages/7`))
 })
 
-t.test('a second port that is taken closes the server, and is logged', async (t) => {
+t.test('listen() rejects if the second port is taken, and leaves nothing open', async (t) => {
   const { port: taken, close } = await takePort()
   t.teardown(close)
   const app = fastifyApp(createApp()).configure(rest()).configure(socketio(taken))
-  const logged: unknown[] = []
-  app.logger = { error: (...values: unknown[]) => void logged.push(values) } as never
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  await until(() => !app.server.listening)
-  t.match(logged, [
-    [{ err: { code: 'EADDRINUSE' } }, `socketio(): port ${taken} could not be opened`],
-  ])
+  await t.rejects(app.listen({ port: 0, host: '127.0.0.1' }), {
+    code: 'EADDRINUSE',
+    message: new RegExp(`127.0.0.1:${taken}$`),
+  })
+  t.equal(app.server.listening, false)
+  const server = fastify()
+  await server.register(remex, { app: createApp().configure(socketio(taken)) })
+  t.teardown(() => server.close())
+  await t.rejects(server.listen({ port: 0, host: '127.0.0.1' }), { code: 'EADDRINUSE' })
+  t.equal(server.server.listening, false)
+})
+
+t.test('the second port closes if the first one is taken', async (t) => {
+  const [first, second] = [await takePort(), await takePort()]
+  t.teardown(first.close)
+  await second.close()
+  const app = fastifyApp(createApp()).configure(rest()).configure(socketio(second.port))
+  await t.rejects(app.listen({ port: first.port, host: '127.0.0.1' }), { code: 'EADDRINUSE' })
+  await t.rejects(fetch(`http://127.0.0.1:${second.port}/`))
+})
+
+t.test('the start fails without rest(), and says what to do', async (t) => {
+  const app = fastifyApp(createApp()).configure(socketio())
+  await t.rejects(app.listen({ port: 0, host: '127.0.0.1' }), {
+    name: 'TypeError',
+    message: /^socketio\(\) needs .*: add app\.configure\(rest\(\)\)/,
+  })
+  // A worker only writes.
+  const worker = fastifyApp(createApp()).configure(socketio())
+  await worker.setup()
+  await worker.teardown()
 })
 
 /** Listens at any free port. */

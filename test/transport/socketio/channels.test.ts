@@ -38,7 +38,7 @@ t.test('an application has channels by name, and forgets empty ones', async (t) 
   t.throws(() => app.channel(), /needs at least one channel name/)
   app.channel('x', 'y').join(a)
   t.strictSame(app.channels, ['x', 'y'])
-  t.equal(app.channel('x'), app.channel('x'))
+  t.strictSame(app.channel('x').connections, [a])
   app.channel('x').leave(a)
   t.strictSame(app.channels, ['y'])
   t.throws(() => app.publish('created', 1 as never), /takes a function/)
@@ -147,4 +147,33 @@ t.test('a connection that has gone is in no channel', async (t) => {
   await until(() => gone.length > 0)
   t.equal(app.channel('all').length, 1)
   t.equal(gone.length, 1)
+})
+
+t.test(
+  'a channel kept in a variable is the one of its name, also after it was empty',
+  async (t) => {
+    const { app } = await startSocketServer(t, () => undefined)
+    const kept = app.channel('members')
+    kept.join(a).leave(a)
+    app.channel('members').join(b)
+    kept.join(c)
+    t.strictSame(app.channel('members').connections, [b, c])
+    kept.leave(b, c)
+    t.strictSame(app.channels, [])
+    app.emit('logout', {}, { connection: a })
+    kept.join(a)
+    t.strictSame(app.channels, ['members'])
+  },
+)
+
+t.test('a channel without connections takes no memory', async (t) => {
+  const { app, messages } = await startRoom(t)
+  const named: number[] = []
+  messages.publish((data) => {
+    named.push(data.n)
+    return app.channel(`rooms/${data.n}`)
+  })
+  for (let n = 0; n < 10; n += 1) await messages.create({ n } as never)
+  await until(() => named.length === 10)
+  t.strictSame(app.channels, ['all'])
 })

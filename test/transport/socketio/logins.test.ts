@@ -4,10 +4,11 @@ import socketClient from '@feathersjs/socketio-client'
 import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import type { Params } from '../../../src/core/index.ts'
-import type { SocketioOptions } from '../../../src/transport/socketio/index.ts'
+import type { HookContext, Params } from '../../../src/core/index.ts'
+import type { Connection, SocketioOptions } from '../../../src/transport/socketio/index.ts'
 import { openDatabase } from '../../support/database.ts'
-import { until } from '../../support/until.ts'
+import { Gate } from '../../support/gate.ts'
+import { laterTurns, until } from '../../support/until.ts'
 import { CREDENTIALS } from '../../support/users.ts'
 import { startSocketApp } from './socket-app.ts'
 
@@ -66,11 +67,13 @@ t.test('a token in the handshake logs in before the connection is told of', asyn
     t.match(await call('find', 'me'), { user: { email: CREDENTIALS.email } })
   }
   t.match(users, [{ email: CREDENTIALS.email }, { email: CREDENTIALS.email }])
-  const refused = (await connect({ auth: { accessToken: 'x.y.z' } }).catch(
-    (error) => error,
-  )) as Error
-  t.match(refused, { data: { name: 'NotAuthenticated', code: 401 } })
-  t.notOk('stack' in (refused as unknown as { data: object }).data)
+  t.ok(await connect({ auth: { accessToken: null } }))
+  for (const wrong of ['x.y.z', 7, { $ne: null }, [accessToken]]) {
+    const auth = { accessToken: wrong }
+    const rejected = (await connect({ auth }).catch((error) => error)) as { data: object }
+    t.match(rejected, { data: { name: 'NotAuthenticated', code: 401 } }, JSON.stringify(wrong))
+    t.notOk('stack' in rejected.data)
+  }
 })
 
 t.test('the user of a connection is kept as it is stored', async (t) => {
@@ -265,4 +268,94 @@ t.test('a cookie logs in only with a page of the same origin', async (t) => {
   t.match(await client.call('find', 'me'), { user: { email: CREDENTIALS.email } })
   const refused = connect({ extraHeaders: { cookie, origin } }).catch((error: unknown) => error)
   t.match(await refused, { data: { name: 'Forbidden', code: 403 } })
+})
+
+t.test('a login that its client does not wait for leaves nothing on the connection', async (t) => {
+  const gate = new Gate()
+  const { app, connect, openRaw, logIn } = await startSocketApp(t)
+  const { accessToken } = await logIn(await connect())
+  app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
+  const connections: Connection[] = []
+  app.on('login', (_result: unknown, { connection }: { connection: Connection }) => {
+    connections.push(connection)
+  })
+  const gone: unknown[] = []
+  app.on('disconnect', (connection: object) => gone.push(connection))
+  const [raw, called] = [await openRaw(), await openRaw()]
+  raw.send(`0${JSON.stringify({ accessToken })}`)
+  await called.join()
+  called.send(`21["create","authentication",{"strategy":"jwt","accessToken":"${accessToken}"}]`)
+  await gate.arrivals(2)
+  raw.close()
+  called.close()
+  await until(() => app.io.engine.clientsCount === 1)
+  gate.open()
+  await until(() => connections.length === 2)
+  await until(() => connections.every(({ user, authentication }) => !(user || authentication)))
+  t.equal(gone.length, 1)
+})
+
+t.test('of two changes of a user, a connection keeps the later one', async (t) => {
+  const gate = new Gate()
+  const { app, connect, id, logIn } = await startSocketApp(t)
+  await logIn(await connect())
+  const [connection] = app.channel('users').connections as [{ user: { role?: string } }]
+  const wait = async ({ params, result }: HookContext) => {
+    if (params.provider && Reflect.get(result as object, 'role') === 'admin') await gate.pass()
+  }
+  app.service('users').hooks({ after: { get: [wait] } } as never)
+  await app.service('users').patch(id, { role: 'admin' } as never)
+  await gate.arrivals(1)
+  await app.service('users').patch(id, { role: 'guest' } as never)
+  await until(() => connection.user.role === 'guest')
+  gate.open()
+  await laterTurns()
+  t.equal(connection.user.role, 'guest')
+})
+
+t.test('a user who is removed during a login gets no connection', async (t) => {
+  const gate = new Gate()
+  const { app, connect, id, logIn } = await startSocketApp(t)
+  const first = await connect()
+  const { accessToken } = await logIn(first)
+  app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
+  const called = await connect()
+  const jwt = { strategy: 'jwt', accessToken }
+  const login = called.call('create', 'authentication', jwt).catch(() => undefined)
+  const handshake = connect({ auth: { accessToken } }).catch(() => undefined)
+  await gate.arrivals(2)
+  await app.service('users').remove(id)
+  await until(() => !first.socket.connected)
+  gate.open()
+  await Promise.all([login, handshake])
+  await until(() => app.io.engine.clientsCount === 0)
+  t.equal(app.channel('users').length, 0)
+})
+
+t.test(
+  'a user that cannot be read after a change is logged, and its connections end',
+  async (t) => {
+    const { app, connect, id, logIn, users } = await startSocketApp(t)
+    const client = await connect()
+    await logIn(client)
+    const logged: unknown[] = []
+    app.logger.error = (...values: unknown[]) => void logged.push(values)
+    users.get = async () => {
+      throw new Error('The database is away')
+    }
+    await app.service('users').patch(id, { role: 'guest' } as never)
+    await until(() => !client.socket.connected)
+    t.match(logged, [[{ err: { message: 'The database is away' } }, 'An event listener failed']])
+  },
+)
+
+t.test('the signal of a login by the handshake is not aborted', async (t) => {
+  const aborted: unknown[] = []
+  const { app, connect, logIn } = await startSocketApp(t)
+  const { accessToken } = await logIn(await connect())
+  app.service('authentication').hooks({
+    before: { create: [({ params }: HookContext) => void aborted.push(params.signal?.aborted)] },
+  } as never)
+  await connect({ auth: { accessToken } })
+  t.strictSame(aborted, [false])
 })

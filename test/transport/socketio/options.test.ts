@@ -16,5 +16,8 @@ t.test('options that are not known or not valid throw', async (t) => {
   for (const [options, message] of rows) {
     t.throws(() => socketio(options), { name: 'TypeError', message }, JSON.stringify(options))
   }
+  for (const port of [-1, 1.5, 65_536, Number.NaN]) {
+    t.throws(() => socketio(port), { name: 'TypeError', message: /from 0 to 65535/ })
+  }
   t.doesNotThrow(() => socketio({ cors: { origin: '*' }, path: '/ws', maxCalls: 1 }))
 })

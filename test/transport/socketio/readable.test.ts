@@ -1,7 +1,9 @@
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { Forbidden } from '../../../src/core/index.ts'
+import type { RestOptions } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 import { until } from '../../support/until.ts'
 import type { SocketClient } from './socket-server.ts'
 import { startSocketServer } from './socket-server.ts'
@@ -11,7 +13,7 @@ const Model = db.collection('tasks')
 
 t.beforeEach(() => empty('tasks'))
 
-async function startTasks(t: Parameters<typeof startSocketServer>[0]) {
+async function startTasks(t: Parameters<typeof startSocketServer>[0], rest: RestOptions = {}) {
   const server = await startSocketServer(
     t,
     (app) => {
@@ -33,6 +35,7 @@ async function startTasks(t: Parameters<typeof startSocketServer>[0]) {
     },
     {
       options: { checkReads: true },
+      rest,
       callback: (io) =>
         io.use((socket, next) => {
           const { team } = socket.handshake.auth as { team?: string }
@@ -103,3 +106,28 @@ t.test('other services are asked by get, and without one nothing is sent', async
   await until(() => ofA?.length === 1)
   t.strictSame([ofA, ofB, removed, ended], [[{ id: 1, shown: true }], [], [], []])
 })
+
+t.test(
+  'a hook that does not end holds up later events no longer than the time limit',
+  async (t) => {
+    const gate = new Gate()
+    const { app, connect, tasks } = await startTasks(t, { handlerTimeoutMs: 20 })
+    const logged: unknown[] = []
+    app.logger.error = (...values: unknown[]) => void logged.push(values)
+    tasks.hooks({
+      before: {
+        find: [
+          async ({ params }) => (Reflect.get(params, 'team') === 'b' ? gate.pass() : undefined),
+        ],
+      },
+    })
+    const [client] = [await connect('a'), await connect('b')]
+    const events = client.collect('tasks created')
+    await tasks.create({ team: 'a', n: 1 } as never)
+    await tasks.create({ team: 'a', n: 2 } as never)
+    await until(() => events.length === 2)
+    gate.open()
+    t.match(events, [{ n: 1 }, { n: 2 }])
+    t.match(logged[0], [{ err: { message: /within 20 ms/ }, event: 'tasks created' }])
+  },
+)
