@@ -1,16 +1,16 @@
 import type { Application } from '../core/index.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
-/** Which logins have ended: that of a token, those of a session, or of all sessions of a user except one. */
+/** Which logins have ended: that of a token, of a session, or of all sessions of a user except one. */
 export interface LoginEnd {
   readonly jti?: string
   readonly sid?: string
   readonly userId?: string
-  /** The session that is left out. */
+  /** The session that goes on. */
   readonly keep?: string | undefined
 }
 
-/** Whether the login of a token has ended, by its claims. */
+/** Whether an end applies to the login of a token with these claims. */
 export function isEndedBy(
   { jti, sid, userId, keep }: LoginEnd,
   claims: Partial<AccessTokenPayload>,
@@ -23,12 +23,12 @@ export function isEndedBy(
 /** The event that an application emits when logins end before their tokens expire. */
 const LOGIN_END = Symbol('remex.loginEnd')
 
-/** Emits that logins have ended: what outlasts a request, such as a stream, ends with them. */
+/** Emits the end of logins, for what is open longer than a request, such as streams and sockets. */
 export function emitLoginEnd(app: Application, end: LoginEnd): void {
   app.emit(LOGIN_END, end)
 }
 
-/** Calls a listener whenever logins end. Returns a function that removes it. */
+/** Adds a listener that is called whenever logins end. Returns a function that removes it. */
 export function onLoginEnd(app: Application, listener: (end: LoginEnd) => void): () => void {
   app.on(LOGIN_END, listener)
   return () => app.off(LOGIN_END, listener)

@@ -1,26 +1,27 @@
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
 
-/** The fields of users that hold passwords and user names, those of all strategies. */
+/** The fields of users in which strategies look up passwords and user names. */
 export interface LoginFields {
   readonly passwords: readonly string[]
   readonly names: readonly string[]
 }
 
+type Settings = Readonly<Record<string, unknown>>
+
 interface Configured {
-  readonly configuration?: Readonly<Record<string, unknown>>
+  readonly configuration?: Settings
 }
 
-/** Returns the fields of users that hold passwords and user names. */
+/** Returns the fields of users in which the strategies of a service look up passwords and user names. */
 export function listLoginFields(authentication: Authentication): LoginFields {
   const all = authentication.strategyNames.map((name) => {
-    const { configuration = {} } = (authentication.getStrategy(name) ?? {}) as Configured
-    return configuration
+    const { configuration } = (authentication.getStrategy(name) ?? {}) as Configured
+    return configuration ?? {}
   })
-  const list = (read: (one: (typeof all)[number]) => unknown): string[] => {
-    const fields = all.map(read).filter((name) => typeof name === 'string')
-    return [...new Set(fields)]
-  }
+  const list = (read: (one: Settings) => unknown): string[] => [
+    ...new Set(all.map(read).filter((name) => typeof name === 'string')),
+  ]
   return {
     passwords: list((one) => one['entityPasswordField'] ?? one['passwordField']),
     names: list((one) => one['entityUsernameField']),
@@ -30,12 +31,12 @@ export function listLoginFields(authentication: Authentication): LoginFields {
 /** What the data of a patch changes. */
 export interface Change {
   readonly fields: Readonly<Record<string, unknown>>
-  /** The names that `$rename` gives. */
+  /** The new names in `$rename`. */
   readonly targets: readonly unknown[]
   readonly removed: readonly string[]
 }
 
-/** Returns what the data of a patch changes, by its fields and by operators of MongoDB. */
+/** Returns what the data of a patch changes, by fields or by operators of MongoDB. */
 export function readChange(data: unknown): Change {
   const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
   return {
@@ -45,12 +46,12 @@ export function readChange(data: unknown): Change {
   }
 }
 
-/** Whether a change sets a password that somebody logs in by. */
+/** Whether a change sets the password of a login. */
 export function setsPassword({ passwords }: LoginFields, change: Change): boolean {
   return passwords.some((path) => writesField(change, path))
 }
 
-/** Whether a change writes a field: by its path, or by that of an object around it, which is replaced as a whole. */
+/** Whether a change writes a field, by its path or by replacing an object that contains it. */
 export function writesField({ fields, targets }: Change, path: string): boolean {
   const given = Object.keys(fields).filter((name) => fields[name] !== undefined)
   return [...given, ...targets].some((name) => name === path || path.startsWith(`${name}.`))

@@ -5,19 +5,19 @@ import { hasMethod, isObject } from '../core/value-kind.ts'
 
 const BUS_METHODS = ['open', 'publish', 'check', 'close']
 
-/** The rule of an option that takes a bus. */
+/** The rule of options that take a bus. */
 export const BUS_RULE: OptionRule = {
   expected: 'an EventBus, as mongoEvents() returns it',
   isValid: (value: unknown) =>
     value === null || (isObject(value) && BUS_METHODS.every((name) => hasMethod(value, name))),
 }
 
-/** Where an application keeps its buses. */
+/** The key of an application's buses. */
 const BUSES: unique symbol = Symbol('remex.eventBuses')
 
 type Buses = Map<EventBus, SharedReceiver>
 
-/** Hands what arrives by a bus to each feature that uses it. They leave the events of others alone. */
+/** Passes what arrives by a bus to all features that use it. Each ignores the events of the others. */
 class SharedReceiver implements BusReceiver {
   readonly all: Partial<BusReceiver>[] = []
 
@@ -39,7 +39,7 @@ class SharedReceiver implements BusReceiver {
   }
 }
 
-/** Has a feature take what arrives by a bus, which is opened when the services are set up, and closed with them. */
+/** Passes what arrives by a bus to a feature. The bus opens with the setup of the services, and closes with their teardown. */
 export function followBus(app: Application, bus: EventBus, receiver: Partial<BusReceiver>): void {
   const { [BUSES]: known } = app as { [BUSES]?: Buses }
   const buses = known ?? new Map<EventBus, SharedReceiver>()
@@ -61,8 +61,11 @@ function followLifecycle(app: Application, buses: Buses): void {
     },
     teardown: async (_context: unknown, next: () => Promise<void>) => {
       app.readiness.delete('events')
-      await Promise.all([...buses.keys()].map((bus) => bus.close()))
-      await next()
+      try {
+        await Promise.all([...buses.keys()].map((bus) => bus.close()))
+      } finally {
+        await next()
+      }
     },
   })
 }

@@ -1,4 +1,4 @@
-/** As much of React as is used here: its types are a package of their own, of another version for each React. */
+/** The part of React that is used here. Its types are a separate package, with a version for each React. */
 declare module 'react' {
   export function useEffect(
     effect: () => (() => void) | undefined,

@@ -4,19 +4,19 @@ import type { LiveList } from './live-list.ts'
 import type { FoundBy } from './realtime.ts'
 import { live } from './realtime.ts'
 
-/** What a page shows of a live query whose `find` resolves to `Result`. */
+/** The state of a live query whose `find` resolves to `Result`. */
 export interface LiveState<Result = unknown> {
-  /** The records, in a new array after each change. Empty until the first snapshot has arrived. */
+  /** The records, in a new array after each change. Empty until the first snapshot arrives. */
   readonly data: readonly RecordOf<Result>[]
   /** How many records match, `undefined` if `find` does not return pages. */
   readonly total: number | undefined
   /** Whether the first snapshot of the query is on its way. */
   readonly loading: boolean
-  /** Why the query was rejected, or its connection lost. The records stay as they were. */
+  /** Why the server rejected the query, or why the connection was lost. The records stay. */
   readonly error: Error | undefined
 }
 
-/** The params of `find`; `null` and `undefined` pause the query. Without the argument, it has no conditions. */
+/** The params of `find`. `null` and `undefined` pause the query; without the argument, it finds all records. */
 export type LiveArguments<S> =
   FindArguments<S> extends [infer P]
     ? [params: P | null | undefined]
@@ -32,13 +32,13 @@ export const PAUSED: LiveState<never> = { ...EMPTY, loading: false }
 
 /** Returns a string that is the same for params with the same content. */
 export function toParamsKey(params: object): string {
-  // JSON has no bigint, and leaves out `undefined`: as conditions, both make a difference.
+  // JSON rejects bigint and leaves out `undefined`, but both make a difference in a query.
   return JSON.stringify(params, (_name, value) =>
     typeof value === 'bigint' || value === undefined ? [String(value)] : value,
   )
 }
 
-/** Shows the states of a live query that follow {@link LOADING}. Returns a function that ends it. */
+/** Opens a live query and calls `show` with each state after {@link LOADING}. Returns a function that ends it. */
 export function followLive<S extends object>(
   service: S,
   params: object,
@@ -50,11 +50,11 @@ export function followLive<S extends object>(
     if (!signal.aborted) show(state)
   }
   const read = ({ data, total, error }: LiveList<FoundBy<S>>): void => {
-    // Calls throw nothing but errors.
+    // Calls only ever throw errors.
     showUntilEnd({ data, total, loading: false, error: error as Error | undefined })
   }
   const start = async (): Promise<void> => {
-    // Sends nothing for a query that ends at once: React's StrictMode runs each effect twice.
+    // A query that ends at once sends no request: React's StrictMode runs each effect twice.
     await undefined
     const list = (await live<object>(service, { ...params, signal })) as LiveList<FoundBy<S>>
     read(list)
@@ -62,7 +62,7 @@ export function followLive<S extends object>(
     list.on('change', () => {
       if (isDue) return
       isDue = true
-      // Events that arrive together take a few microtasks each, in which Vue would render the list.
+      // Events that arrive together take a few microtasks each, and Vue would render in between.
       setTimeout(() => {
         isDue = false
         read(list)

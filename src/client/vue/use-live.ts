@@ -16,9 +16,9 @@ export type LiveSources<S> =
     : [params?: MaybeRefOrGetter<LiveArguments<S>[0]>]
 
 /**
- * Returns the records of a live query as refs. Service and params may be refs or getters. Params are
- * compared by content: other content closes the query and opens a new one, which is `loading` at first.
- * The query ends with the component, or the scope, that has called this.
+ * Returns the state of a live query as refs. Service and params may be refs or getters. Params are compared
+ * by content: if the content changes, the query closes and a new one opens, which is `loading` at first. The
+ * query ends with the component or effect scope in which this is called.
  */
 export function useLive<S extends object>(
   service: MaybeRefOrGetter<S | null | undefined>,
@@ -41,7 +41,7 @@ export function useLive<S extends object>(
     }
     watch([found, key], follow, { immediate: true })
   }
-  // A server that renders the component mounts nothing, and would never end the query.
+  // Server rendering never mounts the component, so the query would never end.
   if (getCurrentInstance()) onMounted(start)
   else start()
   return {

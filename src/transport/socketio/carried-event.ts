@@ -7,24 +7,24 @@ import type { ServiceEvent } from './publishing.ts'
 import { hideFields, toPayload } from './publishing.ts'
 import type { RemovedRecord } from './readable.ts'
 
-/** What other processes need of an event. */
+/** What the bus carries of an event. */
 export interface CarriedEvent {
-  /** The record as clients get it: what is hidden from them is not stored where the bus keeps its events. */
+  /** The record as clients get it: the bus stores its events, and must not store hidden fields. */
   readonly data: unknown
   readonly call?: object
   readonly removed: RemovedRecord | null
 }
 
-/** Returns what other processes need of an event. The removed record is added where rights are checked. */
-export function toCarried(app: Application, told: ServiceEvent): Omit<CarriedEvent, 'removed'> {
-  const { data: record, context } = told
-  const data = toTyped(record, toPayload(told))
+/** Returns what the bus carries of an event, without the removed record: only `checkReads` needs it. */
+export function toCarried(app: Application, emitted: ServiceEvent): Omit<CarriedEvent, 'removed'> {
+  const { data: record, context } = emitted
+  const data = toTyped(record, toPayload(emitted))
   if (context === undefined) return { data }
   const { method, event, type, id, params } = context
   return { data, call: { method, event, type, id, params: toCarriedParams(app, params) } }
 }
 
-/** Returns the params that publishers may ask for: what was called, and by which user. */
+/** Returns the params that publishers of other processes get: those of the call, and its user. */
 function toCarriedParams(app: Application, params: Params): object {
   const { query, route, provider } = params
   const carried: Record<string, unknown> = { query, route, provider }
@@ -37,7 +37,7 @@ function toCarriedParams(app: Application, params: Params): object {
   return carried
 }
 
-/** Returns what clients get of a record, with the types that its fields have there: JSON may have made texts of them. */
+/** Returns the fields of `shown` with the types that they have in the record: JSON may have turned them into strings. */
 function toTyped(record: unknown, shown: unknown): unknown {
   const [typed, seen] = [toPlain(record), toPlain(shown)]
   if (typed === seen) return typed
@@ -51,7 +51,7 @@ function toTyped(record: unknown, shown: unknown): unknown {
   return JSON.stringify(typed) === JSON.stringify(seen) ? typed : seen
 }
 
-/** Returns what JSON would make of an instance of a class, such as a model of another library. */
+/** Returns what `toJSON()` of a class instance returns, such as a model of another library. BSON has dates and ids itself. */
 function toPlain(value: unknown): unknown {
   if (!isObject(value) || value instanceof Date || '_bsontype' in value) return value
   const { toJSON } = value

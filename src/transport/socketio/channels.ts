@@ -5,18 +5,18 @@ import { metadataOf } from '../../core/function-metadata.ts'
 import type { AnyApplication, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 
-/** Marks a connection that has ended: a listener that joins it later would keep it for ever. */
+/** Marks a connection that has ended. A channel that it joined later would keep it forever. */
 const HAS_ENDED: unique symbol = Symbol('remex.hasEnded')
 
-/** Whether a connection has ended: it joins no channel any more. */
+/** Whether a connection has ended, so that it cannot join a channel. */
 export function hasEnded(connection: object): boolean {
   return HAS_ENDED in connection
 }
 
-/** The connections of channels, by the names of these. A channel without connections is not in it. */
+/** The connections of channels by name, without empty channels. */
 type Members = Map<string, Set<object>>
 
-/** Connections that get the same events. An emitter, because plug-ins of Feathers are typed for one: of `empty`. */
+/** Connections that get the same events. Emits `empty`: plug-ins of Feathers expect an emitter. */
 export class Channel extends Emitter {
   /** What its connections get in place of the record; `null` for the record. */
   readonly data: unknown
@@ -96,7 +96,7 @@ export class Channel extends Emitter {
     return this.#own.has(connection) || this.children.some((child) => child.has(connection))
   }
 
-  /** Returns what a connection gets in place of the record: of several channels, the first decides. */
+  /** Returns what a connection gets in place of the record. Of several channels, the first one counts. */
   dataFor(connection: object): unknown {
     if (this.data !== null) return this.data
     return this.children.find((child) => child.has(connection))?.dataFor(connection) ?? null
@@ -107,16 +107,16 @@ export class Channel extends Emitter {
   }
 }
 
-/** Whether a connection is meant: `({ user }) => user.role === 'admin'`. */
+/** Returns whether to choose a connection: `({ user }) => user.role === 'admin'`. */
 // Applications declare what is on their connections.
-// biome-ignore lint/suspicious/noExplicitAny: a connection has whatever hooks and events have put there
+// biome-ignore lint/suspicious/noExplicitAny: a connection has whatever hooks and listeners set on it
 export type ConnectionTest = (connection: any) => unknown
 
 type Joining = object | null | undefined
 
 /**
- * Returns the channels that get an event: one, several in a list, or a promise of these. `null` and `undefined` stand for none.
- * The context of an event that a service emits itself has `app`, `path`, `service` and `result` alone.
+ * Returns the channels that get an event: one, a list, or a promise of these. `null` and `undefined` stand for none.
+ * The context of an event that a service emits itself has only `app`, `path`, `service` and `result`.
  */
 export type ChannelPublisher = (
   // Events of a service may carry anything.
@@ -131,8 +131,8 @@ export interface ChannelMembers {
   /** The names of the channels that have connections. */
   readonly channels: string[]
   /**
-   * Returns the channel of a name, or several as one. A channel without connections is forgotten.
-   * @throws {TypeError} there is no name
+   * Returns the channel with a name, or several as one. A channel exists while it has connections.
+   * @throws {TypeError} no name is given
    */
   channel(...names: readonly ChannelName[]): Channel
   /** @internal */ publish(this: never): never
@@ -146,10 +146,10 @@ type ChannelName = string | readonly string[]
 type Entry = MethodEntry['entry']
 type Publishers = Map<string, ChannelPublisher>
 
-/** Stands for all events without their own publisher. */
+/** Stands for all events that have no publisher of their own. */
 const ANY_EVENT = '*'
 
-/** Where the entry of a service keeps its publishers. */
+/** The key of a service's publishers in its entry. */
 const PUBLISHERS: unique symbol = Symbol('remex.channelPublishers')
 
 /** The channels of an application, and its publishers. */
@@ -159,7 +159,7 @@ export class Channels {
 
   /**
    * Gives an application `channel`, `channels` and `publish`.
-   * @throws {TypeError} it has them already
+   * @throws {TypeError} the application has channels already
    */
   constructor(app: AnyApplication) {
     if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
@@ -170,7 +170,7 @@ export class Channels {
     addPublish(app, this.#ofApp)
   }
 
-  /** Gives a service its function `publish`, in place of that of `realtime()`. A service that has `publish` itself keeps it. */
+  /** Gives a service `publish`, in place of that of `realtime()`. A service with a method `publish` keeps it. */
   addService({ attachments, options, service }: Entry): void {
     const { publish } = service as { readonly publish?: object }
     if (publish !== undefined && metadataOf(publish).isReplaceable !== true) return
@@ -180,8 +180,8 @@ export class Channels {
   }
 
   /**
-   * Returns the publisher of an event: that of the service before that of the application. Services that log in, or keep
-   * secrets of logins, have only their own: their records are for no channel of all users.
+   * Returns the publisher of an event, that of the service first. The application's is not used for services that log in or
+   * keep secrets of logins: their records must not reach a channel of all users.
    */
   findPublisher(entry: Entry, event: string): ChannelPublisher | undefined {
     const own = entry.attachments.get(PUBLISHERS) as Publishers | undefined
@@ -190,14 +190,14 @@ export class Channels {
     return this.#ofApp.get(event) ?? this.#ofApp.get(ANY_EVENT)
   }
 
-  /** Has a connection leave all channels. */
+  /** Removes a connection from all channels. */
   leaveAll(connection: object): void {
     for (const [name, connections] of this.#members) {
       if (connections.delete(connection) && connections.size === 0) this.#members.delete(name)
     }
   }
 
-  /** Has a connection that has ended leave all channels. It cannot join again. */
+  /** Removes a connection that has ended from all channels. It cannot join again. */
   end(connection: object): void {
     Object.defineProperty(connection, HAS_ENDED, { value: true })
     this.leaveAll(connection)
@@ -219,17 +219,19 @@ function isOfLogins(entry: Entry): boolean {
 type Publishing = readonly [event: string | ChannelPublisher, publisher?: ChannelPublisher]
 
 /**
- * Gives an application or a service its function `publish`.
- * @param events that may have a publisher. Default: any
+ * Gives an application or a service `publish`.
+ * @param events the events that may have a publisher. Default: any
  */
 function addPublish(owner: object, publishers: Publishers, events?: readonly string[]): void {
   const value = (...given: Publishing): object => {
     const [event, publisher] = typeof given[0] === 'function' ? [ANY_EVENT, given[0]] : given
     if (typeof event !== 'string' || typeof publisher !== 'function') {
-      throw new TypeError('publish() takes a function (data, context), perhaps after an event')
+      throw new TypeError('publish() takes a function (data, context), or an event and a function')
     }
     if (event !== ANY_EVENT && events?.includes(event) === false) {
-      throw new TypeError(`'${event}' is not a valid service event`)
+      throw new TypeError(
+        `publish(): '${event}' is not a valid service event. The service emits ${events.join(', ')}`,
+      )
     }
     publishers.set(event, publisher)
     return owner
@@ -239,13 +241,13 @@ function addPublish(owner: object, publishers: Publishers, events?: readonly str
 }
 
 declare module '../../core/app.ts' {
-  // The parameters have to be those of the class.
+  // The type parameters must be those of the class.
   interface Application<Services, Settings> extends ChannelMembers {}
 }
 
 declare module '../../core/services/service-map.ts' {
   interface ServiceMembers<S> {
-    /** Sets the publisher of the service. There once `socketio()` is configured. */
+    /** Sets the publisher of the service. Only with `socketio()`. */
     publish(publisher: ChannelPublisher): unknown
     publish(event: string, publisher: ChannelPublisher): unknown
   }

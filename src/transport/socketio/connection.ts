@@ -11,22 +11,22 @@ import { getHandshake } from './socket-server.ts'
 
 const PROVIDER = 'socketio'
 
-/** What is known of a client while its socket is open. Its fields are params of each of its calls. */
+/** The connection of a client, which lives as long as its socket. Its fields are params of each call. */
 export interface Connection {
   /** `'socketio'`, as in the params of its calls. */
   readonly provider: string
-  /** The headers of the request that has opened the socket. */
+  /** The headers of the handshake. */
   readonly headers: Headers
-  /** What the login has left there: each call is authenticated by it. */
+  /** The credentials of the login, which authenticate each call. */
   authentication?: AuthenticationRequest | undefined
-  /** The user, and whatever else is to be a param. */
+  /** The user, and other params. */
   [name: string]: unknown
 }
 
-/** A socket of Socket.IO, on which Feathers keeps the connection. */
+/** A socket of Socket.IO, with the connection where Feathers keeps it. */
 export type ServiceSocket = Socket & { feathers?: Connection }
 
-/** What the server knows of one call over a socket. */
+/** What the server knows about one call over a socket. */
 export class SocketFacts extends RequestFacts {
   readonly #client: Client
   #onGone: (() => void) | null = null
@@ -36,7 +36,7 @@ export class SocketFacts extends RequestFacts {
     this.#client = client
   }
 
-  // Calls share the request of the handshake.
+  // The request is that of the handshake, not of this call.
   override get requestUrl(): undefined {
     return undefined
   }
@@ -51,7 +51,7 @@ export class SocketFacts extends RequestFacts {
     this.#onGone = onGone
   }
 
-  /** To be called at the end of the call: a socket outlasts its calls. */
+  /** Stops watching the client: call it when the call ends, because the socket stays open. */
   release(): void {
     if (this.#onGone !== null) this.#client.onGone.delete(this.#onGone)
   }
@@ -62,20 +62,20 @@ export class Client {
   readonly socket: ServiceSocket
   readonly connection: Connection
   readonly handshake: Handshake
-  /** What is called when the client has gone. */
+  /** Called when the client has gone. */
   readonly onGone: Set<() => void> = new Set()
-  /** How many of its calls are under way, those too whose time limit is over. */
+  /** How many of its calls are running, including those past their time limit. */
   calls = 0
-  /** How many of its calls are not answered. */
+  /** How many of its calls have no answer yet. */
   unanswered = 0
   isLoggingIn = true
-  /** Whether the application knows of the connection. */
+  /** Whether the application has emitted `connection` for it. */
   isAdmitted = false
-  /** How many changes of logins there were before the oldest call that is under way. */
+  /** `Logins.changes` when its oldest running call began. */
   changesBefore: number
-  /** The last read of its user to begin, by the key of the settings of the login. */
+  /** The latest read of its user, by the key of the settings of the login. */
   readonly userReads: Map<string, object> = new Map()
-  /** The login that has ended, `null` for none. */
+  /** The credentials of the login that has ended, `null` if none has. */
   endedLogin: Connection['authentication'] | null = null
 
   constructor(socket: ServiceSocket, changesBefore: number) {
@@ -86,20 +86,20 @@ export class Client {
     this.connection = connection
     Object.defineProperty(socket, 'feathers', {
       get: () => connection,
-      // Middleware may assign a copy with more fields. Channels and logins have this object.
+      // Middleware may assign a copy with more fields, but channels and logins refer to this object.
       set: (fields: object) => void Object.assign(connection, fields),
     })
   }
 
   /**
-   * Whether its login has ended, and there is no other. The socket closes once its calls are answered: one of them may
-   * have ended the login.
+   * Whether its login has ended, and it has not logged in again. The socket closes after its calls are answered: one of
+   * them may have ended the login.
    */
   get isEnding(): boolean {
     return this.endedLogin !== null && this.endedLogin === this.connection.authentication
   }
 
-  /** Returns the params of a call. Fields of the connection change none of the others. */
+  /** Returns the params of a call. Fields of the connection cannot replace `query`, `route` and `connection`. */
   createParams(query: Query, route: Readonly<Record<string, string>>): CallParams {
     const facts = new SocketFacts(this)
     const { connection } = this
@@ -112,19 +112,18 @@ export class Client {
   }
 
   /**
-   * Logs the client in by what its handshake carries: an `accessToken` in `auth`, or what the strategies read from
-   * the headers. Without that, nothing happens.
+   * Logs the client in by the `accessToken` in `auth` of its handshake, or by what the strategies read from the headers.
+   * Without either, the client stays anonymous.
    * @throws {ServiceError} the login was rejected
    */
   async logIn({ app, authentication }: RestTransport): Promise<void> {
     const { request, reply } = this.handshake
     const { accessToken } = this.socket.handshake.auth as { readonly accessToken?: unknown }
-    // Pages without a login often send `null`. Anything else is checked: it was meant as a token.
+    // Pages without a login send `null`. Any other value was meant as a token.
     const given = accessToken ? { strategy: 'jwt', accessToken } : null
     const caller = given ?? (await parseCaller(app, authentication, request, reply))
     const service = caller === null ? null : findAuthentication(app, authentication[0]?.service)
     if (service === null) return
-    // As for a request: each call is authenticated by it.
     this.connection.authentication = caller ?? undefined
     if (isForLogins(service, caller)) {
       const { facts, params } = this.createParams({}, {})
@@ -138,7 +137,7 @@ interface CallParams {
   readonly params: Params
 }
 
-/** Some strategies, of API keys for example, authenticate calls without a login. */
+/** Whether credentials can log in. Those of other strategies, such as API keys, authenticate each call. */
 function isForLogins(
   { configuration }: Authentication,
   caller: AuthenticationRequest | null,

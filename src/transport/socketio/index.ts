@@ -1,5 +1,5 @@
 /**
- * Services over Socket.IO, as clients of Feathers call them, and events by channels.
+ * Services over Socket.IO, for clients of Feathers, with events by channels.
  * @module remex/socketio
  */
 

@@ -16,21 +16,21 @@ import type { ServiceEvent } from './publishing.ts'
 /** The events of users that may end logins. */
 const CHANGES: readonly string[] = ['updated', 'patched', 'removed']
 
-/** What an event says of a user. */
+/** A change of a user who may be logged in. */
 export interface UserChange {
-  /** The key of the settings of the authentication service. */
+  /** The key of the settings of the user's authentication service. */
   readonly login: string
   readonly id: string
-  /** Whether logins of the user have ended. */
+  /** Whether the change ends the logins of the user. */
   readonly isEnd: boolean
 }
 
-/** The logins of connections: keeps their users up to date, and ends connections whose logins have ended. */
+/** Keeps the users of connections current, and ends connections whose logins have ended. */
 export class Logins {
   readonly #app: Application
   readonly #clients: ReadonlyMap<object, Client>
   readonly #end: (client: Client) => void
-  /** How many users have changed, and logins ended. A login that began before the last of these is checked again. */
+  /** Counts changes of users and ends of logins. A login during which it has grown is checked again. */
   changes = 0
 
   constructor(
@@ -51,7 +51,7 @@ export class Logins {
     }
   }
 
-  /** Returns what an event says of a user, to each authentication service with users of this service. */
+  /** Returns the change of a user that an event reports, for each authentication service with users of this service. */
   findUserChanges({ entry, event, data, context }: Omit<ServiceEvent, 'path'>): UserChange[] {
     if (!CHANGES.includes(event) || !isObject(data)) return []
     return [...authenticationServices(this.#app)].flatMap(([login, authentication]) => {
@@ -67,8 +67,8 @@ export class Logins {
   }
 
   /**
-   * Replaces the user of connections by the stored one. They end if it is gone, may no longer log in, cannot be read,
-   * or has another password. Never rejects.
+   * Replaces the user of connections by the stored one, or ends them: if the user is gone, may not log in any more, cannot
+   * be read, or has another password. Never rejects.
    */
   async followUser({ login, id, isEnd }: UserChange): Promise<void> {
     this.changes += 1
@@ -81,12 +81,12 @@ export class Logins {
     const own = [...this.#clients.values()].filter(isOwn)
     const [first] = own
     if (first === undefined) return
-    // The last read to begin has the newest record, whichever is the last to end.
+    // The read that began last has the newest record, whichever ends last.
     const read = {}
     for (const { userReads } of own) userReads.set(login, read)
     const user = isEnd ? null : await this.#readUser(authentication, id, first.connection)
     for (const client of own) {
-      // Others have logged out, or in as somebody else, meanwhile.
+      // Meanwhile, the client may have logged out, or in as another user.
       if (client.userReads.get(login) !== read || !isOwn(client)) continue
       if (user === null) this.#end(client)
       else client.connection[entity] = user
@@ -94,7 +94,8 @@ export class Logins {
   }
 
   /**
-   * Checks a new login again if a user has changed, or a login ended, before the connection had it. Never rejects.
+   * Checks a new login again if users have changed, or logins ended, while it was running: these did not find the
+   * connection yet. Never rejects.
    */
   async checkLogin(authentication: Authentication, client: Client): Promise<void> {
     const { connection, changesBefore, userReads } = client
@@ -130,7 +131,7 @@ export class Logins {
     }
   }
 
-  /** Logs an error, unless it says that a login is not valid. */
+  /** Logs an error, unless it only rejects the login. */
   #logFault(error: unknown, event: string): void {
     const isRejection = error instanceof ServiceError && error.code < 500
     if (!isRejection) logListenerError(this.#app, error, event)
@@ -142,13 +143,13 @@ export class Logins {
   }
 }
 
-/** Returns the claims of the access token that a connection has logged in by, which was verified then. */
+/** Returns the claims of the access token of a connection, which the login has verified. */
 function readClaims({ authentication }: Connection): Partial<AccessTokenPayload> {
   const { accessToken } = (authentication ?? {}) as { readonly accessToken?: unknown }
   try {
     return typeof accessToken === 'string' ? decodeClaims(accessToken) : {}
   } catch {
-    // What another strategy than that of JSON Web Tokens has issued.
+    // A custom strategy may issue other tokens than JSON Web Tokens.
     return {}
   }
 }

@@ -13,7 +13,7 @@ import { createMessageCheck } from '../parsing/request-body.ts'
 import type { ServiceLookup } from '../routing/service-router.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
 
-/** A call that a client asks for: `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. */
+/** A call of a client: `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. */
 export interface SocketMessage {
   readonly method: MethodEntry
   readonly id: string | number | null | undefined
@@ -23,19 +23,19 @@ export interface SocketMessage {
   readonly route: Readonly<Record<string, string>>
 }
 
-/** Longest path or name that an error repeats. */
+/** The longest path or name that an error repeats. */
 const LONGEST_NAME = 64
 
 type Lookup = (path: string) => ServiceLookup | null
 
 /**
- * Reads what a client has sent: the name of a method, then a path, and the arguments of the method with the query in
- * the place of the params. Throws a `NotFound` if there is no service at the path, a `MethodNotAllowed` if the service
- * does not have the method for external calls, and a `BadRequest` if an argument is not what the method takes.
+ * Returns the call that a message asks for. Its values are a path, then the arguments of the method, with the query in place
+ * of the params. Throws `NotFound` if there is no service at the path, `MethodNotAllowed` if the method is not open to
+ * external calls, and `BadRequest` if an argument does not fit the method.
  */
 export type ReadMessage = (name: string, values: readonly unknown[]) => SocketMessage
 
-/** Returns what reads messages for the services of an application. */
+/** Returns the reader of messages for the services of an application. */
 export function createReader(app: Application, lookup: Lookup, limits: JsonOptions): ReadMessage {
   const find = createFinder(app, lookup)
   const check = createMessageCheck(limits)
@@ -68,7 +68,7 @@ interface FoundService {
   readonly route: SocketMessage['route']
 }
 
-/** Returns what finds services by what messages have as their path. It throws where there is none. */
+/** Returns a function that finds the service at the path of a message, and throws `NotFound` if there is none. */
 function createFinder(app: Application, lookup: Lookup): (path: unknown) => FoundService {
   const known = new Map<unknown, FoundService>()
   app.observe(() => known.clear())
@@ -82,18 +82,18 @@ function createFinder(app: Application, lookup: Lookup): (path: unknown) => Foun
       throw new NotFound(`Service${quote(path)} not found`)
     }
     const service = { entry, route: found.params }
-    // Not by any path that clients send: there are as many as they like.
+    // Other paths are not cached: clients can send any number of them.
     if (app.entries.has(path)) known.set(path, service)
     return service
   }
 }
 
-/** Returns a path as a URL has it: values in it come as they are. */
+/** Returns a path as a URL has it: clients send the values of placeholders without encoding. */
 function toTarget(path: string): string {
   return `/${stripSlashes(path).split('/').map(encodeSegment).join('/')}`
 }
 
-/** Half a surrogate pair can't be encoded; no service has it in its path. */
+/** Half a surrogate pair cannot be encoded, and no path of a service contains it. */
 function encodeSegment(segment: string): string {
   return segment.isWellFormed() ? encodeURIComponent(segment) : '\0'
 }
@@ -110,7 +110,7 @@ function readId(name: string, id: unknown): string | number | null {
 }
 
 function readData(name: string, data: unknown): object {
-  // In a list of arguments, JSON has `null` for what is undefined.
+  // JSON turns an argument that is `undefined` into `null`.
   if ((data ?? null) === null && !isStandardMethod(name)) return {}
   if (typeof data === 'object' && data !== null && !ArrayBuffer.isView(data)) return data
   throw new BadRequest(`The data of '${name}' must be an object or an array`)

@@ -11,72 +11,73 @@ import { toBody } from '../service-reply.ts'
 import type { ChannelPublisher, Channels } from './channels.ts'
 import { Channel } from './channels.ts'
 import type { Client } from './connection.ts'
-import type { ToldRecord } from './readable.ts'
+import type { RecordEvent } from './readable.ts'
 import { findReadable } from './readable.ts'
 
-/** What events need to be sent. */
+/** What is needed to send events. */
 export interface Audience {
   readonly app: Application
   readonly channels: Channels
   /** The open sockets by their connections. */
   readonly clients: ReadonlyMap<object, Client>
   readonly checksReads: boolean
-  /** Sends an event with what clients get. */
+  /** Sends an event to clients. */
   send(name: string, payload: unknown, clients: readonly Client[]): void
-  /** Its time limit holds for the calls of {@link findReadable} too: further events of the service wait for them. */
+  /** Its time limit applies to {@link findReadable}, which later events of the service wait for. */
   readonly transport: Pick<RestTransport, 'timeLimit'>
 }
 
 /** An event of a service. */
-export interface ServiceEvent extends Omit<ToldRecord, 'data'> {
+export interface ServiceEvent extends Omit<RecordEvent, 'data'> {
   /** The path of the service in this application. */
   readonly path: string
   /** The record, or what the service has emitted. */
   readonly data: unknown
-  /** What clients get, where another process has said so. */
+  /** What clients get of an event of another process. */
   readonly payload?: unknown
 }
 
-/** Where the entry of a service keeps its events that wait for others: asking `find` takes time. */
+/** The key of a service's queue of events in its entry: `checkReads` must not change their order. */
 const QUEUE: unique symbol = Symbol('remex.waitingEvents')
 
-/** Sends an event of a service to the connections of the channels that its publisher returns. Never rejects. */
-export async function publishEvent(audience: Audience, told: ServiceEvent): Promise<void> {
+/** Sends an event of a service to the connections in the channels that its publisher returns. Never rejects. */
+export async function publishEvent(audience: Audience, emitted: ServiceEvent): Promise<void> {
   const { channels, checksReads } = audience
-  const publisher = channels.findPublisher(told.entry, told.event)
+  const publisher = channels.findPublisher(emitted.entry, emitted.event)
   if (publisher === undefined) return
-  const publish = async (): Promise<void> => sendEvent(audience, told, publisher)
+  const publish = async (): Promise<void> => sendEvent(audience, emitted, publisher)
   if (!checksReads) return publish()
-  const queue = getOrAdd(told.entry.attachments, QUEUE, () => new SerialQueue()) as SerialQueue
+  const queue = getOrAdd(emitted.entry.attachments, QUEUE, () => new SerialQueue()) as SerialQueue
   return queue.run(publish)
 }
 
 async function sendEvent(
   audience: Audience,
-  told: ServiceEvent,
+  emitted: ServiceEvent,
   publisher: ChannelPublisher,
 ): Promise<void> {
   const { app, checksReads } = audience
-  const { entry, path, event, data } = told
+  const { entry, path, event, data } = emitted
   const { service } = entry
-  const context = told.context ?? ({ app, path, service, result: data } as unknown as HookContext)
+  const context =
+    emitted.context ?? ({ app, path, service, result: data } as unknown as HookContext)
   try {
     const channel = toChannel(await publisher(data, context))
     if (channel === null) return
     app.emit('publish', event, channel, context, data)
-    const payload = 'payload' in told ? told.payload : toPayload(told)
+    const payload = 'payload' in emitted ? emitted.payload : toPayload(emitted)
     const name = `${path} ${event}`.trim()
     for (const [own, clients] of groupByData(channel, audience.clients)) {
       if (own !== null) audience.send(name, toBody(own), clients)
       else if (!checksReads || !isObject(data)) audience.send(name, payload, clients)
-      else await sendReadable(audience, name, { ...told, data }, clients)
+      else await sendReadable(audience, name, { ...emitted, data }, clients)
     }
   } catch (error) {
     logListenerError(app, error, `${path} ${event}`)
   }
 }
 
-/** Returns what a publisher has returned as one channel, `null` where there is no connection in it. */
+/** Returns the result of a publisher as one channel, `null` if it has no connections. */
 function toChannel(returned: unknown): Channel | null {
   const list = [returned].flat(Number.POSITIVE_INFINITY).filter(Boolean) as Channel[]
   const [first, ...others] = list
@@ -85,7 +86,7 @@ function toChannel(returned: unknown): Channel | null {
   return channel.length > 0 ? channel : null
 }
 
-/** Returns the clients of a channel by what they get in place of the record, `null` for the record. */
+/** Returns the clients of a channel by what they get in place of the record; the key `null` stands for the record. */
 function groupByData(
   channel: Channel,
   clients: Audience['clients'],
@@ -93,7 +94,7 @@ function groupByData(
   const groups = new Map<unknown, Client[]>()
   for (const connection of channel.connections) {
     const client = clients.get(connection)
-    // One whose login has ended may have joined in a call that is still running.
+    // A call that is still running may have joined a connection whose login has ended.
     if (client === undefined || client.isEnding) continue
     const data = channel.dataFor(connection)
     const group = groups.get(data)
@@ -103,7 +104,7 @@ function groupByData(
   return groups
 }
 
-/** Returns what clients get of an event: what a hook has set as `context.dispatch`, else the record as external callers see it. */
+/** Returns the payload of an event: `context.dispatch`, else the record as external callers see it. */
 export function toPayload({ entry, event, data, context }: ServiceEvent): unknown {
   const { dispatch = data, result, method: name = 'get' } = context ?? {}
   const index = Array.isArray(result) ? result.indexOf(data) : -1
@@ -113,18 +114,18 @@ export function toPayload({ entry, event, data, context }: ServiceEvent): unknow
   return method === undefined ? body : pickResult(method, body)
 }
 
-/** Returns a record without the fields that no client of its service sees: calls within the process have them. */
+/** Returns a record without the hidden fields of its service, which internal calls may see. */
 export function hideFields(service: object | null, record: unknown): unknown {
   const isRecord =
     service !== null && isFollowable(service) && isObject(record) && !Array.isArray(record)
   return isRecord ? (service.hideFields?.(record) ?? record) : record
 }
 
-/** Sends an event to those clients for which `find` would show its record, in the form that it has there. */
+/** Sends an event to the clients for which `find` would show its record, in the form that `find` gives it. */
 async function sendReadable(
   audience: Audience,
   name: string,
-  record: ToldRecord,
+  record: RecordEvent,
   clients: readonly Client[],
 ): Promise<void> {
   const { timeLimit } = audience.transport

@@ -11,54 +11,54 @@ import { pickResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { Client } from './connection.ts'
 
-/** A record that an event tells of. */
-export interface ToldRecord {
+/** An event of a record. */
+export interface RecordEvent {
   readonly entry: MethodEntry['entry']
   readonly event: string
   readonly data: object
-  /** The context of the call, `undefined` for an event that a program has emitted by itself. */
+  /** The context of the call, `undefined` for an event that the service emits itself. */
   readonly context: HookContext | undefined
-  /** What another process knows of a removed record: {@link findRemoved}. */
+  /** What {@link findRemoved} returned in the process of the call, if that was another one. */
   readonly removed?: RemovedRecord | null
 }
 
-/** A removed record as it was stored, without hidden fields, and where that was. */
+/** A removed record as it was stored, without hidden fields, and where it was stored. */
 export interface RemovedRecord {
   readonly place: string
   readonly record: object
 }
 
-/** Where the entry of a service keeps what calls the hooks of its `find`. */
+/** The key of a service's {@link FollowedFind} in its entry. */
 const FIND: unique symbol = Symbol('remex.readableFind')
 
 /**
- * Resolves to a record as a client would get it, `undefined` if it would not. A service of MongoDB is asked by the hooks
- * and the query of `find`, whether or not the record is still there. Any other service is asked by `get`, which can't
- * say anything of a removed record.
+ * Resolves to a record as a client would get it, `undefined` if the client may not read it. For MongoDB services, the hooks
+ * and the query of `find` decide, also for removed records. For other services, `get` decides, and removed records are
+ * never readable.
  */
-export async function findReadable(told: ToldRecord, client: Client): Promise<unknown> {
-  const { service, methods } = told.entry
+export async function findReadable(emitted: RecordEvent, client: Client): Promise<unknown> {
+  const { service, methods } = emitted.entry
   const find = methods.get('find')
   const get = methods.get('get')
   try {
     const isAsked = isFollowable(service) && find?.external === true
-    const shown = isAsked ? await askFind(told, service, find, client) : null
+    const shown = isAsked ? await askFind(emitted, service, find, client) : null
     if (shown !== null || !get?.external) return shown ?? undefined
-    return await askGet(told, get, client)
+    return await askGet(emitted, get, client)
   } catch (error) {
     if (error instanceof ServiceError && error.code < 500) return undefined
     throw error
   }
 }
 
-/** Resolves to `null` where only `find` itself knows what it shows. */
+/** Resolves to `null` if only a call of `find` can tell what it shows. */
 async function askFind(
-  told: ToldRecord,
+  emitted: RecordEvent,
   service: FollowableService,
   method: MethodEntry,
   client: Client,
 ): Promise<unknown> {
-  const { entry, event, data } = told
+  const { entry, event, data } = emitted
   const find = getOrAdd(entry.attachments, FIND, () => new FollowedFind(method)) as FollowedFind
   const { facts, params } = client.createParams({}, {})
   let isKnown = true
@@ -70,7 +70,7 @@ async function askFind(
     }
     const stored =
       event === 'removed'
-        ? await seeRemoved(told, view)
+        ? await seeRemoved(emitted, view)
         : (await view.read([Reflect.get(data, service.id)]))?.[0]
     return toFindResult(view, stored && view.matches(stored) ? [view.pick(stored)] : [])
   })
@@ -80,20 +80,20 @@ async function askFind(
   return record === undefined ? undefined : pickResult(method, record)
 }
 
-/** Resolves to a removed record as it was stored, `undefined` if it was elsewhere, or the query asks for what it now lacks. */
-async function seeRemoved(told: ToldRecord, view: RecordView): Promise<object | undefined> {
+/** Resolves to a removed record, `undefined` if it was stored elsewhere, or the query reads fields that it now lacks. */
+async function seeRemoved(emitted: RecordEvent, view: RecordView): Promise<object | undefined> {
   if (view.asksHidden === true) return undefined
-  const { removed = await findRemoved(told) } = told
+  const { removed = await findRemoved(emitted) } = emitted
   return removed?.place === view.place ? removed.record : undefined
 }
 
-/** Resolves to what the process that has removed a record knows of it, `null` where that is nothing. */
+/** Resolves to the removed record of an event, `null` if the service has not noted it. */
 export async function findRemoved({
   entry: { service },
   event,
   data,
   context,
-}: ToldRecord): Promise<RemovedRecord | null> {
+}: RecordEvent): Promise<RemovedRecord | null> {
   const stored = event === 'removed' ? RECORD_NOTES.get(data)?.stored : undefined
   if (stored === undefined || context === undefined || !isFollowable(service)) return null
   const place = await service.locateRecords(context.params)
@@ -101,7 +101,7 @@ export async function findRemoved({
 }
 
 async function askGet(
-  { entry, event, data }: ToldRecord,
+  { entry, event, data }: RecordEvent,
   method: MethodEntry,
   client: Client,
 ): Promise<unknown> {

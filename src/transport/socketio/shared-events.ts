@@ -12,12 +12,12 @@ import type { Audience, ServiceEvent } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
 import { findRemoved } from './readable.ts'
 
-/** What the paths of these events begin with: no path of a service begins with a slash. */
+/** The paths of these events on the bus begin with it. No path of a service begins with a slash. */
 const PREFIX = '/sockets/'
 
 /** What one process sends to the others. */
 interface Message {
-  /** The process. It takes no message of its own. */
+  /** The sending process, which ignores its own messages. */
   readonly from: string
   readonly changes?: readonly UserChange[]
   readonly end?: LoginEnd
@@ -29,7 +29,7 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   readonly #hub: Audience & { readonly logins: Logins }
   readonly #bus: EventBus
   readonly #from = crypto.randomUUID()
-  /** Keeps events in their order while the place of a removed record is looked up. */
+  /** Keeps events in order while `findRemoved` looks up where a record was stored. */
   readonly #queue = new SerialQueue()
 
   constructor(hub: Audience & { readonly logins: Logins }, bus: EventBus) {
@@ -38,17 +38,17 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
     followBus(hub.app, bus, this)
   }
 
-  /** Hands an event of this process to the others, and what it says of users. */
-  tell(told: ServiceEvent, changes: readonly UserChange[]): void {
+  /** Sends an event of this process, and the changes of users, to the others. */
+  share(emitted: ServiceEvent, changes: readonly UserChange[]): void {
     const { app, channels, checksReads } = this.#hub
-    const { entry, path, event, data } = told
-    // Apart from the event, which may be too large to be carried.
+    const { entry, path, event, data } = emitted
+    // In a message of its own: the event may be too large for the bus.
     if (changes.length > 0) this.#send(path, event, { changes })
     if (channels.findPublisher(entry, event) === undefined) return
-    const carried = toCarried(app, told)
+    const carried = toCarried(app, emitted)
     const isAsked = checksReads && event === 'removed' && isObject(data)
     const send = async (): Promise<void> => {
-      const removed = isAsked ? await findRemoved({ ...told, data }) : null
+      const removed = isAsked ? await findRemoved({ ...emitted, data }) : null
       this.#send(path, event, { event: { ...carried, removed } })
     }
     this.#queue.run(send).catch((error: unknown) => {
@@ -56,8 +56,8 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
     })
   }
 
-  /** Tells the others that logins have ended. */
-  tellEnd(end: LoginEnd): void {
+  /** Sends the end of logins to the other processes. */
+  shareEnd(end: LoginEnd): void {
     this.#send('', 'logout', { end })
   }
 
@@ -67,23 +67,26 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
     const path = address.slice(PREFIX.length)
     const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
     if (from === undefined) {
-      app.logger.warn({ service: path }, 'An event was too large, or no BSON, for other processes')
+      app.logger.warn(
+        { service: path },
+        'An event did not reach the sockets of other processes: it is too large for the bus, or not BSON',
+      )
     }
     if (from === this.#from) return
     if (end !== undefined) logins.end(end)
     for (const change of changes) void logins.followUser(change)
     const entry = app.entries.get(path)
-    // Without a client there is nobody to send it to: an event of before the start, for example.
+    // For example, an event from before the start of this process.
     if (event === undefined || entry === undefined || clients.size === 0) return
     const { data, call, removed } = event
     const { service } = entry
     const context = { ...call, app, path, service, result: data } as unknown as HookContext
-    const told = { entry, path, event: name, data, context, payload: data, removed }
-    void publishEvent(this.#hub, told)
+    const emitted = { entry, path, event: name, data, context, payload: data, removed }
+    void publishEvent(this.#hub, emitted)
   }
 
   lose(): void {
-    this.#hub.app.logger.warn({}, 'Events of other processes did not reach the sockets of this one')
+    this.#hub.app.logger.warn({}, 'Events of other processes were lost for the sockets of this one')
   }
 
   #send(path: string, name: string, message: Omit<Message, 'from'>): void {

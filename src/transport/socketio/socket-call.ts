@@ -18,12 +18,12 @@ import { toBody } from '../service-reply.ts'
 import type { Client, SocketFacts } from './connection.ts'
 import type { ReadMessage } from './message.ts'
 
-/** What calls need to be made. */
+/** What is needed to run calls. */
 export interface CallServer {
   readonly transport: RestTransport
   readonly readMessage: ReadMessage
   readonly maxCalls: number
-  /** Whether the server closes: no further calls are made. */
+  /** Whether the server is closing and rejects new calls. */
   readonly isClosing: boolean
 }
 
@@ -76,9 +76,12 @@ export class SocketCall {
     const { isClosing, maxCalls } = this.#server
     const { calls, isEnding } = this.#client
     if (isClosing) throw new Unavailable('The server is closing')
-    if (isEnding) throw new NotAuthenticated('The login of the connection has ended')
+    if (isEnding)
+      throw new NotAuthenticated('The login of this connection has ended. Connect and log in again')
     if (calls > maxCalls) {
-      throw new TooManyRequests(`A connection may have ${maxCalls} calls under way`)
+      throw new TooManyRequests(
+        `A connection may run ${maxCalls} calls at a time. Wait for one of them`,
+      )
     }
   }
 
@@ -91,7 +94,7 @@ export class SocketCall {
 
   #answer(body: unknown): void {
     if (this.#isAnswered) return
-    // Throws for what JSON can't have; then the error is the answer.
+    // Throws for values that JSON cannot represent. Then the error is the answer.
     this.#acknowledge(null, body)
     this.#isAnswered = true
   }
@@ -100,24 +103,26 @@ export class SocketCall {
     if (this.#isAnswered) return
     this.#isAnswered = true
     const { request, reply } = this.#client.handshake
-    // The log names the service and the method of it.
+    // The log line names its service and method.
     reply.hook = this.#context
     try {
       const { errors } = this.#server.transport
       this.#acknowledge(errors.tell(toServiceError(thrown), thrown, request, reply))
     } catch (failure) {
-      // The logger of the application has failed, or the error itself.
-      request.log.error({ err: failure }, 'An error could not be answered')
+      // The logger of the application, or `toJSON` of the error, has thrown.
+      request.log.error({ err: failure }, 'The error of a call could not be sent')
       this.#acknowledge(toServiceError(null).toJSON())
     }
   }
 }
 
-/** Returns what a client gets of a call that went well. */
+/** Returns the result of a call as the client gets it. */
 function toPayload({ dispatch, result }: HookContext, method: MethodEntry): unknown {
   const body = toBody(dispatch === undefined ? result : dispatch)
   if (isSentAsItIs(body)) {
-    throw new GeneralError('The result is a stream or bytes, which REST alone sends')
+    throw new GeneralError(
+      'A stream or bytes cannot be sent over a socket. Call the method over REST',
+    )
   }
   return pickResult(method, body)
 }

@@ -27,25 +27,25 @@ const NOT_SERVED =
 /** Socket.IO adds one itself. */
 const ERROR_LISTENERS = 1
 
-/** For clients that want no acknowledgement. */
+/** For calls without a callback. */
 const IGNORE: Acknowledge = () => undefined
 
-/** The sockets of an application: their calls, and the events that they get. */
+/** The sockets of an application: their calls and events. */
 export class SocketHub implements CallServer, Audience {
   readonly app: Application
   readonly channels: Channels
-  /** The clients by their connections, those too whose login by the handshake is under way. */
+  /** The clients by their connections, including those that are still logging in by the handshake. */
   readonly clients: Map<object, Client> = new Map()
   readonly logins: Logins
   readonly checksReads: boolean
   readonly maxCalls: number
-  /** Its limits, errors and logins hold for the sockets as well. */
+  /** Its limits, errors and logins apply to sockets too. */
   declare transport: RestTransport
   declare readMessage: ReadMessage
   /** The sockets of other processes. */
   readonly #others: SharedEvents | null
   isClosing = false
-  /** Called when the server closes, and no client waits for an answer. */
+  /** Called when the server is closing and all calls are answered. */
   #onIdle: () => void = () => undefined
 
   constructor(
@@ -64,9 +64,9 @@ export class SocketHub implements CallServer, Audience {
     })
     onLoginEnd(app, (end) => {
       this.logins.end(end)
-      this.#others?.tellEnd(end)
+      this.#others?.shareEnd(end)
     })
-    // Emitted as well by those who end a connection: by the expiry of a token for example.
+    // Also emitted to end a connection, for example when a token expires.
     app.on('disconnect', (connection: Connection) => {
       if (this.clients.has(connection)) this.#leave(connection)
       else this.channels.leaveAll(connection)
@@ -88,10 +88,10 @@ export class SocketHub implements CallServer, Audience {
     })
   }
 
-  /** Makes the server of Socket.IO, `app.io`. */
+  /** Opens the server of Socket.IO, `app.io`. */
   async open(server: FastifyInstance, { port, options, callback }: Given): Promise<void> {
     const { app } = this
-    // One application may be served below several prefixes.
+    // An application may be served below several prefixes.
     if (Object.hasOwn(app, 'io')) return
     const io = await serveSocketIO(server, options)
     Object.defineProperty(app, 'io', { value: io, configurable: true })
@@ -107,14 +107,14 @@ export class SocketHub implements CallServer, Audience {
     callback.call(app, io)
     server.addHook('preClose', async () => {
       this.isClosing = true
-      // Calls under way are answered first, unless their client leaves or is cut off.
+      // Running calls are answered first, unless their client leaves or is cut off.
       if (this.#isBusy) await new Promise<void>((resolve) => (this.#onIdle = resolve))
       await io.close()
     })
     if (port !== undefined) addPort(server, port)
   }
 
-  /** Takes the transport that calls over sockets use as well: the first one. */
+  /** Sets the transport of calls, if there is none yet. */
   serve(server: FastifyInstance, transport: RestTransport): void {
     if (this.transport !== undefined) return
     this.transport = transport
@@ -124,22 +124,23 @@ export class SocketHub implements CallServer, Audience {
 
   send(name: string, payload: unknown, clients: readonly Client[]): void {
     const ids = clients.map(({ socket }) => socket.id)
-    // Written once for all of them. Channels have the connections of this process alone.
+    // Encodes the event once for all clients. Channels have only connections of this process.
     if (ids.length > 0) this.app.io.local.to(ids).emit(name, payload)
   }
 
-  /** Logs a socket in. Resolves to the error that it is refused with. Other middleware may refuse it afterwards. */
+  /** Logs a socket in. Resolves to the error that rejects it. Middleware that follows may still reject it. */
   async #connect(socket: ServiceSocket): Promise<Error | undefined> {
     const client = new Client(socket, this.logins.changes)
     const { connection, handshake } = client
     const { client: previous, request, reply } = handshake
     try {
-      // Otherwise one connection could make any number of logins at the same time.
-      if (previous?.isLoggingIn) throw new TooManyRequests('A login is under way already')
+      // Otherwise one WebSocket could run any number of logins at the same time.
+      if (previous?.isLoggingIn)
+        throw new TooManyRequests('This connection is logging in already. Wait for the answer')
       handshake.client = client
       this.clients.set(connection, client)
       if (previous !== undefined) this.#leave(previous.connection)
-      // Of a socket that is never connected, Socket.IO tells nothing else.
+      // Socket.IO emits no `disconnect` for a socket that was never connected.
       else socket.conn.once('close', () => this.#leave(handshake.client?.connection))
       await client.logIn(this.transport)
       return undefined
@@ -156,27 +157,27 @@ export class SocketHub implements CallServer, Audience {
   #admit(socket: ServiceSocket): void {
     const { feathers: connection = {} } = socket
     const client = this.clients.get(connection)
-    // Without a client, its login has ended since the handshake.
+    // Its login may have ended since the handshake.
     if (client === undefined) return void socket.disconnect()
     client.isAdmitted = true
     socket.once('disconnect', () => {
-      // Emitted already where the server has ended the connection.
+      // If the server ended the connection, `disconnect` was emitted before.
       if (this.clients.has(connection)) this.app.emit('disconnect', connection)
     })
     socket.onAny((name: string, ...values: unknown[]) => this.#take(client, name, values))
     this.app.emit('connection', connection)
   }
 
-  /** Takes a message, unless the application itself listens to this event. */
+  /** Runs the call of a message, unless the application listens to this event itself. */
   #take(client: Client, name: string, values: unknown[]): void {
     if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
     const hasCallback = typeof values.at(-1) === 'function'
     const acknowledge = hasCallback ? (values.pop() as Acknowledge) : IGNORE
     if (client.calls === 0) client.changesBefore = this.logins.changes
     client.unanswered += 1
-    // A method may go on after its time limit, which nothing waits for.
+    // Counts answers, not methods: these may run on after their time limit.
     const answer: Acknowledge = (error, result) => {
-      // As in Feathers, an error stands alone.
+      // As in Feathers, an error is the only argument.
       if (error === null) acknowledge(null, result)
       else acknowledge(error)
       client.unanswered -= 1
@@ -185,7 +186,7 @@ export class SocketHub implements CallServer, Audience {
     void new SocketCall(this, client, answer).run(name, values)
   }
 
-  /** Ends a client whose login has ended, once its calls are answered. */
+  /** Ends a client whose login has ended, after its calls are answered. */
   #end(client: Client): void {
     const { connection, socket } = client
     this.channels.leaveAll(connection)
@@ -211,14 +212,14 @@ export class SocketHub implements CallServer, Audience {
     this.#settle(client)
   }
 
-  /** Has strategies forget the login of a connection whose end the application is not told of, or was told of before. */
+  /** Makes strategies drop a login that no `disconnect` ends: its connection was never admitted, or has ended before. */
   async #forgetLogin(connection: object): Promise<void> {
     for (const service of authenticationServices(this.app).values()) {
       await service.handleConnection('disconnect', connection as Connection)
     }
   }
 
-  /** Whether a client waits for an answer. */
+  /** Whether any client waits for an answer. */
   get #isBusy(): boolean {
     return [...this.clients.values()].some(({ unanswered }) => unanswered > 0)
   }
@@ -230,11 +231,11 @@ export class SocketHub implements CallServer, Audience {
     const emitter = service as { on(event: string, listener: EventListener): unknown }
     for (const event of options.serviceEvents) {
       emitter.on(event, (data, context) => {
-        const told = { entry, path, event, data, context }
-        void publishEvent(this, told)
-        const changes = this.logins.findUserChanges(told)
+        const emitted = { entry, path, event, data, context }
+        void publishEvent(this, emitted)
+        const changes = this.logins.findUserChanges(emitted)
         for (const change of changes) void this.logins.followUser(change)
-        this.#others?.tell(told, changes)
+        this.#others?.share(emitted, changes)
       })
     }
   }

@@ -8,33 +8,36 @@ import { Forbidden } from '../../core/index.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import type { SocketioOptions } from './socketio-options.ts'
 
-/** The request that has opened a connection, as Fastify knows it. */
+/** The request that opened a connection, in Fastify's form. */
 export interface Handshake {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** The last client of the connection, which may be logging in. */
+  /** The latest client of the connection, which may be logging in. */
   client?: { readonly connection: object; readonly isLoggingIn: boolean }
 }
 
 const HANDSHAKE: unique symbol = Symbol('remex.handshake')
 const HEAD: unique symbol = Symbol('remex.upgradeHead')
 
-/** `HEAD` is what an upgrade has sent already. */
+/** `HEAD` holds the bytes that arrived after the head of an upgrade. */
 type RawRequest = IncomingMessage & { [HANDSHAKE]?: Handshake; [HEAD]?: Buffer }
 
 const MAX_WAITING_BYTES = 16 * 2 ** 20
 
-const FOREIGN = new Forbidden("Pages with cookies have to be of this origin or of 'cors.origin'")
+const FOREIGN = new Forbidden(
+  "Cookies were sent by a page of another origin. Add its origin to 'cors.origin' of socketio()",
+)
 
-/** Returns what Fastify knows of the request that a connection was opened by. */
+/** Returns the request that opened a connection, in Fastify's form. */
 export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake {
-  if (handshake === undefined) throw new TypeError('The request has not come by Fastify')
+  if (handshake === undefined)
+    throw new TypeError('The handshake did not pass the routes of Fastify')
   return handshake
 }
 
 /**
- * Makes a server of Socket.IO and serves it beside the routes of Fastify. All its requests pass the hooks of Fastify,
- * upgrades to WebSocket as well: so they are limited and logged as others are, and the address behind a proxy is known.
+ * Returns a server of Socket.IO whose requests, including upgrades to WebSocket, are routed by Fastify. So they pass its
+ * hooks and limits, are logged, and have the address of the client behind a proxy.
  * @throws {Error} the package `socket.io` is not installed
  */
 export async function serveSocketIO(
@@ -45,7 +48,7 @@ export async function serveSocketIO(
     const message = "remex/socketio needs the package 'socket.io': npm install socket.io"
     throw new Error(message, { cause })
   })
-  // It never listens: Fastify hands it what comes for its path.
+  // It never listens: Fastify hands over the requests for its path.
   const inner = createServer()
   const io = new Server(inner, options)
   io.engine.on('connection', (conn: Socket['conn']) => limitConnection(conn, maxWaitingBytes))
@@ -68,15 +71,15 @@ export async function serveSocketIO(
 }
 
 /**
- * Has a server listen at another port of its address as well, until it closes. That port opens first, so `listen()` rejects
- * if it is taken.
+ * Opens another port of the address at which a server listens, until it closes. This port opens first, so that `listen()`
+ * rejects if it is taken.
  */
 export function addPort(server: FastifyInstance, port: number): void {
   const main = server.server as HttpServer
   const second = createServer(server.routing)
   routeUpgrades(server, second)
   const listen = main.listen.bind(main) as (options: ListenOptions) => HttpServer
-  // Fastify does not say where it listens before it does.
+  // Fastify says only afterwards where it listens.
   main.listen = ((options: ListenOptions) => {
     second.once('error', (error) => main.emit('error', error))
     second.listen({ host: options.host ?? '127.0.0.1', port }, () => listen(options))
@@ -85,7 +88,7 @@ export function addPort(server: FastifyInstance, port: number): void {
   server.addHook('preClose', async () => void second.close())
 }
 
-/** Has the routes of Fastify answer requests for an upgrade: a route of no socket answers as usual. */
+/** Sends requests for an upgrade through the routes of Fastify. Other routes than that of Socket.IO answer as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
     const { socket } = raw
@@ -105,8 +108,8 @@ function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
 }
 
 /**
- * Returns the head of a request as if it did not ask for another protocol: Java's client asks for HTTP/2 with any first
- * request, and Node has given up the body of it by now.
+ * Returns the head of a request without its `Upgrade` header, for the parser to read again: Java's client asks for HTTP/2
+ * in its first request, and Node does not parse the body of an upgrade.
  */
 function writeHead({ method, url, httpVersion, rawHeaders }: RawRequest): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
@@ -130,8 +133,8 @@ function handOver(inner: HttpServer, request: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * Resolves to whether a page of another site may have sent the cookies of a request: browsers add them to handshakes of
- * WebSocket from any page. Pages of the server, and of `cors.origin`, are not foreign.
+ * Resolves to whether the page that sent a request with cookies is foreign: neither of this origin nor of `cors.origin`.
+ * Browsers add cookies to WebSocket handshakes from any page.
  */
 async function isForeign(request: FastifyRequest, cors: SocketioOptions['cors']): Promise<boolean> {
   const { cookie, origin, 'sec-fetch-site': site } = request.headers
@@ -146,19 +149,19 @@ async function isForeign(request: FastifyRequest, cors: SocketioOptions['cors'])
 
 type Ask = (value: unknown, done: (error: unknown, found: unknown) => void) => void
 
-/** Resolves to an option, or to what a function in its place answers. */
+/** Resolves to an option, or to the result of a function in its place. */
 const ask = async (option: unknown, value: unknown): Promise<unknown> =>
   typeof option === 'function' ? promisify(option as Ask)(value) : option
 
-/** Most arguments of one message. Socket.IO spreads them over the stack: 100,000 end the process. */
+/** The most arguments of one message. Socket.IO spreads them on the stack: 100,000 end the process. */
 const MAX_ARGUMENTS = 10_000
 
-/** What a packet that waits takes beside its data. */
+/** The memory of a waiting packet, in addition to its data. */
 const PACKET_BYTES = 512
 
 /**
- * Closes a connection when its client does not read what it is sent, or sends a message with too many arguments.
- * @param maxWaitingBytes how much may wait. One packet may be larger, whatever its size
+ * Closes a connection if its client does not read, or sends a message with too many arguments.
+ * @param maxWaitingBytes how many bytes may wait for the client. A single packet may be larger
  */
 function limitConnection(conn: Socket['conn'], maxWaitingBytes: number): void {
   let waiting = 0
@@ -166,7 +169,7 @@ function limitConnection(conn: Socket['conn'], maxWaitingBytes: number): void {
     if (waiting > maxWaitingBytes) cut(conn)
     else waiting += PACKET_BYTES + (data?.length ?? 0)
   })
-  // The transport has taken all of it, and takes no more until that is sent.
+  // The transport has taken everything, and takes more only after that is sent.
   conn.on('flush', () => {
     waiting = 0
   })
@@ -184,12 +187,12 @@ function hasTooManyArguments(data: Packet['data']): boolean {
   try {
     return (JSON.parse(data.slice(data.indexOf('['))) as unknown[]).length > MAX_ARGUMENTS
   } catch {
-    // No event: Socket.IO refuses it, or takes it as another message.
+    // Not an event: Socket.IO rejects it, or reads it as another kind of packet.
     return false
   }
 }
 
-/** Closes a connection at once: an orderly end would wait until its client reads. */
+/** Closes a connection without waiting until its client reads. */
 function cut(conn: Socket['conn']): void {
   const { socket } = conn.transport as { readonly socket?: { readonly terminate?: () => void } }
   conn.close(true)

@@ -8,11 +8,10 @@ import type { SocketArguments } from './socketio-options.ts'
 import { readArguments } from './socketio-options.ts'
 
 /**
- * Serves the services of an application over Socket.IO, as clients of Feathers call them, and sends events to channels.
- * `app.configure(socketio({ cors: { origin: 'https://app.example' } }))`
- * @param given a port of a separate server, options, and what is called with the server of Socket.IO. Default of the
- *   port: that of the server of the application
- * @throws {TypeError} an argument is not valid; when configured, a second time
+ * Serves the services of an application over Socket.IO, for clients of Feathers, and sends their events to channels:
+ * `app.configure(socketio({ cors: { origin: 'https://app.example' } }))`.
+ * @param given a second port, the options, and a function that is called with the server of Socket.IO
+ * @throws {TypeError} an argument is not valid, or the application has `socketio()` already
  */
 export function socketio(...given: SocketArguments): (app: AnyApplication) => void {
   const configure = createConfigurator('socketio', given[0], (app: AnyApplication) => {
@@ -31,9 +30,9 @@ export function socketio(...given: SocketArguments): (app: AnyApplication) => vo
 }
 
 declare module '../../core/app.ts' {
-  // The parameters have to be those of the class.
+  // The type parameters must be those of the class.
   interface Application<Services, Settings> {
-    /** The server of Socket.IO. There once the application is served. */
+    /** The server of Socket.IO, once the application is served. */
     readonly io: Server
   }
 }
