@@ -5,12 +5,14 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { HookContext, Params } from '../../../src/core/index.ts'
+import type { FastifyApplication } from '../../../src/transport/index.ts'
 import type { Connection, SocketioOptions } from '../../../src/transport/socketio/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import { CREDENTIALS } from '../../support/users.ts'
 import { startSocketApp } from './socket-app.ts'
+import type { SocketClient } from './socket-server.ts'
 
 const { db, empty } = await openDatabase(t)
 
@@ -313,24 +315,36 @@ t.test('of two changes of a user, a connection keeps the later one', async (t) =
   t.equal(connection.user.role, 'guest')
 })
 
-t.test('a user who is removed during a login gets no connection', async (t) => {
-  const gate = new Gate()
-  const { app, connect, id, logIn } = await startSocketApp(t)
-  const first = await connect()
-  const { accessToken } = await logIn(first)
-  app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
-  const called = await connect()
-  const jwt = { strategy: 'jwt', accessToken }
-  const login = called.call('create', 'authentication', jwt).catch(() => undefined)
-  const handshake = connect({ auth: { accessToken } }).catch(() => undefined)
-  await gate.arrivals(2)
-  await app.service('users').remove(id)
-  await until(() => !first.socket.connected)
-  gate.open()
-  await Promise.all([login, handshake])
-  await until(() => app.io.engine.clientsCount === 0)
-  t.equal(app.channel('users').length, 0)
-})
+type EndLogin = (app: FastifyApplication, id: number, client: SocketClient) => Promise<unknown>
+
+const ENDS_DURING_LOGIN: Readonly<Record<string, EndLogin>> = {
+  'the user is removed': (app, id) => app.service('users').remove(id),
+  'the token is revoked': async (_app, _id, { call, socket }) => {
+    await call('remove', 'authentication', null)
+    socket.close()
+  },
+}
+
+for (const [title, end] of Object.entries(ENDS_DURING_LOGIN)) {
+  t.test(`a login leaves no connection if, while it runs, ${title}`, async (t) => {
+    const gate = new Gate()
+    const { app, connect, id, logIn } = await startSocketApp(t, { settings: { revocation: true } })
+    const first = await connect()
+    const { accessToken } = await logIn(first)
+    app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
+    const called = await connect()
+    const jwt = { strategy: 'jwt', accessToken }
+    const login = called.call('create', 'authentication', jwt).catch(() => undefined)
+    const handshake = connect({ auth: { accessToken } }).catch(() => undefined)
+    await gate.arrivals(2)
+    await end(app, id, first)
+    await until(() => !first.socket.connected)
+    gate.open()
+    await Promise.all([login, handshake])
+    await until(() => app.io.engine.clientsCount === 0)
+    t.equal(app.channel('users').length, 0)
+  })
+}
 
 t.test(
   'a user that cannot be read after a change is logged, and its connections end',

@@ -11,8 +11,10 @@ import {
 } from '../../../src/auth/index.ts'
 import type { EventBus, HookContext } from '../../../src/core/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
+import { createApp } from '../../../src/transport/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import type { SocketioOptions } from '../../../src/transport/socketio/index.ts'
+import { socketio } from '../../../src/transport/socketio/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
 import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../../support/users.ts'
@@ -412,6 +414,17 @@ t.test('an adapter of Socket.IO carries what the application emits, and no event
   await until(() => ofA.length === 2 && ofB.length === 2)
   const expected = ['messages created: event', 'news: emitted']
   t.strictSame([ofA, ofB], [expected, expected])
+})
+
+t.test('services are torn down even if the bus cannot be closed', async (t) => {
+  const close = (): Promise<never> => Promise.reject(new Error('The bus is away'))
+  let isDown = false
+  const teardown = async (): Promise<void> => void (isDown = true)
+  const app = createApp().configure(socketio({ bus: createLocalBus({ close }) }))
+  app.use('notes', { find: async () => [], teardown } as never)
+  await app.setup()
+  await t.rejects(app.teardown(), { message: 'The bus is away' })
+  t.equal(isDown, true)
 })
 
 t.test('what no publisher sends is not handed to the bus', async (t) => {
