@@ -96,12 +96,15 @@ export class SocketHub implements CallServer, Audience {
     const io = await serveSocketIO(server, options)
     Object.defineProperty(app, 'io', { value: io, configurable: true })
     io.use((socket, next) => {
-      const connecting = this.#connect(socket).then(next)
-      // Middleware that comes next may throw as well.
-      connecting.catch((error: unknown) => {
+      const fail = (error: unknown): void => {
         next(new Error('Internal error'))
         logListenerError(app, error, 'connection')
-      })
+      }
+      // Middleware that follows may throw too, and even the logger: neither must end the process.
+      void this.#connect(socket)
+        .then(next)
+        .catch(fail)
+        .catch(() => undefined)
     })
     io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
     callback.call(app, io)
@@ -214,8 +217,12 @@ export class SocketHub implements CallServer, Audience {
 
   /** Makes strategies drop a login that no `disconnect` ends: its connection was never admitted, or has ended before. */
   async #forgetLogin(connection: object): Promise<void> {
-    for (const service of authenticationServices(this.app).values()) {
-      await service.handleConnection('disconnect', connection as Connection)
+    try {
+      for (const service of authenticationServices(this.app).values()) {
+        await service.handleConnection('disconnect', connection as Connection)
+      }
+    } catch (error) {
+      logListenerError(this.app, error, 'disconnect')
     }
   }
 
