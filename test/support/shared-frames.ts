@@ -68,7 +68,11 @@ export class SharedFrames {
           const part = this.#parts.get(id)
           if (event === 'open' || event === 'end') {
             waiting.delete(id)
-            if (part !== undefined) part.source = connection
+            if (part !== undefined) {
+              part.source = connection
+              // Where the server goes on from: the last connection may have been further.
+              part.lastId = frame.id ?? part.lastId
+            }
           }
           // What still comes by the last connection is repeated by the next one.
           if (event !== 'open' && part?.source === connection) part.add({ ...frame, event })

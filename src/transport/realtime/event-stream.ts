@@ -30,7 +30,6 @@ export class EventStream implements FrameWriter {
       // The event comes once in any case. For thousands of idle streams, `once` would take more memory.
       raw.on('close', onClose)
       this.connection = raw.begin(this)
-      this.write(toHead(raw) + toFrame('open', '{}'))
     } else this.connection = new EventConnection(reply, maxWaitingBytes, onClose)
   }
 
@@ -64,9 +63,12 @@ export function sendHead(reply: FastifyReply): void {
   sendBody(reply, null)
 }
 
+/** What stands before the name of each event of a stream with its own connection. */
+export const OWN_HEAD = 'event: '
+
 /** Returns what stands before the name of each event of a stream: on a shared connection, also whose event it is. */
 export function toHead(raw: FastifyReply['raw']): string {
-  return raw instanceof RoutedResponse ? `event: ${raw.id}/` : 'event: '
+  return raw instanceof RoutedResponse ? `event: ${raw.id}/` : OWN_HEAD
 }
 
 /**

@@ -108,6 +108,7 @@ export class QueryStream implements Follower {
       return onClose()
     }
     this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
+    this.#stream.write(this.#frames.toOpening(found === null ? missed : null))
     this.topic.add(this)
     if (this.#recheck.isAsked) {
       void this.#work(() => this.#renew(found !== null))

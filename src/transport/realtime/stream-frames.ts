@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { EventLog, LoggedEvent } from './event-log.ts'
-import { toFrame } from './event-stream.ts'
+import { OWN_HEAD, toFrame } from './event-stream.ts'
 import type { FollowedCall } from './followed-call.ts'
 import { toEventKey } from './round.ts'
 import type { EndedStream, EndedStreams } from './sent-records.ts'
@@ -14,6 +14,8 @@ import { isOwnEvent } from './shown-records.ts'
 interface MissedEvents {
   /** The number of the last event that it has; `null` if it is unknown what came after it. */
   readonly sequence: number | null
+  /** The place of that event, as the client has named it. */
+  readonly position: string
   /** Names the view that it had. */
   readonly viewTag: string
   /** Names the stream that it has it from. */
@@ -41,7 +43,8 @@ export function findMissed(log: EventLog, request: FastifyRequest): MissedEvents
   if (last === undefined || last === '' || request.method === 'HEAD') return null
   const parts = String(last).split('.')
   const [viewTag = '', token = ''] = parts.splice(-2)
-  return { sequence: log.fromPosition(parts.join('.')), viewTag, token }
+  const position = parts.join('.')
+  return { sequence: log.fromPosition(position), position, viewTag, token }
 }
 
 /** The frames of one stream: the ids by which a client comes back, and the records that it has by them. */
@@ -51,7 +54,7 @@ export class StreamFrames {
   /** The number of the last event that was sent, or that the client does not get. */
   cursor = 0
   /** What stands before the name of each event, as `toHead()` returns it. */
-  head = ''
+  head: string = OWN_HEAD
   readonly #call: FollowedCall
   #sent = new SentRecords([], 0)
   /** The last snapshot, if events have `find` called again. */
@@ -85,9 +88,19 @@ export class StreamFrames {
     if (sent === null) return false
     this.cursor = sequence
     this.#sent = sent
-    // Until something is sent, the client reconnects with the token that it has.
-    if (ended !== undefined) this.token = token
+    // Until something is sent, the client reconnects with the token that it has. A shared connection sends it at once.
+    if (ended !== undefined && !this.#isShared) this.token = token
     return true
+  }
+
+  /**
+   * Returns the first frame of a stream on a shared connection, `''` for another one. It has an id if the stream goes on from
+   * a last one: that one may have sent ids behind it until it ended, which the client must not come back to.
+   */
+  toOpening(missed: MissedEvents | null): string {
+    if (!this.#isShared) return ''
+    const start = missed === null ? this.head : this.#toStart(missed.position)
+    return start + toFrame('open', '{}')
   }
 
   /** Returns the frame that makes a client forget where it is: it begins anew. */
@@ -150,6 +163,10 @@ export class StreamFrames {
     if (!hadIt) return ''
     const data = JSON.stringify({ [idField]: id })
     return this.#toStart(position) + toFrame(name === 'removed' ? name : 'left', data)
+  }
+
+  get #isShared(): boolean {
+    return this.head !== OWN_HEAD
   }
 
   #toStart(position: string): string {

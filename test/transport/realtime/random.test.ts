@@ -180,7 +180,7 @@ const losses = fc.array(fc.record({ who: fc.nat(3), lost: fc.nat(3) }), { maxLen
 let fences = 0
 
 /** Runs random programs. @param connect returns what opens the streams of a client */
-async function check(t: Test, connect: (server: LiveServer) => Client): Promise<void> {
+async function check(t: Test, connect: (server: LiveServer) => Client, count = 40): Promise<void> {
   const property = fc.asyncProperty(
     fc.constantFrom(0, 1),
     fc.constantFrom('tasks', 'shaped'),
@@ -232,7 +232,7 @@ async function check(t: Test, connect: (server: LiveServer) => Client): Promise<
       server.fastify.server.closeAllConnections()
     },
   )
-  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40), endOnFailure: false })
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? count), endOnFailure: false })
   t.pass(`${fences} runs`)
 }
 
@@ -243,7 +243,7 @@ t.test('whatever happens, each list is that of find in the end', (t) =>
 )
 
 t.test('so is each list of a client whose lists share a connection', (t) =>
-  check(t, (server) => new SharedFrames((subscriptions) => server.share(subscriptions))),
+  check(t, (server) => new SharedFrames((subscriptions) => server.share(subscriptions)), 30),
 )
 
 t.test('and each list of a client that goes from process to process', async (t) => {
@@ -286,6 +286,6 @@ t.test('and each list of a client that goes from process to process', async (t) 
     }
     for (const { fastify } of processes) fastify.server.closeAllConnections()
   })
-  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 20), endOnFailure: false })
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 10), endOnFailure: false })
   t.pass('each list was that of find')
 })

@@ -172,6 +172,26 @@ t.test(
   },
 )
 
+t.test('a client goes back to where the next connection goes on from', async (t) => {
+  const server = await start(t)
+  const first = await server.share([RED])
+  await toSnapshots(first, 1)
+  const { red: after = '' } = placesOf(first)
+  const _id = await create(server, { team: 'red', name: 'a' })
+  t.match(await first.next(), { event: 'red/created' })
+  await server.app.service('tasks').patch(_id, { team: 'blue' })
+  t.match(await first.next(), { event: 'red/left' })
+  // Sent before the client had these two: the last connection has been further than the next one.
+  const second = await server.share([{ ...RED, after }])
+  const { id = '' } = await second.next()
+  const [place, next] = [after, id].map((one) => one.split('.').slice(0, -1).join('.'))
+  t.equal(next, place)
+  t.not(id, after, 'by another token')
+  t.match(await second.next(), { event: 'red/left', data: { _id: `${_id}` } })
+  const third = await server.share([{ ...RED, after: id }])
+  t.match([await third.next(), await third.next()], [{ event: 'red/open' }, { event: 'red/left' }])
+})
+
 t.test('only the streams that the next connection names end', async (t) => {
   const server = await start(t)
   const first = await server.share([RED, BLUE])
