@@ -3,9 +3,9 @@ import { HookContext } from '../../core/hooks/hook-context.ts'
 import { METHOD_TABLE } from '../../core/method-table.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { EventReader, Subscriber } from './event-reader.ts'
+import type { LiveService } from './live-connections.ts'
 import type { ReceivedEvent } from './live-event.ts'
-import type { ServiceStreams } from './service-streams.ts'
+import type { LiveQuery, Subscriber } from './live-query.ts'
 
 type Method = (...values: unknown[]) => unknown
 
@@ -24,10 +24,10 @@ const MAX_TOLD = 100
  */
 export class HeardEvents implements Subscriber {
   readonly #entry: ServiceEntryFace
-  readonly #streams: ServiceStreams
+  readonly #live: LiveService
   /** Returns the names of the events that have listeners. */
   readonly #findNames: () => readonly unknown[]
-  #stream: EventReader | undefined
+  #stream: LiveQuery | undefined
   /** Whether the server has refused the stream: it is asked again after a login. */
   #isRefused = false
   /** Whether the stream is there, or will tell later what is written meanwhile. */
@@ -38,9 +38,9 @@ export class HeardEvents implements Subscriber {
   /** What early writes and the stream have told, until the other one does. */
   readonly #told = new Set<string>()
 
-  constructor(entry: ServiceEntryFace, streams: ServiceStreams) {
+  constructor(entry: ServiceEntryFace, live: LiveService) {
     this.#entry = entry
-    this.#streams = streams
+    this.#live = live
     const service = entry.service as Record<string, Method>
     this.#findNames = service['eventNames'] as () => readonly unknown[]
     for (const name of EMITTER_METHODS) {
@@ -70,7 +70,7 @@ export class HeardEvents implements Subscriber {
     }
     // What stands for a placeholder is known to each call, and not to listeners.
     if (this.#stream !== undefined || this.#isRefused || path.includes(':')) return
-    this.#stream = this.#streams.join({ query: { $limit: 0 } }, this)
+    this.#stream = this.#live.join({ query: { $limit: 0 } }, this)
   }
 
   /** Asks the server again that has refused the stream. */
@@ -96,7 +96,7 @@ export class HeardEvents implements Subscriber {
     this.#entry.emit(type, data, Object.assign(context, { result: data }))
   }
 
-  notice({ status, error }: EventReader): void {
+  notice({ status, error }: LiveQuery): void {
     if (status === 'open') this.#isTelling = true
     if (status !== 'closed') return
     this.#leave()
@@ -111,7 +111,7 @@ export class HeardEvents implements Subscriber {
     this.#stream = undefined
     this.#isTelling = false
     this.#told.clear()
-    if (stream !== undefined) this.#streams.leave(stream, this)
+    stream?.leave(this)
   }
 
   async #leaveToStream(context: HookContext, next: () => Promise<void>): Promise<void> {

@@ -2,9 +2,10 @@ import { Emitter } from '../../core/events/emitter.ts'
 import type { Page } from '../../core/params.ts'
 import { listFound } from '../../core/results.ts'
 import { isObject } from '../../core/value-kind.ts'
+import type { LiveService } from './live-connections.ts'
 import type { LiveStatus, ReceivedEvent, RecordOf, SubscriptionParams } from './live-event.ts'
+import { MAX_TIMER_MS } from './live-query.ts'
 import { compareBy } from './record-order.ts'
-import type { ServiceStreams } from './service-streams.ts'
 import { Subscription } from './subscription.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -24,20 +25,23 @@ export class LiveList<Result = unknown> {
   readonly #shape: Shape
   #data: readonly Fields[] = []
   #total: number | undefined
+  readonly #recountMs: number
+  #recount: ReturnType<typeof setTimeout> | undefined
   #limit = Number.POSITIVE_INFINITY
   /** Whether the server has records behind those of the list. */
   #isCut = false
 
   /** @internal */
   constructor(
-    streams: ServiceStreams,
+    live: LiveService,
     params: SubscriptionParams,
     onListenerError: (error: unknown) => void,
   ) {
     this.#shape = (params['query'] ?? {}) as Shape
     this.#compare = compareBy(this.#shape.$sort)
     this.#emitter = new Emitter(onListenerError)
-    this.#events = new Subscription(streams, params, () => this.#tell())
+    this.#recountMs = live.options.recountMs
+    this.#events = new Subscription(live, params, () => this.#tell())
   }
 
   /** The records: another array after each change. */
@@ -46,8 +50,8 @@ export class LiveList<Result = unknown> {
   }
 
   /**
-   * How many records match, `undefined` where `find` does not say it. Where the list is cut, a record
-   * behind it that begins or ends to match unseen counts from the next snapshot on.
+   * How many records match, `undefined` where `find` does not say it. What is written behind the end of a list that is
+   * cut may be counted later.
    */
   get total(): number | undefined {
     return this.#total
@@ -96,6 +100,7 @@ export class LiveList<Result = unknown> {
       this.#events.error = error
       this.#tell()
     }
+    clearTimeout(this.#recount)
   }
 
   #tell(): void {
@@ -115,6 +120,8 @@ export class LiveList<Result = unknown> {
     const records = listFound(found)
     if (records === null) throw new TypeError('live() needs a find of a list or a page')
     const { total, limit = this.#shape.$limit } = found as Partial<Page<unknown>>
+    clearTimeout(this.#recount)
+    this.#recount = undefined
     this.#data = records as readonly Fields[]
     this.#total = typeof total === 'number' ? total : undefined
     this.#limit = Number(limit ?? Number.POSITIVE_INFINITY)
@@ -124,12 +131,21 @@ export class LiveList<Result = unknown> {
 
   #put(record: Fields, isNew: boolean): void {
     const before = this.#data.find((one) => isSame(one, record))
-    const data =
-      before === undefined
-        ? [...this.#data, record]
-        : this.#data.map((one) => (one === before ? record : one))
-    data.sort(this.#compare)
-    if (before === undefined && (isNew || !this.#isCut)) this.#count(1)
+    const inPlace = this.#data.map((one) => (one === before ? record : one))
+    let isSorted = true
+    const data = (before === undefined ? [...inPlace, record] : inPlace.slice()).sort(
+      (one, other) => {
+        const order = this.#compare(one, other)
+        isSorted &&= !Number.isNaN(order)
+        return order
+      },
+    )
+    if (!isSorted) {
+      this.#data = inPlace
+      this.#events.refresh()
+      return
+    }
+    if (before === undefined) this.#count(Number(isNew || !this.#isCut))
     const hasMoved = before === undefined || this.#compare(before, record) !== 0
     // What follows the last record of a list that is cut may come before it now.
     const isLast = this.#isCut && before !== undefined && data.at(-1) === record
@@ -146,8 +162,16 @@ export class LiveList<Result = unknown> {
     if ((isKnown && this.#isCut) || this.#isSkipping()) this.#events.refresh()
   }
 
+  /**
+   * Counts a record. Behind the end of a list that is cut, the snapshot may have counted it before: the total is asked
+   * for after a while.
+   */
   #count(difference: number): void {
-    if (this.#total !== undefined) this.#total = Math.max(0, this.#total + difference)
+    if (this.#total === undefined) return
+    this.#total = Math.max(0, this.#total + difference)
+    if (!this.#isCut) return
+    const waitMs = (this.#recountMs * (1 + Math.random())) / 2
+    this.#recount ??= setTimeout(() => this.#events.refresh(), Math.min(waitMs, MAX_TIMER_MS))
   }
 
   /** A list that does not begin with the first record shifts with each one before it. */

@@ -5,13 +5,14 @@ import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules, withDefaults } from '../../core/options/option-rules.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
+import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { LoginResult } from '../authentication/login-result.ts'
 import { RemoteService } from '../remote-service.ts'
 import { HeardEvents } from './heard-events.ts'
+import type { ResolvedLiveOptions } from './live-connections.ts'
+import { findLiveService, LiveConnections } from './live-connections.ts'
 import type { LiveEvent, SubscriptionParams } from './live-event.ts'
 import { LiveList } from './live-list.ts'
-import type { ResolvedLiveOptions } from './service-streams.ts'
-import { findServiceStreams, ServiceStreams } from './service-streams.ts'
 import { Subscription } from './subscription.ts'
 
 /** Options of {@link realtime}. */
@@ -26,12 +27,18 @@ const RULES: Readonly<Record<keyof ResolvedLiveOptions, OptionRule>> = {
   silenceMs: POSITIVE,
   reconnectMs: POSITIVE,
   maxReconnectMs: POSITIVE,
+  hiddenMs: POSITIVE,
+  recountMs: POSITIVE,
   maxWaiting: POSITIVE,
+  path: { expected: "a path: '/live-queries'", isValid: isNonEmptyString },
 }
 
 const DEFAULTS: ResolvedLiveOptions = {
+  path: '/live-queries',
   silenceMs: 45_000,
   maxReconnectMs: 30_000,
+  hiddenMs: 60_000,
+  recountMs: 5_000,
   maxWaiting: 1_000,
 }
 
@@ -53,11 +60,12 @@ export function realtime(options: LiveOptions = {}): (client: object) => void {
   const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
     if (REALTIME in app) throw new TypeError('The client has live queries already')
     Object.defineProperty(app, REALTIME, { value: true })
+    const connections = new LiveConnections(resolved)
     const all = new Map<ServiceEntryFace, HeardEvents>()
     const add = (entry: ServiceEntryFace): void => {
       const { service } = entry
       if (!(service instanceof RemoteService) || entry.app !== app) return
-      all.set(entry, new HeardEvents(entry, new ServiceStreams(service, resolved)))
+      all.set(entry, new HeardEvents(entry, connections.add(entry, service)))
       for (const [name, method] of Object.entries(METHODS)) {
         if (name in service) continue
         const value = (params?: SubscriptionParams): unknown => method(service, params)
@@ -67,17 +75,15 @@ export function realtime(options: LiveOptions = {}): (client: object) => void {
     for (const entry of app.entries.values()) add(entry)
     app.observe((change, _path, entry) => {
       if (change === 'added') return add(entry)
-      if (all.delete(entry)) findServiceStreams(entry.service).close()
+      if (all.delete(entry)) connections.close(entry.service)
     })
     let user: unknown
     const change = (login?: LoginResult): void => {
       const before = user
       user = login?.authentication?.payload?.sub
-      for (const [{ service }, heard] of all) {
-        // A renewed token of the same user is sent with the next connection.
-        if (user === undefined || user !== before) findServiceStreams(service).restart()
-        heard.retry()
-      }
+      // A renewed token of the same user is sent with the next connection.
+      if (user === undefined || user !== before) connections.restart()
+      for (const heard of all.values()) heard.retry()
     }
     app.on('login', change)
     app.on('logout', () => change())
@@ -120,7 +126,7 @@ export function subscribe<S extends object, Own extends string = never>(
 ): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined> {
   const [given = {}] = params as [params?: SubscriptionParams]
   const subscription: AsyncIterableIterator<unknown, undefined> = new Subscription(
-    findServiceStreams(service),
+    findLiveService(service),
     given,
   )
   // What arrives has the types that the server states.
@@ -138,7 +144,7 @@ export async function live<S extends object>(
   ...params: LiveParams<S>
 ): Promise<LiveList<FoundBy<S>>> {
   const [given = {}] = params as [params?: SubscriptionParams]
-  const list = new LiveList<FoundBy<S>>(findServiceStreams(service), given, (error) => {
+  const list = new LiveList<FoundBy<S>>(findLiveService(service), given, (error) => {
     const entry = findServiceEntry(service)
     if (entry !== undefined) logListenerError(entry.app, error, 'change')
   })

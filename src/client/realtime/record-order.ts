@@ -1,12 +1,12 @@
 import { isObject } from '../../core/value-kind.ts'
 
-/** Negative if the first of two values comes before the second, 0 if they stand together. */
+/** Negative if the first of two values comes before the second, 0 if they stand together, `NaN` if only the server knows. */
 type Compare = (one: unknown, other: unknown) => number
 
 /**
- * Returns what compares records by a `$sort`, as the server does where values are missing, null,
- * numbers, strings, booleans, or dates, which are strings of one format here. Of anything else, lists
- * and objects, it makes no order, nor does it know collations: the server may have another one then.
+ * Returns what compares records by a `$sort`, as the server does with null, numbers, strings, booleans and dates, which
+ * are strings here. Fields that a record does not show, lists and objects have no order here. Collations are unknown:
+ * the server may have another order then.
  */
 export function compareBy(sort: unknown): Compare {
   const fields = isObject(sort) ? Object.entries(sort) : []
@@ -25,15 +25,24 @@ function readPath(record: unknown, path: string): unknown {
   }, record)
 }
 
+/** A date as JSON has it: in another format before the year 0, and after 9999. */
+const DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 function compareValues(one: unknown, other: unknown): number {
+  if ([one, other].some((value) => value === undefined || isObject(value))) return Number.NaN
   const order = toRank(one) - toRank(other)
-  if (order !== 0 || isObject(one) || one == null) return order
+  if (order !== 0 || one === null) return order
   const [a, b] = [one, other] as [string, string]
   // By code units: what an alphabet says differs from server to server.
-  return a < b ? -1 : Number(a > b)
+  const byText = a < b ? -1 : Number(a > b)
+  const [isDate, isOtherDate] = [DATE.test(a), DATE.test(b)]
+  if (!isDate && !isOtherDate) return byText
+  // Dates come after all strings. Only where these and strings of the same text would differ, the order is unknown.
+  const byTime = isDate && isOtherDate ? Date.parse(a) - Date.parse(b) : isDate ? 1 : -1
+  return Math.sign(byTime) === byText ? byText : Number.NaN
 }
 
 /** Values of different types stand in the order of MongoDB. */
 function toRank(value: unknown): number {
-  return value == null ? 0 : ['number', 'string', 'object', 'boolean'].indexOf(typeof value) + 1
+  return value === null ? 0 : ['number', 'string', 'boolean'].indexOf(typeof value) + 1
 }

@@ -1,7 +1,7 @@
 import { followSignal } from '../../core/follow-signal.ts'
-import type { EventReader, Subscriber } from './event-reader.ts'
+import type { LiveService } from './live-connections.ts'
 import type { LiveStatus, ReceivedEvent, SubscriptionParams } from './live-event.ts'
-import type { ServiceStreams } from './service-streams.ts'
+import type { LiveQuery, Subscriber } from './live-query.ts'
 
 type Result = IteratorResult<ReceivedEvent, undefined>
 
@@ -13,10 +13,10 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
   status: LiveStatus = 'connecting'
   /** Why the connection was lost, or the subscription has ended. */
   error: unknown
-  readonly #streams: ServiceStreams
+  readonly #live: LiveService
   readonly #params: SubscriptionParams
   readonly #onStatus: () => void
-  #stream: EventReader | undefined
+  #followed: LiveQuery | undefined
   #queue: ReceivedEvent[] = []
   /** Whether events were dropped: further ones are too, until there is a new snapshot. */
   #isStale = false
@@ -28,11 +28,11 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
   #unfollow: (() => void)[] = []
 
   constructor(
-    streams: ServiceStreams,
+    live: LiveService,
     params: SubscriptionParams,
     onStatus: () => void = () => undefined,
   ) {
-    this.#streams = streams
+    this.#live = live
     this.#params = params
     this.#onStatus = onStatus
   }
@@ -42,7 +42,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
   }
 
   async next(): Promise<Result> {
-    if (this.#stream === undefined) this.#start()
+    if (this.#followed === undefined) this.#start()
     for (;;) {
       const event = this.#fetching === undefined ? this.#queue.shift() : undefined
       if (event === RESYNC && this.#isStale) this.refresh()
@@ -64,21 +64,21 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
 
   /** Drops what waits, and has a new snapshot come next. */
   refresh(): void {
-    const stream = this.#stream
+    const query = this.#followed
     const fetching = {}
     this.#queue = []
     this.#isStale = false
     this.#fetching = fetching
-    stream?.fetchSnapshot().then(
+    query?.fetchSnapshot().then(
       (data) => {
         if (this.#fetching !== fetching) return
         this.#fetching = undefined
         this.#queue.unshift({ type: 'snapshot', data })
         this.#goOn()
       },
-      // The stream knows which errors pass, and how long to wait. Its snapshot counts as well.
+      // The query knows which errors pass, and how long to wait. Its snapshot counts as well.
       () => {
-        if (this.#fetching === fetching) stream.restart()
+        if (this.#fetching === fetching) query.restart()
       },
     )
   }
@@ -89,7 +89,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
       this.#fetching = undefined
       this.#queue = []
     }
-    if (this.#queue.length >= this.#streams.options.maxWaiting) {
+    if (this.#queue.length >= this.#live.options.maxWaiting) {
       this.#queue = [RESYNC]
       this.#isStale = true
     }
@@ -98,7 +98,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
     this.#goOn()
   }
 
-  notice({ status, error }: EventReader): void {
+  notice({ status, error }: LiveQuery): void {
     if (status === 'closed') {
       this.#end(error)
       return
@@ -116,13 +116,13 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
     if (this.status === 'closed') return
     this.#unfollow = signals.map((one) => followSignal(one, () => this.#end()))
     try {
-      this.#stream = this.#streams.join(this.#params, this)
+      this.#followed = this.#live.join(this.#params, this)
     } catch (error) {
       this.#end(error)
       return
     }
-    if (this.#stream.hasSnapshot) this.refresh()
-    this.notice(this.#stream)
+    if (this.#followed.hasSnapshot) this.refresh()
+    this.notice(this.#followed)
   }
 
   #end(error?: unknown): void {
@@ -132,7 +132,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
     this.#failure = error
     this.#fetching = undefined
     for (const unfollow of this.#unfollow) unfollow()
-    if (this.#stream !== undefined) this.#streams.leave(this.#stream, this)
+    this.#followed?.leave(this)
     this.#goOn()
     this.#onStatus()
   }

@@ -2,8 +2,10 @@ import t from 'tap'
 import type { LiveList } from '../../../src/client/realtime/index.ts'
 import type { Query } from '../../../src/core/index.ts'
 import { Forbidden } from '../../../src/core/index.ts'
+import { holdTimers } from '../../support/clock.ts'
 import type { EventServer, ServedStream } from '../../support/event-server.ts'
 import { startEventServer } from '../../support/event-server.ts'
+import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import { errorOf } from '../error-of.ts'
@@ -120,7 +122,7 @@ t.test('a list is sorted by the $sort of its query', async (t) => {
   ]
   const { list, send } = await open(t, query, first)
   await send('created', { id: 3, rank: 2, author: { name: 'a' } })
-  await send('created', { id: 4, author: { name: 'a' } })
+  await send('created', { id: 4, rank: null, author: { name: 'a' } })
   t.strictSame(ids(list), [3, 1, 2, 4])
   await send('patched', { id: 2, rank: 3 })
   t.strictSame(ids(list), [2, 3, 1, 4])
@@ -150,7 +152,7 @@ t.test('what a record leaves open at the end of a list is asked for, once', asyn
     page([{ id: 1 }, { id: 2 }, { id: 3 }], 5),
     after,
   )
-  stream.write([1, 2, 3].map((id) => `event: removed\ndata: {"id":${id}}\n\n`).join(''))
+  stream.write([1, 2, 3].map((id) => `event: 1/removed\ndata: {"id":${id}}\n\n`).join(''))
   await until(() => ids(list).includes(5))
   t.strictSame([list.data, list.total], [after.data, 2])
   t.equal(finds.length, 1)
@@ -193,14 +195,86 @@ t.test('a list that begins behind others asks where they shift it', async (t) =>
   }
 })
 
-t.test('the total counts what is written behind the end of a cut list', async (t) => {
-  const { list, send } = await open(t, { $sort: { id: 1 } }, page([{ id: 1 }], 5, 1))
-  await send('created', { id: 7 })
-  t.equal(list.total, 6)
-  await send('removed', { id: 8 })
-  t.equal(list.total, 5)
-  await send('patched', { id: 9 })
-  t.equal(list.total, 5)
+t.test('a list whose order its records do not show asks for it', async (t) => {
+  for (const [event, record] of [
+    ['created', { id: 3 }],
+    ['patched', { id: 1, text: 'new' }],
+    ['patched', { id: 4, rank: 1 }],
+  ] as const) {
+    const found = page([{ id: 9 }])
+    const records = [{ id: 1 }, { id: 2, rank: 2 }]
+    const { list, stream, finds } = await open(t, { $sort: { rank: 1 } }, page(records), found)
+    stream.send(event, record)
+    await until(() => ids(list)[0] === 9)
+    t.equal(finds.length, 1)
+  }
+})
+
+t.test('however many records come meanwhile, it asks twice', async (t) => {
+  const gate = new Gate()
+  t.teardown(() => gate.open())
+  const finds: unknown[] = []
+  const server = await startEventServer(t, async ({ url }, response) => {
+    await gate.pass()
+    response.end(`[{"id":${finds.push(url)}}]`)
+  })
+  const opening = connect(t, server.url)
+    .service('tasks')
+    .live({ query: { $sort: { rank: 1 } } })
+  const stream = (await server.stream(0)).open([{ id: 7 }])
+  const list = await opening
+  stream.send('created', { id: 8 })
+  await gate.arrivals(1)
+  for (let id = 10; id < 99; id += 1) stream.send('created', { id })
+  const told = new Promise((resolve) => list.on('change', resolve))
+  stream.send('end', { reason: 'closing' })
+  await told
+  gate.open()
+  await until(() => ids(list)[0] === 2)
+  t.equal(finds.length, 2)
+})
+
+t.test(
+  'the total counts what is written behind the end of a cut list, and is asked for',
+  async (t) => {
+    const { random } = Math
+    t.teardown(() => Object.assign(Math, { random }))
+    Math.random = () => 1
+    const timers = holdTimers(t, 5_000)
+    const found = page([{ id: 1 }], 6, 1)
+    const { list, send, finds } = await open(
+      t,
+      { $sort: { id: 1 } },
+      page([{ id: 1 }], 5, 1),
+      found,
+    )
+    await send('created', { id: 7 })
+    t.equal(list.total, 6)
+    await send('removed', { id: 8 })
+    t.equal(list.total, 5)
+    await send('patched', { id: 9 })
+    t.equal(list.total, 5)
+    t.strictSame([timers.count, finds.length], [1, 0])
+    timers.fire()
+    await until(() => list.total === 6)
+    await send('patched', { id: 9 })
+    t.strictSame([timers.count, finds.length], [2, 1])
+    list.close()
+    await until(() => timers.size === 0)
+  },
+)
+
+t.test('a total that is known is not asked for', async (t) => {
+  const timers = holdTimers(t, 5_000)
+  const { random } = Math
+  t.teardown(() => Object.assign(Math, { random }))
+  Math.random = () => 1
+  for (const snapshot of [page([{ id: 1 }], 1, 3), [{ id: 1 }, { id: 2 }]]) {
+    const { send } = await open(t, { $limit: 2 }, snapshot)
+    await send('patched', { id: 5 })
+    await send('left', { id: 6 })
+  }
+  t.equal(timers.count, 0)
 })
 
 t.test('the list is told of until its listener is removed', async (t) => {

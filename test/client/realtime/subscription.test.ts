@@ -101,10 +101,15 @@ const REFUSALS = {
 
 for (const [status, ServerError] of Object.entries(REFUSALS)) {
   t.test(`a loop throws what the server refuses with: ${status}`, async (t) => {
-    const server = await startEventServer(t)
+    const body = { name: ServerError.name, message: `refused: ${ServerError.name}` }
+    const details = { code: Number(status), data: { why: 'so' } }
+    // What is refused for the login is asked for by an ordinary call.
+    const server = await startEventServer(t, (_request, response) =>
+      response.writeHead(Number(status)).end(JSON.stringify({ ...body, ...details })),
+    )
     const events = connect(t, server.url).service('tasks').subscribe()
     const [error, stream] = [errorOf(events.next()), await server.stream(0)]
-    stream.refuse(Number(status), ServerError.name, { data: { why: 'so' } })
+    stream.refuse(Number(status), ServerError.name, details)
     t.ok((await error) instanceof ServerError)
     t.match(await error, { message: `refused: ${ServerError.name}`, data: { why: 'so' } })
     t.strictSame(await events.next(), { done: true, value: undefined })
@@ -181,7 +186,7 @@ t.test('goes by fetch, whatever library sends the calls', async (t) => {
     t.strictSame((await first).value, { type: 'snapshot', data: [index] })
     await events.return?.()
   }
-  t.strictSame(urls, [`${server.url}/tasks`])
+  t.strictSame(urls, [`${server.url}/live-queries`])
 })
 
 t.test('methods of these names that a service has are its own', async (t) => {

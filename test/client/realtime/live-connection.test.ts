@@ -34,8 +34,9 @@ async function comeBack(
   t: TestScope,
   end: (stream: ServedStream) => unknown,
   options: object = {},
+  answer?: Parameters<typeof startEventServer>[1],
 ): Promise<{ readonly again: ServedStream; readonly events: AsyncIterator<unknown> }> {
-  const server = await startEventServer(t)
+  const server = await startEventServer(t, answer)
   const events = connect(t, server.url, options).service('tasks').subscribe()
   const taking = take(events, 2)
   const stream = (await open(server, 0)).send('created', { id: 1 }, 'id-1')
@@ -55,8 +56,8 @@ const LOSSES: Readonly<Record<string, (stream: ServedStream) => unknown>> = {
 
 for (const [title, end] of Object.entries(LOSSES)) {
   t.test(`goes on from the last event after the server ${title}`, async (t) => {
-    const { again, events } = await comeBack(t, end)
-    t.equal(again.headers['last-event-id'], 'id-1')
+    const { again, events } = await comeBack(t, end, {}, (_request, response) => response.end('[]'))
+    t.equal(again.after, 'id-1')
     again.open().send('created', { id: 2 }, 'id-2')
     t.match(await events.next(), { value: { type: 'created', data: { id: 2 } } })
   })
@@ -64,21 +65,21 @@ for (const [title, end] of Object.entries(LOSSES)) {
 
 t.test('an event without an id leaves the last one, an empty one takes it away', async (t) => {
   const kept = await comeBack(t, (stream) => stream.send('created', {}).end())
-  t.equal(kept.again.headers['last-event-id'], 'id-1')
+  t.equal(kept.again.after, 'id-1')
   const gone = await comeBack(t, (stream) => stream.send('resync', {}, '').end())
-  t.notOk('last-event-id' in gone.again.headers)
+  t.equal(gone.again.after, undefined)
   t.match(await take(gone.events, 1), [{ type: 'resync' }])
 })
 
-t.test('an id that no header can hold is not sent', async (t) => {
+t.test('an id that the server would refuse as a position is not sent', async (t) => {
   const { again } = await comeBack(t, (stream) => stream.send('created', {}, 'ünï 1').end())
-  t.notOk('last-event-id' in again.headers)
+  t.equal(again.after, undefined)
 })
 
 t.test('a stream that is silent is opened again', async (t) => {
   const silence = holdTimers(t, 54_321)
   const { again } = await comeBack(t, () => silence.fire(), { silenceMs: 54_321 })
-  t.equal(again.headers['last-event-id'], 'id-1')
+  t.equal(again.after, 'id-1')
 })
 
 t.test('heartbeats break the silence', async (t) => {
@@ -96,7 +97,7 @@ t.test('heartbeats break the silence', async (t) => {
 t.test('a stream that was ended comes back after a while', async (t) => {
   waitLongest(t)
   const options = { reconnectMs: LONG_MS, maxReconnectMs: LONG_MS }
-  for (const reason of ['closing', 'expired', undefined]) {
+  for (const reason of ['closing', 'tired', undefined]) {
     const server = await startEventServer(t)
     const timers = holdTimers(t, LONG_MS)
     const events = connect(t, server.url, options).service('tasks').subscribe()
@@ -174,7 +175,7 @@ for (const status of [429, 503]) {
     const server = await startEventServer(t)
     const events = connect(t, server.url).service('tasks').subscribe()
     const first = events.next()
-    ;(await server.stream(0)).refuse(status, '', {}, { 'retry-after': '7' })
+    ;(await server.stream(0)).refuse(status, '', {}, 7)
     await until(() => timers.size === 1)
     timers.fire()
     await open(server, 1)
@@ -193,12 +194,20 @@ t.test('an answer of 500 and above passes', async (t) => {
   t.match(await first, { value: { type: 'snapshot' } })
 })
 
-t.test('a login that has expired is renewed, as for any call', async (t) => {
+t.test('a login that has expired is renewed by an ordinary call', async (t) => {
   const tokens = ['old', 'new']
-  const server = await startEventServer(t, (_request, response) => {
-    const body = { accessToken: tokens.shift(), authentication: { payload: { sub: '1' } } }
+  const finds: unknown[] = []
+  const server = await startEventServer(t, ({ url, headers: { authorization } }, response) => {
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(body))
+    if (url === '/tasks') {
+      finds.push(authorization)
+      if (authorization !== 'Bearer old') return response.end('[]')
+      const data = { name: 'TokenExpiredError' }
+      const body = { name: 'NotAuthenticated', code: 401, data }
+      return response.writeHead(401).end(JSON.stringify(body))
+    }
+    const body = { accessToken: tokens.shift(), authentication: { payload: { sub: '1' } } }
+    return response.end(JSON.stringify(body))
   })
   class Program extends AuthenticationClient {
     override reAuthenticate() {
@@ -212,21 +221,49 @@ t.test('a login that has expired is renewed, as for any call', async (t) => {
   const taking = take(events, 2)
   ;(await open(server, 0)).send('created', 1, 'id-1').end('expired')
   await taking
-  const refused = await server.stream(1)
-  refused.refuse(401, 'NotAuthenticated', { data: { name: 'TokenExpiredError' } })
-  const renewed = await server.stream(2)
-  const sent = [server.streams[0], refused, renewed].map((one) => one?.headers.authorization)
-  t.strictSame(sent, ['Bearer old', 'Bearer old', 'Bearer new'])
-  t.equal(renewed.headers['last-event-id'], 'id-1')
+  const renewed = await server.stream(1)
+  t.strictSame(finds, ['Bearer old', 'Bearer new'])
+  const sent = server.streams.map(({ headers }) => headers.authorization)
+  t.strictSame(sent, ['Bearer old', 'Bearer new'])
+  t.equal(renewed.after, 'id-1')
   renewed.open().send('created', 2)
   t.match(await events.next(), { value: { data: 2 } })
 })
 
-t.test('where the login can not be renewed, the loop throws that', async (t) => {
-  const { again, events } = await comeBack(t, (stream) => stream.end('expired'))
-  const error = errorOf(events.next())
-  again.refuse(401, 'NotAuthenticated', { data: { name: 'TokenExpiredError' } })
-  t.ok((await error) instanceof NotAuthenticated)
+for (const end of ['expired', 'refused'] as const) {
+  t.test(`a login that can not be renewed ends the loop: ${end}`, async (t) => {
+    const server = await startEventServer(t, (_request, response) =>
+      response.writeHead(401).end('{"name":"NotAuthenticated","code":401,"message":"Log in"}'),
+    )
+    const events = connect(t, server.url).service('tasks').subscribe()
+    const taking = take(events, 1)
+    const stream = await open(server, 0)
+    await taking
+    const error = errorOf(events.next())
+    if (end === 'expired') stream.end('expired')
+    else stream.refuse(401, 'NotAuthenticated')
+    t.ok((await error) instanceof NotAuthenticated)
+    t.equal((await error).message, 'Log in')
+    await laterTurns()
+    t.equal(server.streams.length, 1)
+  })
+}
+
+t.test('a login that is renewed and refused again is asked for after a wait', async (t) => {
+  waitLongest(t)
+  const waits = [1000, 2000].map((ms) => holdTimers(t, ms))
+  const server = await startEventServer(t, (_request, response) => response.end('[]'))
+  const options = { reconnectMs: 500, maxReconnectMs: 5000 }
+  const events = connect(t, server.url, options).service('tasks').subscribe()
+  void events.next()
+  for (const index of [0, 1]) {
+    ;(await server.stream(index)).refuse(401, 'NotAuthenticated')
+  }
+  await until(() => waits[0]?.size === 1)
+  waits[0]?.fire()
+  ;(await server.stream(2)).refuse(401, 'NotAuthenticated')
+  await until(() => waits[1]?.size === 1)
+  await events.return?.()
 })
 
 t.test('a client that may read no longer is told so', async (t) => {
@@ -269,31 +306,44 @@ t.test('a redirect that is not followed ends a stream', async (t) => {
 t.test('reads frames however they are cut and written', async (t) => {
   const server = await startEventServer(t)
   const events = connect(t, server.url).service('tasks').subscribe()
-  const taking = take(events, 5)
+  const taking = take(events, 4)
   const stream = await open(server, 0)
-  stream.write(': a comment\n\nunknown: field\nno colon\n\nevent: nothing\n\n')
-  stream.write('event: created\r\ndata: {"text":\r\ndata: "two lines"}\r\n\r\n')
-  stream.write('event:created\ndata:"no blanks"\n\n')
-  const bytes = Buffer.from('event: created\ndata: "größe 🪶"\n\n')
+  stream.write(': a comment\n\nunknown: field\nno colon\n\nevent: 1/nothing\n\n')
+  stream.write('event: 1/created\r\ndata: {"text":\r\ndata: "two lines"}\r\n\r\n')
+  stream.write('event:1/created\ndata:"no blanks"\n\n')
+  const bytes = Buffer.from('event: 1/created\ndata: "größe 🪶"\n\n')
   for (const byte of bytes) {
     stream.writeBytes(Buffer.from([byte]))
     await new Promise(setImmediate)
   }
-  stream.write('data: "without a name"\n\n')
   t.strictSame(await taking, [
     { type: 'snapshot', data: [] },
     { type: 'created', data: { text: 'two lines' } },
     { type: 'created', data: 'no blanks' },
     { type: 'created', data: 'größe 🪶' },
-    { type: 'message', data: 'without a name' },
+  ])
+})
+
+t.test('frames of no subscription, and of another one, are not read', async (t) => {
+  const server = await startEventServer(t)
+  const events = connect(t, server.url).service('tasks').subscribe()
+  const taking = take(events, 2)
+  const stream = await open(server, 0)
+  for (const name of ['created', '2/created', '/created', '11/created']) {
+    stream.write(`event: ${name}\ndata: {nothing\n\n`)
+  }
+  stream.write('data: {"without": "a name"}\n\n').send('tasks/reminded', 7)
+  t.strictSame(await taking, [
+    { type: 'snapshot', data: [] },
+    { type: 'tasks/reminded', data: 7 },
   ])
 })
 
 t.test('a frame that the connection breaks off is none', async (t) => {
   const { again, events } = await comeBack(t, (stream) =>
-    stream.write('id: id-2\nevent: created\ndata: {"half').end(),
+    stream.write('id: id-2\nevent: 1/created\ndata: {"half').end(),
   )
-  t.equal(again.headers['last-event-id'], 'id-1')
+  t.equal(again.after, 'id-1')
   again.open().send('created', 'whole')
   t.match(await events.next(), { value: { data: 'whole' } })
 })
@@ -304,11 +354,13 @@ t.test('an event that is not JSON has the stream begin anew', async (t) => {
     connect(t, server.url).service('tasks').live(),
     open(server, 0),
   ]).then(([list]) => list)
-  server.streams[0]?.send('created', { id: 1 }, 'id-1').write('event: patched\ndata: {nothing\n\n')
+  server.streams[0]
+    ?.send('created', { id: 1 }, 'id-1')
+    .write('event: 1/patched\ndata: {nothing\n\n')
   const again = await server.stream(1)
   t.match(tasks.error, { message: "The event 'patched' is not JSON" })
   t.ok(tasks.error instanceof GeneralError)
-  t.notOk('last-event-id' in again.headers)
+  t.equal(again.after, undefined)
   again.open([{ id: 2 }])
   await until(() => tasks.data.length === 1 && tasks.error === undefined)
   t.strictSame(tasks.data, [{ id: 2 }])

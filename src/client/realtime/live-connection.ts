@@ -1,0 +1,209 @@
+import { createParser } from 'eventsource-parser'
+import { GeneralError, Unavailable } from '../../core/errors/index.ts'
+import { toWaitMs } from '../answers/retries.ts'
+import type { LiveCall } from './live-call.ts'
+import { findResponse, isPassingError, LiveQuery } from './live-query.ts'
+import { followHidden } from './page-visibility.ts'
+
+/** How connections are kept. */
+export interface ConnectionOptions {
+  /** How long a connection may be silent, in milliseconds. Default: 45,000, three heartbeats. */
+  readonly silenceMs: number
+  /**
+   * The longest wait before a second attempt to connect, in milliseconds, doubled for each further
+   * one; how long it is within that is left to chance. Default: 1,000, then what the server says.
+   */
+  readonly reconnectMs?: number | undefined
+  /** The longest wait before any attempt, in milliseconds. Default: 30,000. */
+  readonly maxReconnectMs: number
+  /**
+   * How long a page may be hidden before it gives its connections up, in milliseconds, `Infinity` for any time. They
+   * come back when the page is shown. Default: 60,000.
+   */
+  readonly hiddenMs: number
+}
+
+/** A longer frame is none, and would be kept until there is no memory. */
+const MAX_FRAME_CHARACTERS = 2 ** 26
+
+/** How long a change waits for queries that have no answer yet: they would have to be asked for again. */
+const CHANGE_MS = 1_000
+
+/** Why a connection has ended that is made anew at once. */
+const AGAIN = Symbol('again')
+
+/**
+ * The connection of many queries. A change of them, as any loss, ends it; the next one begins with the positions of
+ * all, so that the server sends what was missed in between.
+ */
+export class LiveConnection {
+  readonly shared: readonly unknown[]
+  readonly #queries = new Map<string, LiveQuery>()
+  readonly #options: ConnectionOptions
+  readonly #onEnd: () => void
+  /** Ends the connection. */
+  #attempt = new AbortController()
+  /** The queries that this connection has not answered yet. */
+  #unanswered: Set<LiveQuery> = new Set()
+  #changing: ReturnType<typeof setTimeout> | undefined
+  #isHidden = false
+  #baseMs: number
+  /** The share of a wait that passes: queries that were cut off together come back together, and clients do not. */
+  #chance = 0
+  #count = 0
+
+  /** @param onEnd called when no query is left */
+  constructor(shared: readonly unknown[], options: ConnectionOptions, onEnd: () => void) {
+    this.shared = shared
+    this.#options = options
+    this.#baseMs = options.reconnectMs ?? 1_000
+    this.#onEnd = onEnd
+    void this.#run()
+  }
+
+  get queries(): readonly LiveQuery[] {
+    return [...this.#queries.values()]
+  }
+
+  /** Adds a query. Returns it. */
+  add(call: LiveCall): LiveQuery {
+    this.#count += 1
+    const query = new LiveQuery(String(this.#count), call, this)
+    this.#queries.set(query.id, query)
+    this.change()
+    return query
+  }
+
+  drop(query: LiveQuery): void {
+    if (!this.#queries.delete(query.id)) return
+    this.#unanswered.delete(query)
+    if (this.#queries.size === 0) this.#onEnd()
+    this.change()
+  }
+
+  change(isUrgent = false): void {
+    if (isUrgent || this.#unanswered.size === 0) this.#attempt.abort(AGAIN)
+    else this.#changing ??= setTimeout(() => this.#attempt.abort(AGAIN), CHANGE_MS)
+  }
+
+  /** Has all queries begin anew: they are those of another user. Nothing of what has arrived is read any more. */
+  restart(): void {
+    for (const query of this.queries) query.restart()
+  }
+
+  findWait(error: unknown, failures: number): number {
+    const longestMs = Math.min(this.#options.maxReconnectMs, this.#baseMs * 2 ** failures)
+    const leastMs = toWaitMs(findResponse(error)?.headers['retry-after']) ?? 0
+    return Math.max(leastMs, this.#chance * longestMs)
+  }
+
+  async #run(): Promise<void> {
+    const unfollow = followHidden(this.#options.hiddenMs, (isHidden) => {
+      if (this.#isHidden === isHidden) return
+      this.#isHidden = isHidden
+      this.#attempt.abort(AGAIN)
+    })
+    // What changes within one tick is one change.
+    for (await nextTick(); this.#queries.size > 0; await nextTick()) {
+      this.#attempt = new AbortController()
+      this.#chance = Math.random()
+      const asked = this.queries.filter(({ isHeld }) => !isHeld)
+      const error = await this.#follow(asked, this.#attempt.signal)
+      // Closes a connection whose server does not.
+      this.#attempt.abort()
+      clearTimeout(this.#changing)
+      this.#changing = undefined
+      this.#unanswered.clear()
+      if (error !== AGAIN) this.#fail(asked, error)
+    }
+    unfollow()
+  }
+
+  /** Resolves to why the connection has ended. If there is nothing to ask for, there is none until that changes. */
+  async #follow(asked: readonly LiveQuery[], signal: AbortSignal): Promise<unknown> {
+    const status = this.#isHidden ? 'waiting' : 'connecting'
+    for (const query of asked) {
+      if (this.#isHidden || query.status !== 'open') query.change(status, query.error)
+    }
+    const [first] = asked
+    if (first === undefined || this.#isHidden) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return signal.reason
+    }
+    this.#unanswered = new Set(asked)
+    const subscriptions = asked.map(({ id, call: { url }, lastId }) => ({
+      ...{ id, url },
+      // A server takes no other characters. Without a position, there is a new snapshot.
+      ...(/^[!-~]{1,512}$/.test(lastId) && { after: lastId }),
+    }))
+    try {
+      return await this.#read(await first.call.open(subscriptions, signal), signal)
+    } catch (error) {
+      return signal.aborted ? signal.reason : error
+    }
+  }
+
+  /** Rejects with why the connection has ended. */
+  async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<never> {
+    const parser = createParser({
+      maxBufferSize: MAX_FRAME_CHARACTERS,
+      onRetry: (ms) => {
+        this.#baseMs = this.#options.reconnectMs ?? Math.max(1, ms)
+      },
+      onEvent: ({ id, event = '', data }) => {
+        if (!signal.aborted) this.#take(event, data, id)
+      },
+      onError: ({ type, message }) => {
+        if (type !== 'max-buffer-size-exceeded') return
+        // What cannot be read is not left out: all queries begin anew.
+        for (const query of this.queries) query.forget()
+        throw new GeneralError(message)
+      },
+    })
+    const { silenceMs } = this.#options
+    const reader = body.getReader()
+    const decoder = new TextDecoder()
+    signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
+    const lose = (cause?: unknown): never => {
+      throw new Unavailable('The connection was lost', undefined, { cause })
+    }
+    const endSilent = (): void => {
+      this.#attempt.abort(new Unavailable(`The server was silent for ${silenceMs} ms`))
+    }
+    for (;;) {
+      const timer = setTimeout(endSilent, silenceMs)
+      const { done, value } = await reader
+        .read()
+        .catch(lose)
+        .finally(() => clearTimeout(timer))
+      if (done) lose()
+      parser.feed(decoder.decode(value, { stream: true }))
+    }
+  }
+
+  /** Takes a frame, `1/created`. One of a query that has been left is nobody's. */
+  #take(event: string, data: string, id: string | undefined): void {
+    const [name = '', type = ''] = event.split(/\/(.*)/s)
+    const query = this.#queries.get(name)
+    if (query === undefined) return
+    // A new query is answered by its snapshot, not before.
+    const isAnswer = type !== 'open' || query.lastId !== ''
+    query.take(type, data, id)
+    if (isAnswer) this.#unanswered.delete(query)
+    if (this.#changing !== undefined && this.#unanswered.size === 0) this.#attempt.abort(AGAIN)
+  }
+
+  /** Has queries fail as their connection did. An error that does not pass is that of the new ones, if there are any. */
+  #fail(asked: readonly LiveQuery[], error: unknown): void {
+    const left = asked.filter(({ isHeld, status }) => !isHeld && status !== 'closed')
+    const isNew = ({ lastId }: LiveQuery): boolean => lastId === ''
+    const failed = !isPassingError(error) && left.some(isNew) ? left.filter(isNew) : left
+    const waitMs = Math.min(...failed.map(({ failures }) => this.findWait(error, failures)))
+    for (const query of failed) query.fail(error, waitMs)
+  }
+}
+
+/** Resolves when all that goes on at the moment has been done. */
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve))
+}
