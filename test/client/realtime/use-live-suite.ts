@@ -38,7 +38,7 @@ export interface LivePage {
   add(team: number, text: string): Promise<unknown>
   /** Creates so many tasks while the page does nothing else. */
   addAtOnce(team: number, count: number): Promise<void>
-  /** The streams that clients have opened since the page was loaded, in their order. */
+  /** The connections for live queries that clients have opened since the page was loaded, in their order. */
   readonly streams: readonly { readonly isOpen: boolean }[]
   /** Turns streams off, and cuts those that are open, or on again. */
   turn(state: 'off' | 'on'): void
@@ -129,8 +129,8 @@ export async function openLivePage(t: Test, { script, options }: Framework): Pro
         },
       },
     })
-    app.fastify.addHook('onRequest', async ({ headers }, { raw }) => {
-      if (!headers.accept?.includes('text/event-stream')) return
+    app.fastify.addHook('onRequest', async ({ url }, { raw }) => {
+      if (url !== '/live-queries') return
       if (isDown) throw new Unavailable('Down')
       const stream = { isOpen: true, cut: () => void raw.destroy() }
       streams.push(stream)
