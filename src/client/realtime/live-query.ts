@@ -108,10 +108,10 @@ export class LiveQuery {
       this.fail(new GeneralError(`The event '${type}' is not JSON`, undefined, { cause }))
       return
     }
+    this.lastId = id ?? this.lastId
     if (type === 'open') this.change('open', undefined)
     else if (type === 'end') this.fail(toEndError(data))
     else {
-      this.lastId = id ?? this.lastId
       this.failures = 0
       this.#snapshot = undefined
       if (type === 'snapshot') this.hasSnapshot = true
