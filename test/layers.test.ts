@@ -35,7 +35,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   auth: {
     layers: [...CORE, 'core/secrets'],
-    packages: ['fast-jwt', 'openid-client', 'jose', 'bcryptjs', 'request-filtering-agent'],
+    packages: ['fast-jwt', 'openid-client', 'jose', 'bcryptjs'],
     node: true,
   },
   adapter: {

@@ -8,7 +8,7 @@ import t from 'tap'
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-const PACKAGES = ['openid-client', 'oauth4webapi', 'jose', 'request-filtering-agent']
+const PACKAGES = ['openid-client', 'oauth4webapi', 'jose']
 
 /** Writes down what is loaded; it runs in a thread of its own. */
 const LOADER = `

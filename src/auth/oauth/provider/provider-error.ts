@@ -51,19 +51,14 @@ export function findProviderError(error: unknown): ProviderError | undefined {
 }
 
 interface TechnicalFailure {
-  /** The error of Node or of the filter: `CODE message`. */
+  /** The error of Node: `CODE message`. */
   readonly pattern: RegExp
   readonly failure: ProviderFailure
   readonly problem: string
 }
 
-/** What completes the error for an address that no request may go to. */
-export const ADDRESS_REFUSED =
-  "is at an address that is not allowed; those of private networks are by 'allowPrivateNetwork'"
-
 /** The first that matches; a code of Node that is not here is a failure to reach the provider. */
 const TECHNICAL_FAILURES: readonly TechnicalFailure[] = [
-  { pattern: /^ DNS lookup .* is not allowed\b/, failure: 'address', problem: ADDRESS_REFUSED },
   {
     pattern: /^(?:\w*CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/,
     failure: 'certificate',

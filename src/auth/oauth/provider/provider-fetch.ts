@@ -3,14 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
 import { followSignal } from '../../../core/follow-signal.ts'
-import {
-  ADDRESS_REFUSED,
-  createProviderError,
-  getSafeOrigin,
-  ProviderError,
-} from './provider-error.ts'
+import { isPrivateAddress, isSpecialAddress, isUnspecifiedAddress } from './network-address.ts'
+import { createProviderError, getSafeOrigin, ProviderError } from './provider-error.ts'
 
 /** Options of `createProviderFetch()`: where requests may go, and their limits. */
 export interface ProviderFetchOptions {
@@ -63,12 +59,11 @@ async function sendRequest(
     findAddressError(url, addresses, allowPrivateNetwork)
   const refusal = isIP(host) === 0 ? null : findError(host)
   if (refusal !== null) throw refusal
-  // Loaded when it is used: most applications have no login that needs it.
-  const { useAgent } = await import('request-filtering-agent')
   const body = new Uint8Array(await message.arrayBuffer())
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'http:' ? requestHttp : requestHttps)(url, {
-      agent: useAgent(url.protocol, { allowPrivateIPAddress: allowPrivateNetwork }),
+      // An agent for this request only: the global one keeps connections, and may use a proxy.
+      agent: false,
       lookup: (hostname, query, callback) =>
         lookup(hostname, query, (error, found, family) => {
           const list = typeof found === 'string' ? [found] : (found ?? []).map((one) => one.address)
@@ -95,45 +90,19 @@ async function sendRequest(
   })
 }
 
-/** Without link-local addresses, where no provider is, but where clouds serve their secrets. */
-const PRIVATE = createList([
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['100.64.0.0', 10],
-  ['::1', 128],
-  ['fc00::', 7],
-])
-
-/** `::127.0.0.1` and the like, which the filtering agent takes for public ones. */
-const IPV4_COMPATIBLE = createList([['::', 96]])
-
-function createList(subnets: readonly (readonly [network: string, prefix: number])[]): BlockList {
-  const list = new BlockList()
-  for (const [network, prefix] of subnets) {
-    list.addSubnet(network, prefix, isIPv6(network) ? 'ipv6' : 'ipv4')
-  }
-  return list
-}
-
-/** IPv6 addresses that stand for an IPv4 one are in its subnets. */
-function isIn(list: BlockList, address: string): boolean {
-  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-}
-
-/** Returns the error for an address that is refused besides those that the filtering agent refuses. */
+/** Returns the error for an address that no request may go to. */
 function findAddressError(
   url: URL,
   addresses: readonly string[],
   allowPrivateNetwork: boolean,
 ): ProviderError | null {
-  if (url.protocol === 'http:' && addresses.some((address) => !isIn(PRIVATE, address))) {
+  if (url.protocol === 'http:' && !addresses.every(isPrivateAddress)) {
     return new ProviderError(url, 'address', 'needs https:, as it is in no private network')
   }
-  if (allowPrivateNetwork || !addresses.some((address) => isIn(IPV4_COMPATIBLE, address)))
-    return null
-  return new ProviderError(url, 'address', ADDRESS_REFUSED)
+  if (!addresses.some(allowPrivateNetwork ? isUnspecifiedAddress : isSpecialAddress)) return null
+  const problem =
+    "is at an address that is not allowed; those of private networks are by 'allowPrivateNetwork'"
+  return new ProviderError(url, 'address', problem)
 }
 
 /** A request, as `fetch()` takes it. */
