@@ -56,7 +56,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
       'connectMongoDB: driver 7 ignores timeoutMS; set serverSelectionTimeoutMS and waitQueueTimeoutMS, and maxTimeMS for each call',
     )
   }
-  const budgets = Object.entries({ ...BUDGETS, ...createWaits(given) })
+  const budgets = Object.entries({ ...DRIVER_INFO, ...BUDGETS, ...createWaits(given) })
   const defaults = budgets.filter(([name]) => !given.has(name.toLowerCase()))
   // The driver takes `undefined` for an option that is not given, and would not see the budget.
   const all = withDefaults<MongoClientOptions>(Object.fromEntries(defaults), options)
@@ -66,6 +66,9 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
     throw toSafeError(error, url, options)
   }
 }
+
+/** MongoDB's logs and profiles show it for each connection. A test compares it with package.json. */
+const DRIVER_INFO = { driverInfo: { name: 'Remex', version: '0.1.0' } } as const
 
 /** The longest time of a timer, in ms. Node fires a longer one at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1

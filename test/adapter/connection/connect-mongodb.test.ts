@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
@@ -120,17 +121,18 @@ t.test(
 )
 
 /** Opens a port where connections are taken and nothing is answered. */
-async function openSilentPort(t: TestScope): Promise<{ port: number; sockets: Set<Socket> }> {
+async function openSilentPort(t: TestScope) {
   const sockets = new Set<Socket>()
+  const received: Buffer[] = []
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
-    socket.resume()
+    socket.on('data', (bytes) => received.push(bytes))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, sockets }
+  return { port: (server.address() as AddressInfo).port, sockets, received }
 }
 
 t.test('fails with Unavailable, without the credentials, and leaves no connection', async (t) => {
@@ -171,4 +173,22 @@ t.test('leaves the names of options to the driver, whose error says which', asyn
     new TypeError('connectMongoDB: the URL must be a non-empty string'),
   )
   await t.rejects(connectMongoDB(undefined as never), TypeError)
+})
+
+t.test('tells the server which version of Remex uses the driver', async (t) => {
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
+  )
+  const names: readonly [ConnectOptions, string, string][] = [
+    [{}, 'nodejs|Remex', `|${version}`],
+    [{ driverInfo: { name: 'shop', version: '9.8.7' } }, 'nodejs|shop', '|9.8.7'],
+  ]
+  for (const [options, name, end] of names) {
+    const { port, received } = await openSilentPort(t)
+    const url = `mongodb://127.0.0.1:${port}/?serverSelectionTimeoutMS=50`
+    await t.rejects(connectMongoDB(url, options), Unavailable)
+    const hello = Buffer.concat(received).toString('latin1')
+    t.ok(hello.includes(`\0${name}\0`), name)
+    t.ok(hello.includes(`${end}\0`), end)
+  }
 })
