@@ -1,5 +1,6 @@
 // Accounts: sign-up, verified addresses, sessions, passwords that are reset or changed, and notes for members.
-// Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`.
+// Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`, after
+// `npm install mongodb @fastify/swagger @fastify/swagger-ui yaml`.
 // Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a
 // new secret for each start).
 import { randomBytes } from 'node:crypto'

@@ -1,7 +1,8 @@
 // An API whose wire format is given, parts of that of RealWorld's Conduit: envelopes, a token after
 // sign-up, articles by their slugs, a feed, and the user at `/user`. Try the lines it prints.
-// `npx tsx node_modules/remex/examples/conduit.ts`. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL
-// (an embedded database when it is not set) and AUTH_SECRET.
+// `npx tsx node_modules/remex/examples/conduit.ts`, after `npm install mongodb @fastify/swagger
+// @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is
+// not set) and AUTH_SECRET.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'

@@ -1,6 +1,6 @@
 // Serves the 250 countries of the world from MongoDB: try the lines it prints.
-// `npx tsx node_modules/remex/examples/countries.ts`, after `npm install world-countries`. Reads
-// PORT (3030), HOST (127.0.0.1) and MONGODB_URL. When that is not set, an embedded database keeps its
+// `npx tsx node_modules/remex/examples/countries.ts`, after `npm install mongodb world-countries
+// @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL. When that is not set, an embedded database keeps its
 // data in DATA_DIRECTORY (`.data`, in the current directory).
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'

@@ -1,5 +1,6 @@
 // The first lines of docs/reference/schemas.md: one declaration of a record, and all that follows from it.
-// `npx tsx node_modules/remex/examples/labels.ts`. Reads PORT (3030) and MONGODB_URL.
+// `npx tsx node_modules/remex/examples/labels.ts`, after `npm install mongodb @fastify/swagger
+// @fastify/swagger-ui yaml`. Reads PORT (3030) and MONGODB_URL.
 import type { ObjectId } from 'mongodb'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'

@@ -1,6 +1,7 @@
 // Tasks that are described once: types, checks, the conversion of queries, answers and the page of
-// the API follow. Try the lines it prints. `npx tsx node_modules/remex/examples/schemas.ts`. Reads
-// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// the API follow. Try the lines it prints. `npx tsx node_modules/remex/examples/schemas.ts`, after
+// `npm install mongodb @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and
+// MONGODB_URL (an embedded database when it is not set).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'

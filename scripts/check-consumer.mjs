@@ -2,7 +2,8 @@
 // newest `fastify` and `mongodb`, and beside the lowest that the peer ranges allow, installed with
 // `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
 // instances of, the examples compile in strict TypeScript, libraries checked, and some are run; once
-// those that end by themselves, by the commands that they name. The blog, an example with a
+// those that end by themselves, by the commands that they name. Without the optional peers, the types
+// compile, and what needs one says so at the start. The blog, an example with a
 // package.json of its own, is copied, installed, tested and started. Last, every entry is imported
 // where packages see no more than they declare.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,8 +26,9 @@ const others = Object.entries(manifest.devDependencies)
   .filter(([, , of]) => of === 'node' || examples.some((text) => text.includes(`'${of}'`)))
   .filter(([name]) => !(name in manifest.peerDependencies))
   .map(([name, version]) => `${name}@${version}`)
-  // The types of @fastify/middie import it without depending on it.
-  .concat('@types/connect@3')
+  // The types of @fastify/middie import the first without depending on it; those of oidc-provider's Koa find
+  // the second where no newer one, such as that of @fastify/static, is in its place.
+  .concat('@types/connect@3', 'content-disposition@1')
 const lowest = peers.map(([name, range]) => `${name}@${/\d+\.\d+\.\d+/.exec(range)[0]}`)
 const newest = peers.map(([name]) => `${name}@latest`)
 const entries = Object.keys(manifest.exports)
@@ -92,6 +94,43 @@ function checkCommands(folder) {
   }
 }
 
+/** What throws at the start without its package, and the command that the error names. */
+const FEATURES = {
+  "openapi({ info: { title: 'T', version: '1' } })":
+    'npm install @fastify/swagger @fastify/swagger-ui yaml',
+  "serveStatic({ root: '/tmp' })": 'npm install @fastify/static',
+  'compress()': 'npm install @fastify/compress',
+}
+/** Entries that are for the users of an optional package. */
+const FOR_OTHERS = /\/(?:opentelemetry|prometheus|socketio|react|vue)$/
+
+/** Uses the package where none of the optional ones is: types compile, and errors name the command. */
+function checkWithoutOptional(folder) {
+  const lines = entries
+    .filter((entry) => !FOR_OTHERS.test(entry))
+    .map((entry, index) => `export * as entry${index} from '${entry}'`)
+  writeFileSync(join(folder, 'entries.ts'), lines.join('\n'))
+  const include = ['entries.ts']
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...CONFIG, include }))
+  try {
+    run(process.execPath, [compiler, '-p', folder], folder)
+  } catch (error) {
+    throw new Error(`The types need an optional package:\n${error.stdout}`)
+  }
+  console.log('ok - the types compile')
+  for (const [feature, command] of Object.entries(FEATURES)) {
+    const program = `import * as remex from 'remex'
+const { createApp, fastifyApp, rest, ${feature.replace(/\(.*/, '')} } = remex
+const start = async () => fastifyApp(createApp()).configure(rest()).configure(${feature}).listen(0)
+await start().then(() => console.log('started'), ({ message }) => console.log(message))
+process.exit()`
+    writeFileSync(join(folder, 'feature.js'), program)
+    const printed = run(process.execPath, ['feature.js'], folder).trim()
+    if (!printed.endsWith(`: ${command}`)) throw new Error(`${feature} says: ${printed}`)
+    console.log(`ok - ${printed}`)
+  }
+}
+
 /** Does with a copy of the blog that the package brings what its README says. */
 function checkBlog(source, folder, tarball) {
   cpSync(join(source, 'node_modules', manifest.name, 'examples/blog'), folder, { recursive: true })
@@ -110,6 +149,16 @@ await withTemporaryFolder((folder) => {
   checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
   checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
   checkCommands(join(folder, 'newest'))
+
+  console.log('\nWithout optional packages:')
+  const bare = [
+    tarball,
+    'fastify@latest',
+    'mongodb@latest',
+    others.find((one) => /types.node/.test(one)),
+  ]
+  install(join(folder, 'bare'), MODULES, bare)
+  checkWithoutOptional(join(folder, 'bare'))
 
   console.log('\nThe blog:')
   checkBlog(join(folder, 'newest'), join(folder, 'blog'), tarball)

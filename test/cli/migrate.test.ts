@@ -219,7 +219,7 @@ t.test('reports what it leaves to a person, and the commands for the packages', 
   ]
   for (const line of lines) t.match(stdout, line)
   t.match(stdout, 'npm uninstall @feathersjs/koa @feathersjs/socketio\n')
-  t.match(stdout, 'npm install remex fastify socket.io@4 mongodb@^6.22.0\n')
+  t.match(stdout, 'npm install remex fastify @fastify/static socket.io@4 mongodb@^6.22.0\n')
   t.match(stdout, 'npm install --save-dev typescript@^5.9.0')
 })
 

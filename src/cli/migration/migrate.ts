@@ -52,7 +52,7 @@ export function migrateApplication({ write, force }: MigrationOptions): string {
     ...(write ? [] : changed.map((file) => `--- ${file.path}\n${file.describe()}`)),
     ...describeLeft(left, manifest),
     `${total} ${write ? 'They are written.' : 'Nothing is written: see --write.'}`,
-    ...describeNext(manifest),
+    ...describeNext(manifest, edited),
   ].join('\n')
 }
 
@@ -143,9 +143,11 @@ const PACKAGES: Packages = {
 }
 
 /** Returns the commands that change the packages. */
-function describeNext(packages: Packages): string[] {
+function describeNext(packages: Packages, files: readonly SourceFile[]): string[] {
   const removed = [...REPLACED, 'compression'].filter((name) => name in packages)
-  const added = ['remex', 'fastify'].filter((name) => !(name in packages))
+  const used = ['remex', 'fastify']
+  if (files.some(({ code }) => /\bserveStatic\b/.test(code))) used.push('@fastify/static')
+  const added = used.filter((name) => !(name in packages))
   if ('@feathersjs/socketio' in packages) added.push('socket.io@4')
   const { mongodb = 'latest', typescript = 'latest' } = packages
   if (isOlder(mongodb, 6, 22)) added.push('mongodb@^6.22.0')

@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../../core/index.ts'
 import { isHash, namesTag } from '../../core/tag-comparison.ts'
+import { askToInstall } from '../missing-package.ts'
 import { escapeHtml } from '../replies/html.ts'
 import type { OpenApiDocument } from './document.ts'
+
+/** What applications install for the page. */
+export const PAGE_PACKAGES = ['@fastify/swagger', '@fastify/swagger-ui', 'yaml'] as const
 
 /** What the page may load: its own files. The styles of its parts stand in the page itself. */
 const CONTENT_SECURITY_POLICY = [
@@ -33,7 +37,9 @@ export async function addDocsPage(
   title: string,
   read: DocumentReader,
 ): Promise<void> {
-  const { default: swaggerUi } = await import('@fastify/swagger-ui')
+  const { default: swaggerUi } = await import('@fastify/swagger-ui').catch(
+    askToInstall('openapi()', ...PAGE_PACKAGES),
+  )
   await scope.register(swaggerUi, {
     routePrefix: path,
     staticCSP: CONTENT_SECURITY_POLICY,
@@ -129,6 +135,8 @@ function writeDocument(document: OpenApiDocument): WrittenDocument {
  * loaded only where somebody asks for it, as few do.
  */
 async function toYAML(json: string): Promise<string> {
-  const { stringify } = await import('yaml')
+  const { stringify } = await import('yaml').catch(
+    askToInstall('The document of openapi() as YAML', 'yaml'),
+  )
   return stringify(JSON.parse(json), { aliasDuplicateObjects: false })
 }

@@ -5,10 +5,11 @@ import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { isProbe } from '../middleware.ts'
+import { askToInstall } from '../missing-package.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import type { ScopePart } from '../scope-parts.ts'
 import { addScopePart, listScopeParts } from '../scope-parts.ts'
-import { addDocsPage, keepDocument } from './docs-page.ts'
+import { addDocsPage, keepDocument, PAGE_PACKAGES } from './docs-page.ts'
 import type { OpenApiDocument, OpenApiDocumentOptions } from './document.ts'
 import {
   addServices,
@@ -45,6 +46,7 @@ interface WithServer {
  * Describes all services in an OpenAPI document, with a page to read it and to try it out:
  * `app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' } }))`. The page is at
  * `/docs`, the document at `/docs/json`; below the prefix of `rest()` or the plugin, where there is one.
+ * Needs the packages `@fastify/swagger` and `@fastify/swagger-ui`, and `yaml` for `/docs/yaml`.
  * @throws {TypeError} an unknown option, or no `info`; when configured, a second time, or after the
  *   start
  */
@@ -92,7 +94,9 @@ class Docs implements ScopePart {
     this.isServed = true
     if (server.hasDecorator('swagger')) return
     // Loaded only where it is wanted, as `openapi()` is by few servers.
-    const { default: swagger } = await import('@fastify/swagger')
+    const { default: swagger } = await import('@fastify/swagger').catch(
+      askToInstall('openapi()', ...PAGE_PACKAGES),
+    )
     // The plugin looks up what the `security` of a route names.
     const components = { securitySchemes: this.#routeSchemes }
     const options = {

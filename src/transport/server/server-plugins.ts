@@ -1,10 +1,15 @@
+// biome-ignore lint/suspicious/noTsIgnore: it is for the declarations, where the package may be missing.
+/** @ts-ignore Its package is optional: without it, the options have the type `any`. */
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
+// biome-ignore lint/suspicious/noTsIgnore: as above.
+/** @ts-ignore The same. */
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { listTerms } from '../../core/function-metadata.ts'
 import { stripSlashes } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
+import { askToInstall } from '../missing-package.ts'
 import { QUERY } from '../parsing/query-verbs.ts'
 import { setEncodable } from '../replies/headers.ts'
 import { REST_FEATURES } from '../rest-features.ts'
@@ -110,7 +115,7 @@ const COMPRESS_OPTIONS: readonly string[] = [
 /**
  * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
  * a compressed answer with a secret and a part of the request gives the secret away (BREACH).
- * Compressed request bodies are refused.
+ * Compressed request bodies are refused. Needs the package `@fastify/compress`.
  * @throws {TypeError} an unknown option; when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
@@ -123,7 +128,9 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       else setEncodable(reply)
       done(null, payload)
     })
-    const { default: fastifyCompress } = await import('@fastify/compress')
+    const { default: fastifyCompress } = await import('@fastify/compress').catch(
+      askToInstall('compress()', '@fastify/compress'),
+    )
     await server.register(
       fastifyCompress,
       withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
@@ -151,14 +158,16 @@ const WELL_KNOWN = '.well-known'
  * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose
  * names begin with a dot are not there for anybody, but for what is below `/.well-known`. The
  * option `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403,
- * `'ignore'` 404.
+ * `'ignore'` 404. Needs the package `@fastify/static`.
  * @throws {TypeError} an unknown option, another value of `dotfiles`
  * @see https://github.com/fastify/fastify-static for the options
  * @see RFC 8615 for `/.well-known`
  */
 export function serveStatic(options: FastifyStaticOptions): Configurator {
   const plugin = async (server: FastifyInstance): Promise<void> => {
-    const { default: fastifyStatic } = await import('@fastify/static')
+    const { default: fastifyStatic } = await import('@fastify/static').catch(
+      askToInstall('serveStatic()', '@fastify/static'),
+    )
     let isLoading = true
     server.addHook('onRoute', (route) => {
       if (isLoading) route.preHandler = leaveToServices

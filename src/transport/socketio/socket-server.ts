@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Server, Socket } from 'socket.io'
 import { Forbidden } from '../../core/index.ts'
+import { askToInstall } from '../missing-package.ts'
 import { sendErrorBody } from '../replies/body.ts'
 import type { SocketioOptions } from './socketio-options.ts'
 
@@ -44,10 +45,7 @@ export async function serveSocketIO(
   server: FastifyInstance,
   { maxWaitingBytes = MAX_WAITING_BYTES, ...options }: SocketioOptions,
 ): Promise<Server> {
-  const { Server } = await import('socket.io').catch((cause: unknown) => {
-    const message = "remex/socketio needs the package 'socket.io': npm install socket.io"
-    throw new Error(message, { cause })
-  })
+  const { Server } = await import('socket.io').catch(askToInstall('remex/socketio', 'socket.io'))
   // It never listens: Fastify hands over the requests for its path.
   const inner = createServer()
   const io = new Server(inner, options)

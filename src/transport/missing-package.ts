@@ -1,0 +1,22 @@
+/**
+ * Returns what to do with the error of an import: rejects with an error that names the command to
+ * install packages which are missing. Applications install them only for the feature that uses them.
+ * @param feature begins the error: `serveStatic()`
+ */
+export function askToInstall(
+  feature: string,
+  ...packages: readonly [string, ...string[]]
+): (error: unknown) => never {
+  return (error) => {
+    if (!isMissing(error)) throw error
+    const names = packages.map((name) => `'${name}'`).join(' and ')
+    const noun = packages.length === 1 ? 'the package' : 'the packages'
+    const command = `npm install ${packages.join(' ')}`
+    throw new Error(`${feature} needs ${noun} ${names}: ${command}`, { cause: error })
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+}
