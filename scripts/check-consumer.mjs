@@ -100,6 +100,7 @@ const FEATURES = {
     'npm install @fastify/swagger @fastify/swagger-ui yaml',
   "serveStatic({ root: '/tmp' })": 'npm install @fastify/static',
   'compress()': 'npm install @fastify/compress',
+  'configuration()': 'npm install config',
 }
 /** Entries that are for the users of an optional package. */
 const FOR_OTHERS = /\/(?:opentelemetry|prometheus|socketio|react|vue)$/

@@ -1,3 +1,5 @@
+const LIST = new Intl.ListFormat('en')
+
 /**
  * Returns what to do with the error of an import: rejects with an error that names the command to
  * install packages which are missing. Applications install them only for the feature that uses them.
@@ -9,7 +11,7 @@ export function askToInstall(
 ): (error: unknown) => never {
   return (error) => {
     if (!isMissing(error)) throw error
-    const names = packages.map((name) => `'${name}'`).join(' and ')
+    const names = LIST.format(packages.map((name) => `'${name}'`))
     const noun = packages.length === 1 ? 'the package' : 'the packages'
     const command = `npm install ${packages.join(' ')}`
     throw new Error(`${feature} needs ${noun} ${names}: ${command}`, { cause: error })

@@ -8,6 +8,7 @@ type Test = Parameters<typeof createFolder>[0]
 
 const MANIFEST = {
   dependencies: {
+    '@feathersjs/configuration': '^5.0.50',
     '@feathersjs/feathers': '^5.0.50',
     '@feathersjs/koa': '^5.0.50',
     '@feathersjs/socketio': '^5.0.50',
@@ -218,8 +219,8 @@ t.test('reports what it leaves to a person, and the commands for the packages', 
     'package.json: feathers-swagger: works only with Express and Koa',
   ]
   for (const line of lines) t.match(stdout, line)
-  t.match(stdout, 'npm uninstall @feathersjs/koa @feathersjs/socketio\n')
-  t.match(stdout, 'npm install remex fastify @fastify/static socket.io@4 mongodb@^6.22.0\n')
+  t.match(stdout, 'npm uninstall @feathersjs/configuration @feathersjs/koa @feathersjs/socketio\n')
+  t.match(stdout, 'npm install remex fastify @fastify/static config socket.io@4 mongodb@^6.22.0\n')
   t.match(stdout, 'npm install --save-dev typescript@^5.9.0')
 })
 

@@ -147,6 +147,7 @@ function describeNext(packages: Packages, files: readonly SourceFile[]): string[
   const removed = [...REPLACED, 'compression'].filter((name) => name in packages)
   const used = ['remex', 'fastify']
   if (files.some(({ code }) => /\bserveStatic\b/.test(code))) used.push('@fastify/static')
+  if ('@feathersjs/configuration' in packages) used.push('config')
   const added = used.filter((name) => !(name in packages))
   if ('@feathersjs/socketio' in packages) added.push('socket.io@4')
   const { mongodb = 'latest', typescript = 'latest' } = packages

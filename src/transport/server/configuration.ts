@@ -9,6 +9,7 @@ import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { askToInstall } from '../missing-package.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -29,10 +30,11 @@ export interface ConfigurationOptions {
  * from the JSON in the variable `NODE_CONFIG`, and from the environment as
  * `custom-environment-variables.json` maps it: `createApp().configure(configuration())`. Returns them,
  * and without an application, `configuration()()`, does nothing else. Warns of a folder that is
- * missing, and of an environment that no file is for.
+ * missing, and of an environment that no file is for. Needs the package `config`.
  * @param options options, or only the function that checks the settings
  * @throws {TypeError} an unknown option; when configured, a file or variable that can not be read, or
  *   no folder of the option's name
+ * @throws {Error} when configured: the package `config` is not installed
  * @see https://github.com/node-config/node-config/wiki/Configuration-Files
  */
 export function configuration(
@@ -67,9 +69,7 @@ const RULES: OptionRules = { directory: OPTION.string, validate: OPTION.function
 
 function readSettings(directory: string | undefined, logger: Logger): Record<string, unknown> {
   const { NODE_CONFIG_ENV, NODE_ENV = 'development' } = process.env
-  // Loaded here, since many applications have no such files; configure functions can't wait.
-  const { Load } = require('config/lib/util.js') as typeof import('config/lib/util.js')
-  const load = Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
+  const load = requireConfig().Load.fromEnvironment(NODE_CONFIG_ENV ?? NODE_ENV)
   if (directory !== undefined) load.options.configDir = directory
   const folders = (load.options.configDir ?? '').split(delimiter).filter((folder) => folder !== '')
   const files = folders.flatMap((folder) => readFolder(folder, directory !== undefined, logger))
@@ -77,6 +77,19 @@ function readSettings(directory: string | undefined, logger: Logger): Record<str
   if (files.length > 0) checkEnvironments(variable, load.options.nodeEnv ?? [], files, logger)
   guardParser(load)
   return load.scan(readVariable()) as Record<string, unknown>
+}
+
+/**
+ * Returns the module of the package that reads files anew for each call, which its README names. Its main
+ * module reads them once for the process, when it is loaded.
+ */
+function requireConfig(): typeof import('config/lib/util.js') {
+  try {
+    // Loaded here, since many applications have no such files; configure functions can't wait.
+    return require('config/lib/util.js')
+  } catch (error) {
+    return askToInstall('configuration()', 'config')(error)
+  }
 }
 
 /** Returns the settings of the variable `NODE_CONFIG`, which win over those of the files. */
