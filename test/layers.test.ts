@@ -45,7 +45,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   'adapter/matching': { layers: [], packages: ['bson'], node: true },
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
-  cli: { layers: [], packages: ['@clack/prompts'], node: true },
+  cli: { layers: [], packages: [], node: true },
   client: { layers: ['core', 'core/errors'], packages: ['ofetch', 'qs'], node: false },
   'client/realtime': {
     layers: ['client', 'core', 'core/errors'],

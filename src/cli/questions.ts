@@ -1,12 +1,20 @@
+import { createInterface } from 'node:readline/promises'
 import type { ProjectAnswers } from './arguments.ts'
 import { DEFAULTS } from './arguments.ts'
 import { Refusal } from './refusal.ts'
 
-/** A symbol stands for a question that was broken off. */
-type Asked = { [Name in keyof ProjectAnswers]: ProjectAnswers[Name] | symbol }
+const DATABASE: Readonly<Record<ProjectAnswers['database'], string>> = {
+  embedded: 'in the process, to begin without Docker',
+  mongodb: 'by the compose file, or your own',
+}
+
+const PROVIDER: Readonly<Record<ProjectAnswers['oauth'], string>> = {
+  none: 'no',
+  github: 'at GitHub',
+}
 
 /**
- * Asks at the terminal for what was not given.
+ * Asks at the terminal for what was not given, line by line, so that screen readers read it as well.
  * @param findProblem returns what is wrong with a name
  * @throws {Refusal} the questions were broken off
  */
@@ -14,42 +22,62 @@ export async function askAnswers(
   given: Partial<ProjectAnswers>,
   findProblem: (name: string) => string | undefined,
 ): Promise<ProjectAnswers> {
-  // Here, since most runs ask nothing.
-  const { confirm, group, select, text } = await import('@clack/prompts')
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  // Keeps lines that are typed or pasted before their question; ends with Ctrl-C and Ctrl-D.
+  const lines = terminal[Symbol.asyncIterator]()
+
+  /** Asks until `read` takes the answer. @throws {Refusal} the questions were broken off */
+  async function ask<T>(question: string, read: (answer: string) => T): Promise<T> {
+    while (true) {
+      terminal.setPrompt(`${question}: `)
+      terminal.prompt()
+      const { done, value } = await lines.next()
+      if (done) throw new Refusal('\nNothing has been written.')
+      try {
+        return read(value.trim())
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        console.log(error.message)
+      }
+    }
+  }
+
   const askName = () =>
-    text({
-      message: 'Name of the project and of its folder',
-      placeholder: DEFAULTS.name,
-      defaultValue: DEFAULTS.name,
-      validate: (value) => findProblem(value || DEFAULTS.name),
+    ask(`Name of the project and of its folder (${DEFAULTS.name})`, (answer) => {
+      const name = answer || DEFAULTS.name
+      const problem = findProblem(name)
+      if (problem !== undefined) throw new Refusal(problem)
+      return name
     })
-  const askDatabase = () =>
-    select<ProjectAnswers['database']>({
-      message: 'Database',
-      options: [
-        { value: 'embedded', label: 'Embedded', hint: 'in the process, to begin without Docker' },
-        { value: 'mongodb', label: 'MongoDB', hint: 'by the compose file, or your own' },
-      ],
+
+  const choose = <T extends string>(question: string, choices: Readonly<Record<T, string>>) => {
+    const names = Object.keys(choices) as T[]
+    console.log(question)
+    for (const [index, name] of names.entries()) {
+      console.log(`  ${index + 1}  ${name}: ${choices[name]}`)
+    }
+    return ask(`1 to ${names.length} (1)`, (answer) => {
+      const found = names.find((name, index) => [`${index + 1}`, name].includes(answer || '1'))
+      if (found === undefined) throw new Refusal(`Take ${names.join(' or ')}, or its number.`)
+      return found
     })
-  const askProvider = () =>
-    select<ProjectAnswers['oauth']>({
-      message: 'Log in elsewhere too?',
-      options: [
-        { value: 'none', label: 'No' },
-        { value: 'github', label: 'At GitHub' },
-      ],
+  }
+
+  const askLogins = () =>
+    ask('Logins? Yes or no (yes)', (answer) => {
+      const found = /^(?:(y|yes|)|n|no)$/i.exec(answer)
+      if (found === null) throw new Refusal('Take yes or no.')
+      return found[1] !== undefined
     })
-  return group<Asked>(
-    {
-      name: async () => given.name ?? askName(),
-      database: async () => given.database ?? askDatabase(),
-      logins: async () => given.logins ?? confirm({ message: 'Logins?' }),
-      oauth: async ({ results }) => given.oauth ?? (results.logins ? askProvider() : 'none'),
-    },
-    {
-      onCancel() {
-        throw new Refusal('Nothing has been written.')
-      },
-    },
-  )
+
+  try {
+    const name = given.name ?? (await askName())
+    const database = given.database ?? (await choose('Database', DATABASE))
+    const logins = given.logins ?? (await askLogins())
+    const askProvider = async () => (logins ? choose('Log in elsewhere too?', PROVIDER) : 'none')
+    const oauth = given.oauth ?? (await askProvider())
+    return { name, database, logins, oauth }
+  } finally {
+    terminal.close()
+  }
 }

@@ -204,14 +204,39 @@ t.test('asks at a terminal for what is not said', { skip }, async (t) => {
   const folder = createFolder(t)
   const { status, output } = await answer(folder, 'new', [
     ['Name of the project', 'shop\r'],
-    ['Database', '\u001b[B\r'],
-    ['Logins?', 'n'],
+    ['Database', '2\r'],
+    ['Logins?', 'n\r'],
   ])
   t.equal(status, 0, output)
   t.notMatch(output, 'Log in elsewhere')
   const files = readFiles(join(folder, 'shop'))
   t.notOk('src/services/users.ts' in files)
   t.notMatch(files['src/server.ts'], 'embedded')
+})
+
+t.test('asks again where an answer is not allowed, and says what is', { skip }, async (t) => {
+  const folder = createFolder(t)
+  const { status, output } = await answer(folder, 'new', [
+    ['Name of the project', 'Shop\r'],
+    ['take lower-case letters', '\r'],
+    ['Database', 'sqlite\r'],
+    ['Take embedded or mongodb', 'mongodb\r'],
+    ['Logins?', 'perhaps\r'],
+    ['Take yes or no', '\r'],
+    ['Log in elsewhere too?', '3\r'],
+    ['Take none or github', '2\r'],
+  ])
+  t.equal(status, 0, output)
+  const files = readFiles(join(folder, 'my-app'))
+  t.match(files['.env.example'], 'GITHUB_KEY')
+  t.notMatch(files['src/server.ts'], 'embedded')
+})
+
+t.test('keeps answers that are pasted before their questions', { skip }, async (t) => {
+  const folder = createFolder(t)
+  const { status, output } = await answer(folder, 'new', [['Name of the project', 'shop\r1\rno\r']])
+  t.equal(status, 0, output)
+  t.notOk('src/services/users.ts' in readFiles(join(folder, 'shop')))
 })
 
 t.test('asks nothing at a terminal with --yes', { skip }, async (t) => {
@@ -221,8 +246,10 @@ t.test('asks nothing at a terminal with --yes', { skip }, async (t) => {
 
 t.test('writes nothing when the questions are broken off', { skip }, async (t) => {
   const folder = createFolder(t)
-  const { status, output } = await answer(folder, 'new shop', [['Database', '\u0003']])
-  t.equal(status, 1)
-  t.match(output, 'Nothing has been written.')
-  t.strictSame(readdirSync(folder), [])
+  for (const key of ['\u0003', '\u0004']) {
+    const { status, output } = await answer(folder, 'new shop', [['Database', key]])
+    t.equal(status, 1)
+    t.match(output, '\nNothing has been written.')
+    t.strictSame(readdirSync(folder), [])
+  }
 })
