@@ -6,16 +6,15 @@
 // compile, and what needs one says so at the start. The blog, an example with a
 // package.json of its own, is copied, installed, tested and started. Last, every entry is imported
 // where packages see no more than they declare.
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { install, manifest, npm, pack, run, withTemporaryFolder } from './packed-package.mjs'
 
 const compiler = resolve('node_modules/typescript/bin/tsc')
 const checkExamples = resolve('scripts/check-examples.mjs')
+const readme = readFileSync('README.md', 'utf8')
 /** What the README tells users of Node 20 to write into their package.json. */
-const { overrides } = JSON.parse(
-  `{${/```json\n("overrides"[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))?.[1]}}`,
-)
+const { overrides } = JSON.parse(`{${/```json\n("overrides"[\s\S]*?)```/.exec(readme)?.[1]}}`)
 const peers = Object.entries(manifest.peerDependencies)
 const examples = readdirSync('examples', { recursive: true })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('blog'))
@@ -105,6 +104,20 @@ const FEATURES = {
 /** Entries that are for the users of an optional package. */
 const FOR_OTHERS = /\/(?:opentelemetry|prometheus|socketio|react|vue)$/
 
+/** Throws when more is installed than the README says: packages, or megabytes of files. */
+function checkSize(folder) {
+  const [, packages, megabytes] = /installs at most (\d+) packages with (\d+) MB/.exec(readme)
+  const modules = join(folder, 'node_modules')
+  const lock = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8'))
+  const count = Object.keys(lock.packages).length
+  const bytes = readdirSync(modules, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+  const size = `${count} packages with ${(bytes / 1e6).toFixed(1)} MB`
+  if (count > packages || bytes > megabytes * 1e6) throw new Error(`${size}: see the README`)
+  console.log(`ok - ${size}`)
+}
+
 /** Uses the package where none of the optional ones is: types compile, and errors name the command. */
 function checkWithoutOptional(folder) {
   const lines = entries
@@ -152,13 +165,13 @@ await withTemporaryFolder((folder) => {
   checkCommands(join(folder, 'newest'))
 
   console.log('\nWithout optional packages:')
-  const bare = [
-    tarball,
-    'fastify@latest',
-    'mongodb@latest',
-    others.find((one) => /types.node/.test(one)),
-  ]
+  const bare = [tarball, 'fastify@latest', 'mongodb@latest']
   install(join(folder, 'bare'), MODULES, bare)
+  checkSize(join(folder, 'bare'))
+  npm(
+    ['install', others.find((one) => one.startsWith('@types/node@')), '--no-audit'],
+    join(folder, 'bare'),
+  )
   checkWithoutOptional(join(folder, 'bare'))
 
   console.log('\nThe blog:')
