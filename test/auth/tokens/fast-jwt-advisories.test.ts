@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { createVerifier } from 'fast-jwt'
 import t from 'tap'
-import { AUDIENCE, createLoginApp, ISSUER } from '../login-app.ts'
+import { AUDIENCE, createLoginApp, ISSUER, now } from '../login-app.ts'
 
 // One test for each advisory of fast-jwt, with the first version that has the correction. Those of the
 // library itself guard its version; tokens of Remex could not be forged by most of them, since their
@@ -105,8 +105,8 @@ async function startWithKeys() {
   return authentication
 }
 
-const now = Math.floor(Date.now() / 1000)
-const CLAIMS = { iat: now, exp: now + 60, aud: AUDIENCE, iss: ISSUER, sub: '1', jti: 'a' }
+const iat = now()
+const CLAIMS = { iat, exp: iat + 60, aud: AUDIENCE, iss: ISSUER, sub: '1', jti: 'a' }
 
 t.test('JWT-7: with a key pair, tokens with extensions are refused', async (t) => {
   const authentication = await startWithKeys()
