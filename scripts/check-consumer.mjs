@@ -98,7 +98,6 @@ const FEATURES = {
   "openapi({ info: { title: 'T', version: '1' } })":
     'npm install @fastify/swagger @fastify/swagger-ui yaml',
   "serveStatic({ root: '/tmp' })": 'npm install @fastify/static',
-  'compress()': 'npm install @fastify/compress',
   'configuration()': 'npm install config',
 }
 /** Entries that are for the users of an optional package. */

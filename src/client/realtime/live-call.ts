@@ -13,12 +13,10 @@ import type { SubscriptionParams } from './live-event.ts'
 /** The media type of server-sent events. */
 const EVENTS = 'text/event-stream'
 
-const ORIGIN = /^https?:\/\/[^/]*/i
-
 /** The calls that a subscription is made of. */
 export interface LiveCall {
   readonly service: RemoteService
-  /** The path and the query string that `find` would ask for. */
+  /** The path, below the base URL, and the query string that `find` would ask for. */
   readonly url: string
   /** Equal, item by item, for subscriptions that can share a connection: server, library, headers, options. */
   readonly shared: readonly unknown[]
@@ -30,24 +28,23 @@ export interface LiveCall {
 
 /**
  * Returns the calls of a subscription. Hooks of the client do not run for them.
- * @param path where the server answers with the events of many subscriptions
+ * @param sharedPath where the server answers with the events of many subscriptions
  * @throws {BadRequest} a query or a header that cannot be sent
  */
 export function createLiveCall(
   service: RemoteService,
   params: SubscriptionParams,
-  path: string,
+  sharedPath: string,
 ): LiveCall {
   const { headers: given, connection, signal: _signal, ...others } = params
   const own: ConnectionParams = isObject(connection) ? connection : {}
   const { headers: ownHeaders, signal: _ownSignal, responseType: _type, ...options } = own
   const headers = mergeHeaders(given as RequestHeaders | undefined, ownHeaders)
   const find = findServiceEntry(service)?.methods.get('find')?.original ?? service.find
-  const servicePath = createServiceURL(service.base, service.name).fill(others['route'])
+  const path = createServiceURL('', service.name).fill(others['route']) || '/'
   return {
     service,
-    url:
-      (servicePath.replace(ORIGIN, '') || '/') + service.getQuery((others['query'] ?? {}) as Query),
+    url: path + service.getQuery((others['query'] ?? {}) as Query),
     shared: [
       ...[service.base, service.connection, service.constructor, service.options.headers],
       ...[JSON.stringify(headers), ...Object.entries(service.options.connection).flat()],
@@ -57,7 +54,7 @@ export function createLiveCall(
       const sent = { ...options, headers: { ...headers, accept: EVENTS }, retries: 0, signal }
       const params = { connection: { ...sent, responseType: 'stream' } }
       const { create } = RemoteService.prototype
-      const body = await create.call(toStreaming(service, path), { subscriptions }, params)
+      const body = await create.call(toStreaming(service, sharedPath), { subscriptions }, params)
       // A fetch function of Node alone has a stream of Node.
       return new Response(body as ReadableStream).body as ReadableStream<Uint8Array>
     },

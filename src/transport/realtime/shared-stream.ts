@@ -44,7 +44,7 @@ export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
           setCommonHeaders(transport, request, reply, false)
           // It is not kept: the connection may last for days.
           request.body = undefined
-          const stream = new SharedStream(scope, transport, reply, options.maxWaitingBytes)
+          const stream = new SharedStream(scope, transport, reply, options)
           transport.followEndless(reply, () => stream.close())
           await stream.open(list)
         },
@@ -61,6 +61,8 @@ class SharedStream implements SharedConnection, FrameWriter {
   readonly #scope: FastifyInstance
   readonly #transport: RestTransport
   readonly #outer: IncomingMessage
+  /** The prefix of the services, as the client has sent it. */
+  readonly #prefix: string
   readonly #responses = new Set<RoutedResponse>()
   /** Whether all subscriptions were routed. */
   #isComplete = false
@@ -69,11 +71,12 @@ class SharedStream implements SharedConnection, FrameWriter {
     scope: FastifyInstance,
     transport: RestTransport,
     reply: FastifyReply,
-    maxWaitingBytes: number,
+    { path, maxWaitingBytes }: ResolvedRealtimeOptions,
   ) {
     this.#scope = scope
     this.#transport = transport
     this.#outer = reply.request.raw
+    this.#prefix = toPrefix(this.#outer.url ?? '', path)
     this.connection = new EventConnection(reply, maxWaitingBytes, () => {
       for (const response of this.#responses) response.destroy()
     })
@@ -110,10 +113,11 @@ class SharedStream implements SharedConnection, FrameWriter {
   }
 
   #route(
-    { id, url, after }: Subscription,
+    { id, url: ownURL, after }: Subscription,
     headers: IncomingHttpHeaders,
     rawHeaders: string[],
   ): void {
+    const url = this.#prefix + ownURL
     const match = this.#transport.router.find(url)
     // Only services have streams: nothing else runs for a subscription.
     if (match?.id !== null) {
@@ -140,6 +144,13 @@ class SharedStream implements SharedConnection, FrameWriter {
       this.connection.end()
     }
   }
+}
+
+/** Returns what stands before a path in the URL of a request for it. */
+function toPrefix(url: string, path: string): string {
+  const [target = ''] = url.split('?')
+  const end = target.endsWith('/') ? -1 : target.length
+  return target.slice(0, end).slice(0, -path.length)
 }
 
 const NOTHING: ServiceError = new NotFound('No service is at this URL')

@@ -1,9 +1,7 @@
-// biome-ignore lint/suspicious/noTsIgnore: it is for the declarations, where the package may be missing.
-/** @ts-ignore Its package is optional: without it, the options have the type `any`. */
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
-// biome-ignore lint/suspicious/noTsIgnore: as above.
-/** @ts-ignore The same. */
+// biome-ignore lint/suspicious/noTsIgnore: it is for the declarations, where the package may be missing.
+/** @ts-ignore Its package is optional: without it, the options have the type `any`. */
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { listTerms } from '../../core/function-metadata.ts'
@@ -115,7 +113,7 @@ const COMPRESS_OPTIONS: readonly string[] = [
 /**
  * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
  * a compressed answer with a secret and a part of the request gives the secret away (BREACH).
- * Compressed request bodies are refused. Needs the package `@fastify/compress`.
+ * Compressed request bodies are refused.
  * @throws {TypeError} an unknown option; when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
@@ -128,9 +126,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       else setEncodable(reply)
       done(null, payload)
     })
-    const { default: fastifyCompress } = await import('@fastify/compress').catch(
-      askToInstall('compress()', '@fastify/compress'),
-    )
+    const { default: fastifyCompress } = await import('@fastify/compress')
     await server.register(
       fastifyCompress,
       withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),

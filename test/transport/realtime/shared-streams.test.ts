@@ -392,7 +392,7 @@ t.test('a service cannot have the path of the route, which can be changed', asyn
   }
 })
 
-t.test('below a prefix, the URLs of streams have the prefix', async (t) => {
+t.test('below a prefix, streams have URLs without it: a proxy may add it', async (t) => {
   const server = await startLiveServer(
     t,
     (app) => app.use('tasks', new MongoDBService({ Model })),
@@ -400,8 +400,8 @@ t.test('below a prefix, the URLs of streams have the prefix', async (t) => {
   )
   const list = {
     subscriptions: [
-      { id: '1', url: '/api/tasks' },
-      { id: '2', url: '/tasks' },
+      { id: '1', url: '/tasks' },
+      { id: '2', url: '/api/tasks' },
     ],
   }
   const { origin } = new URL(server.url)

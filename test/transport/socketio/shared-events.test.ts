@@ -419,7 +419,9 @@ t.test('an adapter of Socket.IO carries what the application emits, and no event
 t.test('services are torn down even if the bus cannot be closed', async (t) => {
   const close = (): Promise<never> => Promise.reject(new Error('The bus is away'))
   let isDown = false
-  const teardown = async (): Promise<void> => void (isDown = true)
+  const teardown = async (): Promise<void> => {
+    isDown = true
+  }
   const app = createApp().configure(socketio({ bus: createLocalBus({ close }) }))
   app.use('notes', { find: async () => [], teardown } as never)
   await app.setup()
