@@ -27,9 +27,6 @@ const NOT_SERVED =
 /** Socket.IO adds one itself. */
 const ERROR_LISTENERS = 1
 
-/** For calls without a callback. */
-const IGNORE: Acknowledge = () => undefined
-
 /** The sockets of an application: their calls and events. */
 export class SocketHub implements CallServer, Audience {
   readonly app: Application
@@ -76,15 +73,15 @@ export class SocketHub implements CallServer, Audience {
       if (client !== undefined) return this.logins.checkLogin(service as never, client)
       return connection && hasEnded(connection) ? this.#forgetLogin(connection) : undefined
     })
+    app.on('logout', (_result: unknown, { connection }: { readonly connection?: object }) => {
+      if (connection) this.channels.leaveAll(connection)
+    })
     app.hooks({
       setup: async ({ server }: { readonly server?: unknown }, next: () => Promise<void>) => {
         // Without a server, the services are set up to be called within the process.
         if (server !== undefined && this.transport === undefined) throw new TypeError(NOT_SERVED)
         await next()
       },
-    })
-    app.on('logout', (_result: unknown, { connection }: { readonly connection?: object }) => {
-      if (connection) this.channels.leaveAll(connection)
     })
   }
 
@@ -175,7 +172,7 @@ export class SocketHub implements CallServer, Audience {
   #take(client: Client, name: string, values: unknown[]): void {
     if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
     const hasCallback = typeof values.at(-1) === 'function'
-    const acknowledge = hasCallback ? (values.pop() as Acknowledge) : IGNORE
+    const acknowledge = hasCallback ? (values.pop() as Acknowledge) : () => undefined
     if (client.calls === 0) client.changesBefore = this.logins.changes
     client.unanswered += 1
     // Counts answers, not methods: these may run on after their time limit.

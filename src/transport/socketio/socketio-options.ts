@@ -71,15 +71,11 @@ export function readArguments(given: readonly unknown[]): Given {
   const [port, options = {}, callback = () => undefined] = ['number', 'object', 'function'].map(
     take,
   )
-  if (rest.length > 0)
-    throw new TypeError('socketio() takes (port, options, callback), each of them optional')
-  if (port !== undefined && !isPort(port)) {
+  if (rest.length > 0) throw new TypeError('socketio() takes (port, options, callback)')
+  const isPort = Number.isInteger(port) && Number(port) >= 0 && Number(port) < 65_536
+  if (port !== undefined && !isPort) {
     throw new TypeError(`socketio(): the port ${port} must be a whole number from 0 to 65535`)
   }
   checkOptions('socketio()', options, RULES)
   return { port, options, callback } as Given
-}
-
-function isPort(port: unknown): boolean {
-  return Number.isInteger(port) && Number(port) >= 0 && Number(port) < 65_536
 }

@@ -262,7 +262,7 @@ t.test('SIO-10: many logins at once by one connection', async (t) => {
   await until(() => app.channel('users').length === 1)
 })
 
-t.test('SIO-11: clients that go while they log in stay in no channel', async (t) => {
+t.test('SIO-11: clients that disconnect during their login stay in no channel', async (t) => {
   const gate = new Gate()
   const { openRaw, connect, logIn, app } = await startSocketApp(t, {
     configure: (app) =>
@@ -299,7 +299,7 @@ t.test('SIO-11: clients that go while they log in stay in no channel', async (t)
   t.match(await client.call('find', 'me'), { user: {} })
 })
 
-t.test('SIO-12: a client that does not read is cut off', async (t) => {
+t.test('SIO-12: a client that does not read is disconnected', async (t) => {
   const { openRaw, connect, app } = await startSocketApp(t, {
     options: { maxWaitingBytes: 100_000 },
   })

@@ -62,7 +62,7 @@ for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']])
 }
 
 t.test(
-  'what middleware puts on the socket becomes params, and cannot change the others',
+  'fields that middleware sets on the connection become params, and cannot replace others',
   async (t) => {
     const { connect } = await startSocketServer(
       t,
@@ -129,7 +129,7 @@ t.test('middleware may replace the connection by an object with its fields', asy
   t.match(app.channel('all').connections, [{ tenant: 't1' }])
 })
 
-t.test('placeholders take values as they come', async (t) => {
+t.test('placeholders take values without decoding them', async (t) => {
   const rooms = { get: async (id: unknown, { route }: Params) => ({ id, route }) }
   const { connect } = await startSocketServer(t, (app) => app.use('rooms/:room/posts', rooms))
   const { call } = await connect()
@@ -192,7 +192,7 @@ t.test('schemas check calls, and results have the fields that they name', async 
   t.strictSame(events, [{ id: 1, text: 'a' }])
 })
 
-t.test('requests for an upgrade elsewhere are answered as others', async (t) => {
+t.test('requests for an upgrade of other paths are answered like other requests', async (t) => {
   const { url } = await startSocketServer(t, (app) =>
     app.use('messages', messages, { methods: ALL }),
   )
@@ -208,7 +208,7 @@ t.test('requests for an upgrade elsewhere are answered as others', async (t) => 
   t.equal((await fetch(`${url}/socket.io/socket.io.js`)).status, 200)
 })
 
-t.test('services that come after the start are found', async (t) => {
+t.test('services that are added after the start can be called', async (t) => {
   const { app, connect } = await startSocketServer(t, () => undefined)
   const { call } = await connect()
   await t.rejects(call('get', 'late', 1), { code: 404 })
@@ -216,34 +216,37 @@ t.test('services that come after the start are found', async (t) => {
   t.strictSame(await call('get', 'late', 1), { id: 1 })
 })
 
-t.test('a call hears that its client has gone, and leaves nothing on the socket', async (t) => {
-  let isAborted = false
-  const waiting = new Gate()
-  const { app, connect } = await startSocketServer(t, (app) =>
-    app.use('slow', {
-      get: async (id: unknown, { signal }: Params) => {
-        signal?.addEventListener('abort', () => {
-          isAborted = true
-        })
-        if (id === 'long') await waiting.pass()
-        return { id, isWatched: signal !== undefined }
-      },
-    }),
-  )
-  t.teardown(() => waiting.open())
-  const { call, socket } = await connect()
-  const [served] = await app.io.fetchSockets()
-  const inner = app.io.sockets.sockets.get(served?.id ?? '')
-  const before = inner?.listenerCount('disconnect')
-  for (let count = 0; count < 20; count += 1)
-    t.match(await call('get', 'slow', count), { isWatched: true })
-  t.equal(inner?.listenerCount('disconnect'), before)
-  call('get', 'slow', 'long').catch(() => undefined)
-  await waiting.arrivals(1)
-  socket.close()
-  await until(() => isAborted)
-  t.ok(isAborted)
-})
+t.test(
+  'the signal of a call is aborted when its client goes, and calls leave no listeners',
+  async (t) => {
+    let isAborted = false
+    const waiting = new Gate()
+    const { app, connect } = await startSocketServer(t, (app) =>
+      app.use('slow', {
+        get: async (id: unknown, { signal }: Params) => {
+          signal?.addEventListener('abort', () => {
+            isAborted = true
+          })
+          if (id === 'long') await waiting.pass()
+          return { id, isWatched: signal !== undefined }
+        },
+      }),
+    )
+    t.teardown(() => waiting.open())
+    const { call, socket } = await connect()
+    const [served] = await app.io.fetchSockets()
+    const inner = app.io.sockets.sockets.get(served?.id ?? '')
+    const before = inner?.listenerCount('disconnect')
+    for (let count = 0; count < 20; count += 1)
+      t.match(await call('get', 'slow', count), { isWatched: true })
+    t.equal(inner?.listenerCount('disconnect'), before)
+    call('get', 'slow', 'long').catch(() => undefined)
+    await waiting.arrivals(1)
+    socket.close()
+    await until(() => isAborted)
+    t.ok(isAborted)
+  },
+)
 
 t.test(
   'a Fastify server that serves an application below two prefixes has sockets once',

@@ -17,7 +17,7 @@ t.test('a channel has each connection once, and forgets those that leave', async
   t.equal(channel.dataFor(b), null)
 })
 
-t.test('several channels as one join, leave and send together', async (t) => {
+t.test('several channels combined join, leave and send together', async (t) => {
   const first = new Channel([a, b])
   const second = new Channel([b, c]).send('second')
   const both = new Channel([], null, [first, second])
@@ -71,7 +71,7 @@ t.test('nothing is published without a publisher, and null publishes nothing', a
   t.strictSame(events, [{ told: 3 }])
 })
 
-t.test('the publisher of the event of the service comes first', async (t) => {
+t.test('the most specific publisher is called', async (t) => {
   const { app, client, messages } = await startRoom(t)
   const all = () => app.channel('all')
   const created = client.collect('messages created')
@@ -111,7 +111,7 @@ t.test('each record of a list is an event, with its part of the dispatch', async
   t.strictSame(events, [{ shown: 1 }, { shown: 2 }])
 })
 
-t.test('events that a service emits itself have their path and data alone', async (t) => {
+t.test('the context of events that a service emits itself has only path and data', async (t) => {
   const { app, client, messages } = await startRoom(t)
   const contexts: object[] = []
   messages.publish('status', (_data, { path, result }) => {
@@ -137,7 +137,7 @@ t.test('a publisher that fails is logged, and changes nothing for the caller', a
   t.match(logged, [[{ event: 'messages created' }, 'An event listener failed']])
 })
 
-t.test('a connection that has gone is in no channel', async (t) => {
+t.test('a connection that has ended is in no channel', async (t) => {
   const { app, client, connect } = await startRoom(t)
   const gone: object[] = []
   app.on('disconnect', (connection: object) => gone.push(connection))

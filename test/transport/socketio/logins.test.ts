@@ -55,7 +55,7 @@ t.test('the official clients log in, and again when they reconnect', async (t) =
   t.match(await client.service('me').find(), { user: { email: CREDENTIALS.email } })
 })
 
-t.test('a token in the handshake logs in before the connection is told of', async (t) => {
+t.test('a token in the handshake logs in before the application emits connection', async (t) => {
   const { app, connect, logIn } = await startSocketApp(t)
   const { accessToken } = await logIn(await connect())
   const users: unknown[] = []
@@ -78,7 +78,7 @@ t.test('a token in the handshake logs in before the connection is told of', asyn
   }
 })
 
-t.test('the user of a connection is kept as it is stored', async (t) => {
+t.test('the user of a connection is replaced when it is patched', async (t) => {
   const { app, connect, id, logIn } = await startSocketApp(t)
   const client = await connect()
   await logIn(client)
@@ -117,7 +117,7 @@ for (const [title, change] of ENDS) {
   })
 }
 
-t.test('app-wide publishers do not tell of logins', async (t) => {
+t.test('app-wide publishers do not publish logins', async (t) => {
   const { app, connect, logIn } = await startSocketApp(t)
   const client = await connect()
   await logIn(client)
@@ -172,7 +172,7 @@ t.test('a login within the process logs in the connection that it names', async 
   t.match(await call('find', 'me'), { user: { email: CREDENTIALS.email } })
 })
 
-t.test('a client that other middleware refuses is in no channel, and no connection', async (t) => {
+t.test('a client that other middleware rejects is in no channel and emits no events', async (t) => {
   const { app, connect, logIn } = await startSocketApp(t)
   const { accessToken } = await logIn(await connect())
   const told: unknown[] = []
@@ -184,23 +184,20 @@ t.test('a client that other middleware refuses is in no channel, and no connecti
   t.strictSame(told, [])
 })
 
-t.test(
-  'a fault of the server during the login of a handshake is logged, and not shown',
-  async (t) => {
-    const { app, connect, logIn, users } = await startSocketApp(t)
-    const { accessToken } = await logIn(await connect())
-    const logged: unknown[] = []
-    app.logger.error = (...values: unknown[]) => void logged.push(values)
-    users.get = async () => {
-      throw new TypeError('a secret path')
-    }
-    await t.rejects(connect({ auth: { accessToken } }), {
-      message: 'Internal error',
-      data: { name: 'GeneralError', code: 500 },
-    })
-    t.match(logged, [[{ err: { message: 'a secret path' } }, 'Internal error']])
-  },
-)
+t.test('an internal error in the login of a handshake is logged, and not sent', async (t) => {
+  const { app, connect, logIn, users } = await startSocketApp(t)
+  const { accessToken } = await logIn(await connect())
+  const logged: unknown[] = []
+  app.logger.error = (...values: unknown[]) => void logged.push(values)
+  users.get = async () => {
+    throw new TypeError('a secret path')
+  }
+  await t.rejects(connect({ auth: { accessToken } }), {
+    message: 'Internal error',
+    data: { name: 'GeneralError', code: 500 },
+  })
+  t.match(logged, [[{ err: { message: 'a secret path' } }, 'Internal error']])
+})
 
 const PASSWORD_CHANGES: readonly object[] = [
   { login: { hash: 'other' } },
@@ -272,30 +269,33 @@ t.test('a cookie logs in only with a page of the same origin', async (t) => {
   t.match(await refused, { data: { name: 'Forbidden', code: 403 } })
 })
 
-t.test('a login that its client does not wait for leaves nothing on the connection', async (t) => {
-  const gate = new Gate()
-  const { app, connect, openRaw, logIn } = await startSocketApp(t)
-  const { accessToken } = await logIn(await connect())
-  app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
-  const connections: Connection[] = []
-  app.on('login', (_result: unknown, { connection }: { connection: Connection }) => {
-    connections.push(connection)
-  })
-  const gone: unknown[] = []
-  app.on('disconnect', (connection: object) => gone.push(connection))
-  const [raw, called] = [await openRaw(), await openRaw()]
-  raw.send(`0${JSON.stringify({ accessToken })}`)
-  await called.join()
-  called.send(`21["create","authentication",{"strategy":"jwt","accessToken":"${accessToken}"}]`)
-  await gate.arrivals(2)
-  raw.close()
-  called.close()
-  await until(() => app.io.engine.clientsCount === 1)
-  gate.open()
-  await until(() => connections.length === 2)
-  await until(() => connections.every(({ user, authentication }) => !(user || authentication)))
-  t.equal(gone.length, 1)
-})
+t.test(
+  'a login that ends after its client has gone leaves nothing on the connection',
+  async (t) => {
+    const gate = new Gate()
+    const { app, connect, openRaw, logIn } = await startSocketApp(t)
+    const { accessToken } = await logIn(await connect())
+    app.service('authentication').hooks({ after: { create: [async () => gate.pass()] } } as never)
+    const connections: Connection[] = []
+    app.on('login', (_result: unknown, { connection }: { connection: Connection }) => {
+      connections.push(connection)
+    })
+    const gone: unknown[] = []
+    app.on('disconnect', (connection: object) => gone.push(connection))
+    const [raw, called] = [await openRaw(), await openRaw()]
+    raw.send(`0${JSON.stringify({ accessToken })}`)
+    await called.join()
+    called.send(`21["create","authentication",{"strategy":"jwt","accessToken":"${accessToken}"}]`)
+    await gate.arrivals(2)
+    raw.close()
+    called.close()
+    await until(() => app.io.engine.clientsCount === 1)
+    gate.open()
+    await until(() => connections.length === 2)
+    await until(() => connections.every(({ user, authentication }) => !(user || authentication)))
+    t.equal(gone.length, 1)
+  },
+)
 
 t.test('of two changes of a user, a connection keeps the later one', async (t) => {
   const gate = new Gate()
@@ -347,7 +347,7 @@ for (const [title, end] of Object.entries(ENDS_DURING_LOGIN)) {
 }
 
 t.test(
-  'a user that cannot be read after a change is logged, and its connections end',
+  'connections end if their user cannot be read after a change, and the error is logged',
   async (t) => {
     const { app, connect, id, logIn, users } = await startSocketApp(t)
     const client = await connect()

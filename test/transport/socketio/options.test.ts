@@ -1,7 +1,7 @@
 import t from 'tap'
 import { socketio } from '../../../src/transport/socketio/index.ts'
 
-t.test('options that are not known or not valid throw', async (t) => {
+t.test('unknown and invalid options throw', async (t) => {
   const rows: readonly [object, RegExp][] = [
     [{ maxCall: 1 }, /unknown option 'maxCall'.*maxCalls/],
     [{ maxCalls: 0 }, /'maxCalls' must be a whole number from 1 on/],

@@ -166,7 +166,7 @@ t.test(
   },
 )
 
-t.test('what hooks show of a record is what clients of all processes get', async (t) => {
+t.test('clients of all processes get the records that hooks have shaped', async (t) => {
   const configure = (app: FastifyApplication): void => {
     app.service('messages').hooks({
       after: {
@@ -305,18 +305,21 @@ function createLocalBus(methods: Partial<EventBus> = {}): EventBus {
   }
 }
 
-t.test('a bus that fails is logged, and holds up neither calls nor own events', async (t) => {
-  const publish = (): never => {
-    throw new Error('The bus is away')
-  }
-  const a = await startProcess(t, { bus: createLocalBus({ publish }) })
-  const ofA = await listen(a)
-  await a.messages.create({ text: 'one' })
-  await until(() => ofA.length === 1 && a.log.length > 0)
-  t.match(a.log, [['An event listener failed', { err: { message: 'The bus is away' } }]])
-})
+t.test(
+  'a bus that fails is logged, and delays neither calls nor events of the process',
+  async (t) => {
+    const publish = (): never => {
+      throw new Error('The bus is away')
+    }
+    const a = await startProcess(t, { bus: createLocalBus({ publish }) })
+    const ofA = await listen(a)
+    await a.messages.create({ text: 'one' })
+    await until(() => ofA.length === 1 && a.log.length > 0)
+    t.match(a.log, [['An event listener failed', { err: { message: 'The bus is away' } }]])
+  },
+)
 
-t.test('an event that can not be carried is logged, and later ones arrive', async (t) => {
+t.test('an event that is too large for the bus is logged, and later ones arrive', async (t) => {
   const [a, b] = await startPair(t)
   const [ofA, ofB] = [await listen(a), await listen(b)]
   a.messages.emit('typing', { text: 'one', big: 'x'.repeat(15 * 2 ** 20) })
@@ -355,7 +358,7 @@ t.test('streams and sockets share a bus, which opens and closes once', async (t)
   t.strictSame(calls, ['open', 'messages', '/sockets/messages', 'close'])
 })
 
-t.test('many records that change at once are many events', async (t) => {
+t.test('each of many records that change at once is an event', async (t) => {
   const [a, b] = await startPair(t)
   const ofB = await listen(b)
   const records = Array.from({ length: 1_500 }, (_one, n) => ({ text: `number ${n}` }))
@@ -366,7 +369,7 @@ t.test('many records that change at once are many events', async (t) => {
   t.equal(new Set(ofB).size, 1_500)
 })
 
-t.test('a process that starts sends nothing of what was before', async (t) => {
+t.test('a process sends no events from before its start', async (t) => {
   const a = await startProcess(t)
   const ofA = await listen(a)
   await a.messages.create({ text: 'before' })
@@ -405,16 +408,19 @@ interface Adapters {
   readonly ClusterAdapter: new (namespace: unknown) => ClusterMember
 }
 
-t.test('an adapter of Socket.IO carries what the application emits, and no events', async (t) => {
-  const [a, b] = await startPair(t, { adapter: createAdapter() })
-  const [ofA, ofB] = [await listen(a), await listen(b)]
-  await a.messages.create({ text: 'event' })
-  await until(() => ofB.length === 1)
-  a.app.io.emit('news', { text: 'emitted' })
-  await until(() => ofA.length === 2 && ofB.length === 2)
-  const expected = ['messages created: event', 'news: emitted']
-  t.strictSame([ofA, ofB], [expected, expected])
-})
+t.test(
+  'an adapter of Socket.IO carries what the application emits, but not events of services',
+  async (t) => {
+    const [a, b] = await startPair(t, { adapter: createAdapter() })
+    const [ofA, ofB] = [await listen(a), await listen(b)]
+    await a.messages.create({ text: 'event' })
+    await until(() => ofB.length === 1)
+    a.app.io.emit('news', { text: 'emitted' })
+    await until(() => ofA.length === 2 && ofB.length === 2)
+    const expected = ['messages created: event', 'news: emitted']
+    t.strictSame([ofA, ofB], [expected, expected])
+  },
+)
 
 t.test('services are torn down even if the bus cannot be closed', async (t) => {
   const close = (): Promise<never> => Promise.reject(new Error('The bus is away'))
@@ -429,7 +435,7 @@ t.test('services are torn down even if the bus cannot be closed', async (t) => {
   t.equal(isDown, true)
 })
 
-t.test('what no publisher sends is not handed to the bus', async (t) => {
+t.test('events without a publisher are not sent to the bus', async (t) => {
   const published: string[] = []
   const bus = createLocalBus({ publish: ({ path, name }) => published.push(`${path} ${name}`) })
   const a = await startProcess(t, {
