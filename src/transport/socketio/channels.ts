@@ -13,17 +13,19 @@ export function hasEnded(connection: object): boolean {
   return HAS_ENDED in connection
 }
 
-/** The connections of channels by name, without empty channels. */
-type Members = Map<string, Set<object>>
+/** Channels with connections, by name. */
+type OpenChannels = Map<string, Channel>
 
-/** Connections that get the same events. Emits `empty`: plug-ins of Feathers expect an emitter. */
+/** Connections that get the same events. Emits `empty` when the last one leaves. */
 export class Channel extends Emitter {
   /** What its connections get in place of the record; `null` for the record. */
   readonly data: unknown
   /** The channels that it combines, none for a channel with its own connections. */
   readonly children: readonly Channel[]
   readonly #name: string
-  readonly #members: Members
+  /** Holds the channel that has the connections, while there are any: another one may have the same name. */
+  readonly #open: OpenChannels
+  readonly #connections = new Set<object>()
 
   /**
    * @param data what its connections get in place of the record. Default: `null`, the record
@@ -34,7 +36,7 @@ export class Channel extends Emitter {
     data: unknown = null,
     children: readonly Channel[] = [],
     name = '',
-    members: Members = new Map(),
+    open: OpenChannels = new Map(),
   ) {
     super((error) => {
       throw error
@@ -42,7 +44,7 @@ export class Channel extends Emitter {
     this.data = data
     this.children = children
     this.#name = name
-    this.#members = members
+    this.#open = open
     for (const one of connections) this.join(one)
   }
 
@@ -62,7 +64,8 @@ export class Channel extends Emitter {
     for (const child of this.children) child.join(...connections)
     if (this.children.length > 0) return this
     for (const one of connections) {
-      if (one && !hasEnded(one)) getOrAdd(this.#members, this.#name, () => new Set()).add(one)
+      if (!one || hasEnded(one)) continue
+      getOrAdd(this.#open, this.#name, () => this.#withoutData()).#connections.add(one)
     }
     return this
   }
@@ -71,11 +74,13 @@ export class Channel extends Emitter {
   leave(...connections: readonly (Joining | ConnectionTest)[]): this {
     for (const child of this.children) child.leave(...connections)
     const own = this.#own
+    const open = this.#open.get(this.#name)
     for (const given of connections) {
       if (typeof given !== 'function') own.delete(given as object)
       else for (const one of own) if (given(one)) own.delete(one)
     }
-    if (own.size === 0) this.#members.delete(this.#name)
+    if (own.size === 0) this.#open.delete(this.#name)
+    if (own.size === 0 && open !== this) open?.emit('empty')
     if (this.length === 0) this.emit('empty')
     return this
   }
@@ -88,7 +93,7 @@ export class Channel extends Emitter {
 
   /** Returns a channel whose connections get other data than the record. */
   send(data: unknown): Channel {
-    return new Channel([], data, this.children, this.#name, this.#members)
+    return new Channel([], data, this.children, this.#name, this.#open)
   }
 
   /** Whether a connection is in the channel. */
@@ -103,7 +108,13 @@ export class Channel extends Emitter {
   }
 
   get #own(): Set<object> {
-    return this.#members.get(this.#name) ?? new Set()
+    const channel: Channel = this.#open.get(this.#name) ?? this
+    return channel.#connections
+  }
+
+  /** Returns the channel itself, in place of one that {@link send} has returned. */
+  #withoutData(): Channel {
+    return this.data === null ? this : new Channel([], null, [], this.#name, this.#open)
   }
 }
 
@@ -154,7 +165,7 @@ const PUBLISHERS: unique symbol = Symbol('remex.channelPublishers')
 
 /** The channels of an application, and its publishers. */
 export class Channels {
-  readonly #members: Members = new Map()
+  readonly #open: OpenChannels = new Map()
   readonly #ofApp: Publishers = new Map()
 
   /**
@@ -164,7 +175,7 @@ export class Channels {
   constructor(app: AnyApplication) {
     if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
     Object.defineProperties(app, {
-      channels: { get: () => [...this.#members.keys()], configurable: true },
+      channels: { get: () => [...this.#open.keys()], configurable: true },
       channel: { value: this.#get.bind(this), configurable: true, writable: true },
     })
     addPublish(app, this.#ofApp)
@@ -192,8 +203,8 @@ export class Channels {
 
   /** Removes a connection from all channels. */
   leaveAll(connection: object): void {
-    for (const [name, connections] of this.#members) {
-      if (connections.delete(connection) && connections.size === 0) this.#members.delete(name)
+    for (const channel of [...this.#open.values()]) {
+      if (channel.has(connection)) channel.leave(connection)
     }
   }
 
@@ -205,7 +216,10 @@ export class Channels {
 
   #get(...given: readonly ChannelName[]): Channel {
     const names = given.flat()
-    const [first, ...others] = names.map((one) => new Channel([], null, [], one, this.#members))
+    const open = this.#open
+    const [first, ...others] = names.map(
+      (one) => open.get(one) ?? new Channel([], null, [], one, open),
+    )
     if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
     return others.length === 0 ? first : new Channel([], null, [first, ...others])
   }

@@ -166,6 +166,22 @@ t.test(
   },
 )
 
+t.test('a channel tells when its last connection leaves, by a logout as well', async (t) => {
+  const { app } = await startSocketServer(t, () => undefined)
+  const left: string[] = []
+  const kept = app.channel('members').join(a)
+  t.equal(app.channel('members'), kept)
+  kept.on('empty', () => left.push('members'))
+  app.channel('members').send({ text: 'bye' }).join(b)
+  t.strictSame(kept.connections, [a, b])
+  app.channel('others').join(b)
+  kept.leave(b)
+  t.strictSame(left, [])
+  app.emit('logout', {}, { connection: a })
+  t.strictSame(left, ['members'])
+  t.strictSame(app.channels, ['others'])
+})
+
 t.test('a channel without connections takes no memory', async (t) => {
   const { app, messages } = await startRoom(t)
   const named: number[] = []
