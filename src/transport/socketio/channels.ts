@@ -13,7 +13,7 @@ export function hasEnded(connection: object): boolean {
   return HAS_ENDED in connection
 }
 
-/** Channels with connections, by name. */
+/** The channels of an application by name: those with connections, and those that were only named so far. */
 type OpenChannels = Map<string, Channel>
 
 /** Connections that get the same events. Emits `empty` when the last one leaves. */
@@ -23,7 +23,7 @@ export class Channel extends Emitter {
   /** The channels that it combines, none for a channel with its own connections. */
   readonly children: readonly Channel[]
   readonly #name: string
-  /** Holds the channel that has the connections, while there are any: another one may have the same name. */
+  /** Has the channel with the connections: one that is kept in a variable may have been replaced. */
   readonly #open: OpenChannels
   readonly #connections = new Set<object>()
 
@@ -139,10 +139,10 @@ export type ChannelPublisher = (
 
 /** The members that `socketio()` gives to an application. */
 export interface ChannelMembers {
-  /** The names of the channels that have connections. */
+  /** The names of the channels. An empty one is forgotten when its last connection leaves, or an event is published to it. */
   readonly channels: string[]
   /**
-   * Returns the channel with a name, or several as one. A channel exists while it has connections.
+   * Returns the channel with a name, or several as one.
    * @throws {TypeError} no name is given
    */
   channel(...names: readonly ChannelName[]): Channel
@@ -217,8 +217,8 @@ export class Channels {
   #get(...given: readonly ChannelName[]): Channel {
     const names = given.flat()
     const open = this.#open
-    const [first, ...others] = names.map(
-      (one) => open.get(one) ?? new Channel([], null, [], one, open),
+    const [first, ...others] = names.map((one) =>
+      getOrAdd(open, one, () => new Channel([], null, [], one, open)),
     )
     if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
     return others.length === 0 ? first : new Channel([], null, [first, ...others])
@@ -243,9 +243,7 @@ function addPublish(owner: object, publishers: Publishers, events?: readonly str
       throw new TypeError('publish() takes a function (data, context), or an event and a function')
     }
     if (event !== ANY_EVENT && events?.includes(event) === false) {
-      throw new TypeError(
-        `publish(): '${event}' is not a valid service event. The service emits ${events.join(', ')}`,
-      )
+      throw new TypeError(`'${event}' is not a valid service event`)
     }
     publishers.set(event, publisher)
     return owner

@@ -82,6 +82,10 @@ function toChannel(returned: unknown): Channel | null {
   const list = [returned].flat(Number.POSITIVE_INFINITY).filter(Boolean) as Channel[]
   const [first, ...others] = list
   if (first === undefined) return null
+  for (const one of [...list, ...list.flatMap(({ children }) => children)]) {
+    // A publisher may name a channel for each record: empty ones are forgotten.
+    if (one.length === 0) one.leave()
+  }
   const channel = others.length === 0 ? first : new Channel([], null, list)
   return channel.length > 0 ? channel : null
 }

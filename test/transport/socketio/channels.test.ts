@@ -36,6 +36,9 @@ t.test('several channels combined join, leave and send together', async (t) => {
 t.test('an application has channels by name, and forgets empty ones', async (t) => {
   const { app } = await startSocketServer(t, () => undefined)
   t.throws(() => app.channel(), /needs at least one channel name/)
+  t.equal(app.channel('named').length, 0)
+  t.strictSame(app.channels, ['named'])
+  app.channel('named').leave(a)
   app.channel('x', 'y').join(a)
   t.strictSame(app.channels, ['x', 'y'])
   t.strictSame(app.channel('x').connections, [a])
@@ -187,7 +190,7 @@ t.test('a channel without connections takes no memory', async (t) => {
   const named: number[] = []
   messages.publish((data) => {
     named.push(data.n)
-    return app.channel(`rooms/${data.n}`)
+    return [app.channel(`rooms/${data.n}`), app.channel('all', `halls/${data.n}`)]
   })
   for (let n = 0; n < 10; n += 1) await messages.create({ n } as never)
   await until(() => named.length === 10)
