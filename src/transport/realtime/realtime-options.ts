@@ -68,7 +68,13 @@ const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
   maxSubscriptions: OPTION.positiveInteger,
   path: {
     expected: "a path of letters, digits, '_' and '-', that begins with a slash",
-    isValid: (value: unknown) => typeof value === 'string' && /^(?:\/[\w-]+)+$/.test(value),
+    isValid: (value: unknown) => {
+      if (typeof value !== 'string' || !value.startsWith('/')) return false
+      return value
+        .slice(1)
+        .split('/')
+        .every((segment) => /^[\w-]+$/.test(segment))
+    },
   },
   bus: BUS_RULE,
 }
