@@ -186,7 +186,7 @@ t.test('as a plugin of a host: with its CORS headers, and ended when it closes',
     t,
     `http://127.0.0.1:${port}/api/live-queries`,
     { origin: 'https://app.test' },
-    { subscriptions: [{ id: '1', url: '/api/a' }] },
+    { subscriptions: [{ id: '1', url: '/a' }] },
   )
   t.match(shared.headers, {
     'access-control-allow-origin': 'https://app.test',
