@@ -24,7 +24,10 @@ export interface Connection {
 }
 
 /** A socket of Socket.IO, with the connection where Feathers keeps it. */
-export type ServiceSocket = Socket & { feathers?: Connection }
+export type ServiceSocket = Socket & {
+  /** The connection. Middleware may set fields of it, which become params of calls. */
+  feathers?: Connection
+}
 
 /** What the server knows about one call over a socket. */
 export class SocketFacts extends RequestFacts {
