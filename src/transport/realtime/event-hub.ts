@@ -1,4 +1,4 @@
-import type { Authentication, AuthenticationResult } from '../../auth/authentication.ts'
+import type { AuthenticationResult } from '../../auth/authentication.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
 import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
@@ -65,9 +65,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
       if (change === 'added') this.#addService(path, entry)
       else this.#removeService(entry)
     })
-    app.on('logout', (result: AuthenticationResult, _params: Params, { service }: HookContext) => {
-      this.#endToken(result, (service as Partial<Authentication>).revocationList != null)
-    })
+    app.on('logout', (result: AuthenticationResult) => this.#recheckToken(result))
     onLoginEnd(app, (end) => this.#endLogins(end))
     if (options.bus !== null) followBus(app, options.bus, this)
   }
@@ -123,8 +121,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#callers.set(caller, own.add(stream))
   }
 
-  /** Ends the stream that another one goes on from: a client opens the next one before it leaves the last one. */
+  /** Ends the stream that another one continues: its client may open the next one before this process learns that it has left. */
   #replace({ follows, topic }: QueryStream, own: Iterable<QueryStream> = []): void {
+    if (follows === '') return
     for (const one of own) {
       if (one.token === follows && one.topic === topic && one.leave()) this.#release(one)
     }
@@ -280,17 +279,12 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  /**
-   * Ends the streams of a token that a logout has revoked. If the token stays valid, the hooks of `find` run again and
-   * decide.
-   */
-  #endToken({ authentication }: AuthenticationResult, isRevoked: boolean): void {
+  /** Has the hooks of `find` decide anew after a logout. A token that was revoked has ended its streams before. */
+  #recheckToken({ authentication }: AuthenticationResult): void {
     const { jti } = getTokenClaims(authentication)
     if (jti === undefined) return
     for (const stream of this.#streams) {
-      if (getTokenClaims(stream.call.params.authentication).jti !== jti) continue
-      if (isRevoked) stream.end('expired')
-      else stream.askRecheck()
+      if (getTokenClaims(stream.call.params.authentication).jti === jti) stream.askRecheck()
     }
   }
 }

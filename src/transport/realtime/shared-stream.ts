@@ -6,6 +6,7 @@ import { NotAcceptable, NotFound, toErrorClass, UnsupportedMediaType } from '../
 import { isObject } from '../../core/value-kind.ts'
 import { toQuality } from '../replies/accept.ts'
 import type { RestTransport } from '../rest-transport.ts'
+import { toPath } from '../routing/request-path.ts'
 import type { ScopePart } from '../scope-parts.ts'
 import { runInTurn } from '../server/pipelined-requests.ts'
 import { setCommonHeaders } from '../service-reply.ts'
@@ -76,7 +77,9 @@ class SharedStream implements SharedConnection, FrameWriter {
     this.#scope = scope
     this.#transport = transport
     this.#outer = reply.request.raw
-    this.#prefix = toPrefix(this.#outer.url ?? '', path)
+    // A slash may follow where the router ignores it.
+    const target = toPath(this.#outer.url ?? '', transport.routing).replace(/\/$/, '')
+    this.#prefix = target.slice(0, -path.length)
     this.connection = new EventConnection(reply, maxWaitingBytes, () => {
       for (const response of this.#responses) response.destroy()
     })
@@ -144,13 +147,6 @@ class SharedStream implements SharedConnection, FrameWriter {
       this.connection.end()
     }
   }
-}
-
-/** Returns what stands before a path in the URL of a request for it. */
-function toPrefix(url: string, path: string): string {
-  const [target = ''] = url.split('?')
-  const end = target.endsWith('/') ? -1 : target.length
-  return target.slice(0, end).slice(0, -path.length)
 }
 
 const NOTHING: ServiceError = new NotFound('No service is at this URL')
