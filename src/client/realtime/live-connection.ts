@@ -2,8 +2,7 @@ import { createParser } from 'eventsource-parser'
 import { GeneralError, Unavailable } from '../../core/errors/index.ts'
 import { toWaitMs } from '../answers/retries.ts'
 import type { LiveCall } from './live-call.ts'
-import { findResponse, isPassingError, LiveQuery } from './live-query.ts'
-import { followHidden } from './page-visibility.ts'
+import { findResponse, isPassingError, LiveQuery, MAX_TIMER_MS } from './live-query.ts'
 
 /** How connections are kept. */
 export interface ConnectionOptions {
@@ -181,7 +180,7 @@ export class LiveConnection {
     }
   }
 
-  /** Takes a frame, `1/created`. One of a query that has been left is nobody's. */
+  /** Takes a frame, `1/created`. Ignores frames of queries that have ended. */
   #take(event: string, data: string, id: string | undefined): void {
     const [name = '', type = ''] = event.split(/\/(.*)/s)
     const query = this.#queries.get(name)
@@ -206,4 +205,25 @@ export class LiveConnection {
 /** Resolves when all that goes on at the moment has been done. */
 function nextTick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
+}
+
+/**
+ * Calls a function with `true` when the page of a browser has been hidden for a time, and with `false` when it is shown.
+ * Returns what ends this.
+ */
+function followHidden(hiddenMs: number, tell: (isHidden: boolean) => void): () => void {
+  const page = globalThis as { document?: EventTarget & { visibilityState?: string } }
+  const document = page.document ?? new EventTarget()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const look = (): void => {
+    clearTimeout(timer)
+    if (page.document?.visibilityState !== 'hidden') tell(false)
+    else timer = setTimeout(tell, Math.min(hiddenMs, MAX_TIMER_MS), true)
+  }
+  look()
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    clearTimeout(timer)
+    document.removeEventListener('visibilitychange', look)
+  }
 }

@@ -59,7 +59,7 @@ export class LiveQuery {
     this.#connection = connection
   }
 
-  /** Notifies a subscriber no more. A query that nobody follows ends. */
+  /** Notifies a subscriber no more. A query without subscribers ends. */
   leave(subscriber: Subscriber): void {
     this.subscribers.delete(subscriber)
     if (this.subscribers.size === 0) this.close()
@@ -127,7 +127,7 @@ export class LiveQuery {
     else this.close(error)
   }
 
-  /** Has an ordinary call renew the login, as any call does that is refused. */
+  /** Renews the login by an ordinary call of `find`, which does so when it gets a 401. */
   #renew(error: unknown, waitMs: number): void {
     this.isHeld = true
     this.change('waiting', error)

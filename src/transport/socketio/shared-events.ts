@@ -1,19 +1,29 @@
+import { authenticationServices } from '../../auth/default-authentication.ts'
+import { findEntityService } from '../../auth/entity-service.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
-import type { HookContext } from '../../core/index.ts'
+import type { Application, HookContext, Params } from '../../core/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
-import { isObject } from '../../core/value-kind.ts'
+import { isObject, isPlainObject } from '../../core/value-kind.ts'
+import { toBody } from '../service-reply.ts'
 import { followBus } from '../shared-bus.ts'
-import type { CarriedEvent } from './carried-event.ts'
-import { toCarried } from './carried-event.ts'
 import type { Logins, UserChange } from './logins.ts'
 import type { Audience, ServiceEvent } from './publishing.ts'
-import { publishEvent } from './publishing.ts'
+import { hideFields, publishEvent, toPayload } from './publishing.ts'
+import type { RemovedRecord } from './readable.ts'
 import { findRemoved } from './readable.ts'
 
 /** The paths of these events on the bus begin with it. No path of a service begins with a slash. */
 const PREFIX = '/sockets/'
+
+/** What the bus carries of an event. */
+interface CarriedEvent {
+  /** The record as clients get it: the bus stores its events, and must not store hidden fields. */
+  readonly data: unknown
+  readonly call?: object
+  readonly removed: RemovedRecord | null
+}
 
 /** What one process sends to the others. */
 interface Message {
@@ -42,7 +52,7 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   share(emitted: ServiceEvent, changes: readonly UserChange[]): void {
     const { app, channels, checksReads } = this.#hub
     const { entry, path, event, data } = emitted
-    // In a message of its own: the event may be too large for the bus.
+    // Separately: the event may be too large for the bus.
     if (changes.length > 0) this.#send(path, event, { changes })
     if (channels.findPublisher(entry, event) === undefined) return
     const carried = toCarried(app, emitted)
@@ -93,4 +103,47 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
     const record: Message = { from: this.#from, ...message }
     this.#bus.publish({ path: `${PREFIX}${path}`, name, id: null, place: '', record })
   }
+}
+
+/** Returns what the bus carries of an event, without the removed record: only `checkReads` needs it. */
+function toCarried(app: Application, emitted: ServiceEvent): Omit<CarriedEvent, 'removed'> {
+  const { data: record, context } = emitted
+  const data = toTyped(record, toPayload(emitted))
+  if (context === undefined) return { data }
+  const { method, event, type, id, params } = context
+  return { data, call: { method, event, type, id, params: toCarriedParams(app, params) } }
+}
+
+/** Returns the params that publishers of other processes get: those of the call, and its user. */
+function toCarriedParams(app: Application, params: Params): object {
+  const { query, route, provider } = params
+  const carried: Record<string, unknown> = { query, route, provider }
+  for (const { configuration } of authenticationServices(app).values()) {
+    const { entity, service } = configuration
+    if (entity == null) continue
+    const user: unknown = Reflect.get(params, entity)
+    carried[entity] = toTyped(user, hideFields(findEntityService(app, service), toBody(user)))
+  }
+  return carried
+}
+
+/** Returns the fields of `shown` with the types that they have in the record: JSON may have turned them into strings. */
+function toTyped(record: unknown, shown: unknown): unknown {
+  const [typed, seen] = [toPlain(record), toPlain(shown)]
+  if (typed === seen) return typed
+  if (Array.isArray(typed) && Array.isArray(seen)) {
+    return seen.map((one, index) => toTyped(typed[index], one))
+  }
+  if (isPlainObject(typed) && isPlainObject(seen)) {
+    const fields = Object.entries(seen)
+    return Object.fromEntries(fields.map(([name, one]) => [name, toTyped(typed[name], one)]))
+  }
+  return JSON.stringify(typed) === JSON.stringify(seen) ? typed : seen
+}
+
+/** Returns what `toJSON()` of a class instance returns, such as a model of another library. BSON has dates and ids itself. */
+function toPlain(value: unknown): unknown {
+  if (!isObject(value) || value instanceof Date || '_bsontype' in value) return value
+  const { toJSON } = value
+  return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
