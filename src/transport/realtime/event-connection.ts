@@ -30,7 +30,7 @@ export class EventConnection {
 
   /**
    * Begins the answer, with the headers that were set for it.
-   * @param onClose called once when it has ended, whoever has ended it
+   * @param onClose called once when it has ended, by either side
    */
   constructor(reply: FastifyReply, maxWaitingBytes: number, onClose: () => void) {
     const { raw } = reply

@@ -9,7 +9,7 @@ import { RoutedResponse } from './routed-response.ts'
 export type EndReason = 'closing' | 'expired' | 'refused'
 
 /**
- * The answer of a stream, in frames: on a connection of its own, or on one that it shares.
+ * The answer of a stream, in frames, on its own connection or on a shared one.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export class EventStream implements FrameWriter {
@@ -20,7 +20,7 @@ export class EventStream implements FrameWriter {
 
   /**
    * Begins the answer, with the headers that were set for it.
-   * @param onClose called once when it has ended, whoever has ended it
+   * @param onClose called once when it has ended, by either side
    */
   constructor(reply: FastifyReply, maxWaitingBytes: number, onClose: () => void) {
     const { raw } = reply

@@ -230,33 +230,37 @@ t.test('what can not be written is written later', async (t) => {
   t.equal(other.losses, 0)
 })
 
-t.test('of too many that can not be written all streams are told', async (t) => {
-  const other = await open(t)
+/** Opens a process whose database is away until `comeBack` is called. */
+async function openAway(t: Test) {
   let isAway = true
   const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
     if (isAway) throw new Error('away')
     return db.collection('events').bulkWrite(...operations)
   }
-  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  const process = await open(t, new Process(withMethods({ bulkWrite })))
+  const comeBack = (): void => {
+    isAway = false
+  }
+  return { process, comeBack }
+}
+
+t.test('of too many that can not be written all streams are told', async (t) => {
+  const other = await open(t)
+  const { process: one, comeBack } = await openAway(t)
   for (let id = 0; id <= 10_000; id += 1) one.bus.publish(toEvent(id))
   await until(() => isRefusing(one))
-  isAway = false
+  comeBack()
   await other.until(() => other.losses === 1)
   t.strictSame(other.ids, [])
 })
 
 t.test('of too many bytes all streams are told, and later events are written', async (t) => {
   const other = await open(t)
-  let isAway = true
-  const bulkWrite: Collection['bulkWrite'] = async (...operations) => {
-    if (isAway) throw new Error('away')
-    return db.collection('events').bulkWrite(...operations)
-  }
-  const one = await open(t, new Process(withMethods({ bulkWrite })))
+  const { process: one, comeBack } = await openAway(t)
   const record = { text: 'x'.repeat(14 * 2 ** 20) }
   for (let id = 0; id < 5; id += 1) one.bus.publish({ ...toEvent(id), record })
   await until(() => isRefusing(one))
-  isAway = false
+  comeBack()
   await other.until(() => other.losses === 1)
   one.bus.publish(toEvent(5))
   await other.until(() => other.ids.length === 1)

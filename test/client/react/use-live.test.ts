@@ -59,7 +59,7 @@ t.test('a hidden tree has no stream, and loads again when it is shown', { skip }
 })
 
 t.test('a server renders what a page shows first, and opens nothing', async (t) => {
-  // React has no types of its own.
+  // React comes without types.
   const require = createRequire(import.meta.url)
   const { createElement } = require('react')
   const { renderToString } = require('react-dom/server')

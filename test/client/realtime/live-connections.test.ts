@@ -222,7 +222,7 @@ t.test('more than a server takes are several connections', async (t) => {
   for (const list of lists) list.close()
 })
 
-t.test('one that is refused ends alone', async (t) => {
+t.test('a rejected query ends alone', async (t) => {
   const server = await startEventServer(t)
   const client = connect(t, server.url)
   const refused = errorOf(client.service('a').live())
@@ -241,7 +241,7 @@ t.test('one that is refused ends alone', async (t) => {
 })
 
 for (const status of [429, 503]) {
-  t.test(`one that is refused for a while is asked for again: ${status}`, async (t) => {
+  t.test(`a query that is rejected for a while is asked for again: ${status}`, async (t) => {
     const timers = holdTimers(t, 7_000)
     const { server, lists, streams } = await openLists(t, ['a', 'b'])
     const [a, b] = lists as [LiveList, LiveList]
@@ -260,7 +260,7 @@ for (const status of [429, 503]) {
   })
 }
 
-t.test('a connection that is refused as a whole ends the new ones alone', async (t) => {
+t.test('a rejected connection ends only its new queries', async (t) => {
   const server = await startEventServer(t)
   const client = connect(t, server.url)
   const opening = client.service('a').live()

@@ -103,7 +103,7 @@ for (const [status, ServerError] of Object.entries(REFUSALS)) {
   t.test(`a loop throws what the server refuses with: ${status}`, async (t) => {
     const body = { name: ServerError.name, message: `refused: ${ServerError.name}` }
     const details = { code: Number(status), data: { why: 'so' } }
-    // What is refused for the login is asked for by an ordinary call.
+    // After a 401, an ordinary call renews the login.
     const server = await startEventServer(t, (_request, response) =>
       response.writeHead(Number(status)).end(JSON.stringify({ ...body, ...details })),
     )

@@ -132,7 +132,7 @@ t.test('LIVE-3: the position of a stream of another process, or one that is made
   }
 })
 
-t.test('LIVE-4: a stream that is refused tells nothing of the others', async (t) => {
+t.test('LIVE-4: a rejected stream says nothing about the others', async (t) => {
   await Model.insertMany([{ owner: 1, name: 'secret of Ann' }])
   const stream = await server.share(
     [

@@ -91,7 +91,7 @@ t.test('one connection has the frames of several streams, each with its own ids'
   await until(() => server.hub.size === 0)
 })
 
-t.test('a stream that is refused says why, and leaves the others alone', async (t) => {
+t.test('a rejected stream says why, and the others go on', async (t) => {
   const server = await startLiveServer(t, (app) => {
     app.use('tasks', new MongoDBService({ Model }))
     app.use('closed', new MongoDBService({ Model }))
