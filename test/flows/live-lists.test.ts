@@ -19,7 +19,7 @@ t.setTimeout(300_000)
 const { db } = await openDatabase(t)
 const paginate = { default: 3, max: 10 }
 const server = await startOwnServer(t, (app) => {
-  app.configure(realtime())
+  app.configure(realtime({ recheckMs: 20 }))
   for (const path of ['tasks', 'lists', 'hidden']) {
     const Model = db.collection(path)
     const options = { Model, multi: true, ...(path === 'lists' ? {} : { paginate }) }
@@ -142,6 +142,7 @@ const WRITE = fc.record({
       'rank',
       'rank',
       'enter',
+      'leave',
       'remove',
       'open',
       'close',
@@ -192,7 +193,10 @@ t.test('lists that come and go are what find answers, with order and total', asy
         ids = ids.filter((one) => one !== id)
         await own.remove(id)
       } else if (id !== undefined) {
-        await own.patch(id, (does === 'rank' ? { rank } : { team: 1 }) as never)
+        await own.patch(
+          id,
+          (does === 'rank' ? { rank } : { team: does === 'enter' ? 1 : 2 }) as never,
+        )
       }
     }
     for (const { query, list } of open) await settles(finder, query, list)

@@ -191,7 +191,8 @@ export class FollowedCall implements Viewer {
       throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
     }
     const keys = this.repeatsFind ? [] : ids.filter((id) => id != null).map(toKey)
-    return { json: writeResult(find.method, body), keys, sequence }
+    const isCut = Number((body as Document)['total'] ?? 0) > ids.length
+    return { json: writeResult(find.method, body), keys, isCut, sequence }
   }
 }
 

@@ -219,7 +219,7 @@ export class QueryStream implements Follower {
     const call = this.call
     const before = this.view?.key
     let isResync = wantsSnapshot
-    let isWanted = isResync || call.repeatsFind
+    let isWanted = isResync || call.repeatsFind || this.#frames.isMiscounted
     // Reads no snapshot for a client that does not read.
     if (isWanted && this.#stream?.connection.isFull) await this.#stream.connection.drained()
     if (isResync) this.#stream?.write(this.#frames.toResync())

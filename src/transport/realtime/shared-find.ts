@@ -7,6 +7,8 @@ export interface Found {
   readonly json: string
   /** The keys of their ids. Empty if events have `find` called again. */
   readonly keys: readonly string[]
+  /** Whether it is a page whose total counts records that it does not have. */
+  readonly isCut: boolean
   /** The number of the last event before they were read. */
   readonly sequence: number
 }

@@ -56,8 +56,11 @@ export class StreamFrames {
   /** What stands before the name of each event, as `toHead()` returns it. */
   head: string = OWN_HEAD
   readonly #call: FollowedCall
+  /** Whether records that the client was not sent may have left the query: the total that it has counts them. */
+  isMiscounted = false
   #sent = new SentRecords([], 0)
-  /** The last snapshot, if events have `find` called again. */
+  #isCut = false
+  /** The last snapshot, if `find` may be called again and nothing was sent since. */
   #snapshot: SentSnapshot | null = null
 
   constructor(call: FollowedCall) {
@@ -88,6 +91,8 @@ export class StreamFrames {
     if (sent === null) return false
     this.cursor = sequence
     this.#sent = sent
+    // The last stream may have sent a page, and the time to count its records anew may have passed.
+    this.isMiscounted = view.isPage === true
     // Until something is sent, the client reconnects with the token that it has. A shared connection sends it at once.
     if (ended !== undefined && !this.#isShared) this.token = token
     return true
@@ -109,25 +114,27 @@ export class StreamFrames {
   }
 
   /** Returns the frames of a snapshot. The stream sends the events after it. */
-  toSnapshot({ json, keys, sequence }: Found): string {
+  toSnapshot({ json, keys, isCut, sequence }: Found): string {
     this.cursor = sequence
+    this.isMiscounted = false
+    this.#isCut = isCut
     this.#sent = new SentRecords(keys, sequence)
     const { repeatsFind } = this.#call
-    this.#snapshot = repeatsFind ? { digest: toDigest(json), sequence, at: Date.now() } : null
+    this.#snapshot =
+      repeatsFind || isCut ? { digest: toDigest(json), sequence, at: Date.now() } : null
     return this.#toStart(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
   /** Returns the frames of a snapshot; `''` if the client has it. */
   toChange(found: Found): string {
     const { repeatsFind, hub } = this.#call
-    if (!repeatsFind || this.#snapshot?.digest !== toDigest(found.json)) {
-      return this.toSnapshot(found)
-    }
+    if (this.#snapshot?.digest !== toDigest(found.json)) return this.toSnapshot(found)
     const { sequence, at } = this.#snapshot
     // Sent again at times: another request of the client may have seen a state between two calls of `find`.
-    const isOld = at + hub.options.recheckMs <= Date.now()
+    const isOld = repeatsFind && at + hub.options.recheckMs <= Date.now()
     if (isOld && sequence !== found.sequence) return this.toSnapshot(found)
     this.cursor = found.sequence
+    this.isMiscounted = false
     return ''
   }
 
@@ -139,6 +146,7 @@ export class StreamFrames {
       if (frame === null) return null
       frames += frame
     }
+    if (frames !== '') this.#snapshot = null
     return frames
   }
 
@@ -160,7 +168,10 @@ export class StreamFrames {
     if (text !== null) return this.#toStart(position) + text
     // A record that the query, or a hook, hides by now was judged so in `shown-records.ts`.
     if (hadIt === undefined) return null
-    if (!hadIt) return ''
+    if (!hadIt) {
+      this.isMiscounted ||= this.#isCut && name !== 'created'
+      return ''
+    }
     const data = JSON.stringify({ [idField]: id })
     return this.#toStart(position) + toFrame(name === 'removed' ? name : 'left', data)
   }

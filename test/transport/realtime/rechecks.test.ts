@@ -245,6 +245,74 @@ t.test('a recheck sees the call as it was made: headers, address and query', asy
   })
 })
 
+/** A server whose tasks have pages, and how often the hooks of `find` have run. */
+async function startPagedServer(t: Test) {
+  const checks = { count: 0 }
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      const paginate = { default: 2, max: 10 }
+      app.use('tasks', new MongoDBService({ Model: collection, paginate, multi: true }))
+      app.service('tasks').hooks({ before: { find: [() => void (checks.count += 1)] } })
+    },
+    { realtime: { recheckMs: 20 } },
+  )
+  const addAll = async (team: string, count: number): Promise<unknown[]> => {
+    const tasks = Array.from({ length: count }, (_value, index) => ({ team, name: index }))
+    const added = await server.app.service('tasks').create(tasks as never)
+    return (added as unknown as { _id: unknown }[]).map(({ _id }) => _id)
+  }
+  return { ...server, addAll, checks }
+}
+
+const REMAINS = { 'leave the query': { team: 'blue' }, 'are removed': null } as const
+
+for (const [what, change] of Object.entries(REMAINS)) {
+  t.test(`a recheck corrects the total after records behind the page ${what}`, async (t) => {
+    const { open, app, addAll } = await startPagedServer(t)
+    const tasks = app.service('tasks')
+    const ids = await addAll('red', 4)
+    const stream = await open('/tasks?team=red')
+    t.match((await stream.next()).data, { total: 4 })
+    if (change === null)
+      await collection.updateOne({ _id: ids[3] as never }, { $set: { team: '' } })
+    await (change ? tasks.patch(ids[3] as never, change as never) : tasks.remove(ids[3] as never))
+    const frame = await stream.next()
+    t.match(frame, { event: 'snapshot', data: { total: 3, data: [{ name: 0 }, { name: 1 }] } })
+    t.not(frame.id, '')
+    // The stream goes on behind the snapshot.
+    await tasks.patch(ids[0] as never, { name: 'new' } as never)
+    t.match(await stream.next(), { event: 'patched', data: { name: 'new' } })
+  })
+}
+
+t.test('a recheck sends no page that the client has', async (t) => {
+  const { open, app, addAll, checks } = await startPagedServer(t)
+  await addAll('red', 4)
+  const [other] = await addAll('blue', 1)
+  const stream = await open('/tasks?team=red')
+  await stream.next()
+  for (const team of ['green', 'blue']) {
+    await app.service('tasks').patch(other as never, { team } as never)
+    const { count } = checks
+    await until(() => checks.count >= count + 3)
+  }
+  t.strictSame(await linesSoFar(stream, app.service('tasks'), { team: 'red' }), [])
+})
+
+t.test('a recheck sends no page again whose records are all known', async (t) => {
+  const { open, app, addAll, checks } = await startPagedServer(t)
+  await addAll('red', 1)
+  const [other] = await addAll('blue', 1)
+  const stream = await open('/tasks?team=red')
+  await stream.next()
+  await app.service('tasks').create({ team: 'red', name: 'more' } as never)
+  await app.service('tasks').patch(other as never, { team: 'green' } as never)
+  const { count } = checks
+  await until(() => checks.count >= count + 3)
+  t.strictSame(await linesSoFar(stream, app.service('tasks'), { team: 'red' }), ['created more'])
+})
+
 /** A server whose tasks are those of the teams that a set holds, for whoever asks. */
 async function startTeamServer(t: Test, hooks: object = {}) {
   const teams = new Set(['red'])
