@@ -1,6 +1,6 @@
 // The services of examples/live-tasks.ts in a process of their own, for tests that end processes, with a
 // service that writes several tasks in one transaction. Prints its port when it is ready. The argument
-// is JSON: `{ url, name, secret, recheckMs }`, where the name is that of the database.
+// is JSON: `{ url, name, secret, recheckMs, paginate }`, where the name is that of the database.
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
@@ -12,7 +12,7 @@ import { addServices } from '../../examples/live-tasks.ts'
 import { Gate } from '../support/gate.ts'
 import { CHEAP_SCRYPT } from '../support/users.ts'
 
-const { url, name, secret, recheckMs } = JSON.parse(process.argv[2] ?? '{}')
+const { url, name, secret, recheckMs, paginate } = JSON.parse(process.argv[2] ?? '{}')
 
 const client = await MongoClient.connect(url)
 const db = client.db(name)
@@ -22,6 +22,7 @@ const bus = mongoEvents({ collection: db.collection('events'), pollMs: 20 })
 app.configure(realtime({ bus, recheckMs }))
 const taskApp: TaskApp = app
 addServices(taskApp, db, secret)
+if (paginate) taskApp.service('tasks').options.paginate = paginate
 const { local, ...others } = app.get('authentication') as Record<string, object>
 app.set('authentication', { ...others, local: { ...local, scrypt: CHEAP_SCRYPT } })
 // Another one, as it makes its hashes by the settings that it was registered with.
