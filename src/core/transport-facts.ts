@@ -42,6 +42,8 @@ export interface TransportFacts {
    * need them. An object with other headers is no copy: many calls may share it.
    */
   carry(from: Params, to: Params): void
+  /** Frees what only a running call needs. A stream calls it between its calls of `find`: it may last for days. */
+  release(): void
   /** How many calls of a database the call has made so far. */
   databaseCalls: number
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type {
   AuthenticationRequest,
@@ -85,6 +86,8 @@ export class RequestFacts implements TransportFacts {
   readonly #reply: FastifyReply
   databaseCalls = 0
   #controller: AbortController | null = null
+  /** Listens for the end of the connection. */
+  #tell: (() => void) | undefined
 
   constructor(request: FastifyRequest, reply: FastifyReply) {
     this.#request = request
@@ -111,8 +114,18 @@ export class RequestFacts implements TransportFacts {
     const tell = (): void => {
       if (!raw.writableEnded) onGone()
     }
+    this.#tell = tell
     if (isGone(raw)) tell()
     else raw.once('close', tell)
+  }
+
+  /** Frees a signal that nothing listens to. Who asks later gets a new one. */
+  release(): void {
+    const signal = this.#controller?.signal
+    if (signal === undefined || signal.aborted) return
+    if (getEventListeners(signal, 'abort').length > 0) return
+    if (this.#tell !== undefined) this.#reply.raw.off('close', this.#tell)
+    this.#controller = null
   }
 
   carry(from: Params, to: Params): void {

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 
@@ -339,4 +340,25 @@ t.test('there is no requestUrl without a valid host, or with another scheme', as
     const [protocol = '', host = ''] = origin.split('://')
     t.equal(getUrl(protocol, host), `${origin}/notes?a=1`)
   }
+})
+
+t.test('a call that lasts keeps its signal only while something listens to it', (t) => {
+  const raw = Object.assign(new EventEmitter(), { destroyed: false, writableEnded: false })
+  const facts = new RequestFacts({} as FastifyRequest, { raw } as unknown as FastifyReply)
+  const first = facts.signal
+  facts.release()
+  t.equal(raw.listenerCount('close'), 0)
+  const second = facts.signal
+  t.not(second, first)
+  let heard = 0
+  second.addEventListener('abort', () => {
+    heard += 1
+  })
+  facts.release()
+  t.equal(facts.signal, second)
+  raw.emit('close')
+  t.equal(heard, 1)
+  facts.release()
+  t.ok(facts.signal.aborted, 'who asks later hears of it too')
+  t.end()
 })

@@ -15,7 +15,7 @@ interface FilterCost {
   /** How many comparisons it makes with the values of fields. */
   readonly conditions: number
   /** How often it looks at each field, by the name of the field. */
-  readonly weights: ReadonlyMap<string, number>
+  readonly weights: readonly (readonly [field: string, weight: number])[]
 }
 
 /** How many characters of a pattern cost as much as one look at the field. */
@@ -29,7 +29,7 @@ export function measureFilter(filter: Document): FilterCost {
     conditions += 1
     weights.set(field, (weights.get(field) ?? 0) + weight)
   }
-  return { conditions, weights }
+  return { conditions, weights: [...weights] }
 }
 
 /** @param within the field that the filter is about, in `$elemMatch` */

@@ -7,7 +7,7 @@ import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
-import { EVENT_STREAM } from '../../core/transport-facts.ts'
+import { EVENT_STREAM, TRANSPORT_FACTS } from '../../core/transport-facts.ts'
 import { checkRecords, copyParams, toFindResult } from '../finds/followed-find.ts'
 import { writeResult } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
@@ -96,6 +96,7 @@ export class FollowedCall implements Viewer {
     }
     const body = await find.call(context, run, (running) => this.#repeat(running))
     done()
+    ;(this.given as TransportParams)[TRANSPORT_FACTS]?.release()
     checkRecords(body)
     this.#isPage = !Array.isArray(body)
     return isResumed ? null : this.#toFound(body, sequence)

@@ -55,7 +55,7 @@ export class SocketFacts extends RequestFacts {
   }
 
   /** Stops watching the client: call it when the call ends, because the socket stays open. */
-  release(): void {
+  override release(): void {
     if (this.#onGone !== null) this.#client.onGone.delete(this.#onGone)
   }
 }
