@@ -149,7 +149,8 @@ export function createAccounts(
 
   app.configure(openapi({ info: { title: 'Accounts', version: '1.0.0' }, path: '/docs' }))
 
-  app.fastify.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, async (request) => {
+  const preHandler = authenticateRequest(app, 'jwt')
+  app.fastify.get('/me', { preHandler }, async (request) => {
     const { email } = request.feathers['user'] as User
     return { email }
   })

@@ -21,7 +21,8 @@ const db = (await connectMongoDB(url)).db('remex_logins')
 const app = fastifyApp(createApp())
 app.configure(rest())
 app.set('authentication', {
-  // At least 32 bytes: `openssl rand -base64 32`. With a random one, a restart ends all logins.
+  // At least 32 bytes: `openssl rand -base64 32`. With a random one,
+  // each restart ends all logins.
   secret: process.env['AUTH_SECRET'] ?? randomBytes(32).toString('base64'),
   entity: 'user',
   service: 'users',
@@ -30,7 +31,8 @@ app.set('authentication', {
 })
 
 const authentication = new AuthenticationService(app)
-authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
+authentication.register('jwt', new JwtStrategy())
+authentication.register('local', new LocalStrategy())
 app.use('authentication', authentication)
 
 const users = new MongoDBService({

@@ -122,8 +122,10 @@ class SearchClient extends FetchClient {
 }
 
 const other = createApp()
-other.configure(restClient(baseURL).fetch(fetch, { headers: { 'x-program': 'example' } }))
-other.use('search', restClient(baseURL).fetch(fetch, SearchClient).service('posts'))
+const headers = { 'x-program': 'example' }
+other.configure(restClient(baseURL).fetch(fetch, { headers }))
+const connection = restClient(baseURL).fetch(fetch, SearchClient)
+other.use('search', connection.service('posts'))
 console.log(await other.service('posts').get(post._id, { query: { $select: ['author'] } }))
 
 try {

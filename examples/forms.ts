@@ -9,19 +9,22 @@ app.configure(rest())
 
 // Only this service takes forms with files. Others still return 415.
 const forms = bodyParsers((routes) =>
-  routes.register(multipart, { limits: { fileSize: 2 * 1024 * 1024, files: 1, fields: 10 } }),
+  routes.register(multipart, {
+    limits: { fileSize: 2 * 1024 * 1024, files: 1, fields: 10 },
+  }),
 )
 
-// Reads the form before the service is called: its fields and its file become `data`.
+// Runs before the service: fields and file of the form become `data`.
 const readForm: Middleware = async (request) => {
   if (!request.isMultipart()) return
   const body: Record<string, unknown> = {}
   try {
     for await (const part of request.parts()) {
-      body[part.fieldname] = part.type === 'file' ? await part.toBuffer() : part.value
+      const isFile = part.type === 'file'
+      body[part.fieldname] = isFile ? await part.toBuffer() : part.value
     }
   } catch (error) {
-    // Errors with a status are about limits. Any other one means that the form is broken.
+    // An error with a status is about limits, any other means a broken form.
     if (error instanceof Error && 'statusCode' in error) throw error
     throw new BadRequest('The form cannot be read', null, { cause: error })
   }

@@ -37,8 +37,9 @@ people.hooks({
   before: {
     create: [
       (context) => {
-        if (context.data.name === '') throw new BadRequest('A person needs a name')
-        context.data = { ...context.data, name: context.data.name.trim() }
+        const { name } = context.data
+        if (name === '') throw new BadRequest('A person needs a name')
+        context.data = { ...context.data, name: name.trim() }
       },
     ],
   },
@@ -57,7 +58,8 @@ const measure: AroundHook = async (context, next) => {
   const start = performance.now()
   await next()
   const ms = performance.now() - start
-  console.log(`${context.path}.${context.method}`, ms < 1000 ? 'was quick' : 'took long')
+  const name = `${context.path}.${context.method}`
+  console.log(name, ms < 1000 ? 'was quick' : 'took long')
 }
 app.hooks([measure])
 

@@ -9,7 +9,10 @@ import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
-const Label = Type.Object({ _id: Id, name: Type.String({ minLength: 1, maxLength: 30 }) })
+const Label = Type.Object({
+  _id: Id,
+  name: Type.String({ minLength: 1, maxLength: 30 }),
+})
 type Label = Static<typeof Label>
 
 // Your MongoDB, or one in this process that keeps nothing.
@@ -18,7 +21,8 @@ const db = (await connectMongoDB(url)).db('remex_labels')
 
 const app = fastifyApp(createApp())
 app.configure(rest())
-app.use('labels', new MongoDBService({ Model: db.collection<Label>('labels') }), {
+const Model = db.collection<Label>('labels')
+app.use('labels', new MongoDBService({ Model }), {
   schemas: { entity: Label, create: Type.Omit(Label, ['_id']) },
 })
 app.configure(openapi({ info: { title: 'Labels', version: '1.0.0' } }))

@@ -17,14 +17,15 @@ const notes = {
 const app = fastifyApp(createApp())
 app.configure(rest())
 
-// Before every request: what is put into request.feathers becomes part of the params.
+// Before every request: request.feathers becomes part of the params.
 app.use((request) => {
   request.feathers['tenant'] = request.headers['x-tenant'] ?? 'public'
 })
 
 // Before every request at or below a path; an error ends the request.
 app.use('/admin', async (request) => {
-  if (request.headers['x-admin'] !== 'yes') throw new Forbidden('For administrators')
+  const admin = request.headers['x-admin']
+  if (admin !== 'yes') throw new Forbidden('For administrators')
 })
 
 // With three arguments a function has to call done().
@@ -33,7 +34,7 @@ const measure: Middleware = (_request, reply, done) => {
   done()
 }
 
-// After the service: reply.data is what will be sent, reply.hook the context of the call.
+// After the service: reply.data will be sent, reply.hook is the context.
 const addPath: Middleware = (_request, reply) => {
   reply.data = { path: reply.hook?.path, notes: reply.data }
 }

@@ -46,21 +46,35 @@ await orders.create([
 ])
 
 const withCustomer = [
-  { $lookup: { from: 'customers', localField: 'customer', foreignField: '_id', as: 'customer' } },
+  {
+    $lookup: {
+      from: 'customers',
+      localField: 'customer',
+      foreignField: '_id',
+      as: 'customer',
+    },
+  },
   { $unwind: '$customer' },
 ]
 
 const page = await orders.find({
   query: { price: { $lt: 20 }, $sort: { _id: 1 } },
-  pipeline: [...withCustomer, { $addFields: { total: { $multiply: ['$price', '$count'] } } }],
+  pipeline: [
+    ...withCustomer,
+    {
+      $addFields: { total: { $multiply: ['$price', '$count'] } },
+    },
+  ],
 })
-// { total: 3, limit: 2, skip: 0, data: [{ _id: 1, customer: { _id: 'ann', name: 'Ann Ash' }, total: 8, … }, …] }
+// { total: 3, limit: 2, skip: 0,
+//   data: [{ _id: 1, customer: { _id: 'ann', … }, total: 8, … }, …] }
 
 console.log('page:', JSON.stringify(page))
 console.log('one:', JSON.stringify(await orders.get(3, { pipeline: withCustomer })))
 
 const onlyNorth = ({ params }: { params: MongoDBParams }) => {
-  params.pipeline = [{ $match: { region: 'north' } }, { $framework: {} }, ...withCustomer]
+  const match = { $match: { region: 'north' } }
+  params.pipeline = [match, { $framework: {} }, ...withCustomer]
 }
 orders.hooks({
   before: {
@@ -79,7 +93,12 @@ console.log('in the south:', await orders.patch(4, { count: 3 }).catch(String))
 const cursor = await orders.aggregateRaw({
   query: { region: 'north' },
   paginate: false,
-  pipeline: [{ $group: { _id: '$customer', orders: { $sum: 1 } } }, { $sort: { _id: 1 } }],
+  pipeline: [
+    {
+      $group: { _id: '$customer', orders: { $sum: 1 } },
+    },
+    { $sort: { _id: 1 } },
+  ],
 })
 
 for await (const row of cursor) console.log('orders:', JSON.stringify(row))

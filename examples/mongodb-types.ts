@@ -28,10 +28,15 @@ const posts = new MongoDBService({
 })
 await posts.create({ title: 'Of tea', tags: ['cups'], author: 'Ann' })
 
-const page = await posts.find({ query: { tags: { $in: ['cups', 'pots'] }, $sort: { title: 1 } } })
+const page = await posts.find({
+  query: { tags: { $in: ['cups', 'pots'] }, $sort: { title: 1 } },
+})
 console.log('found:', page.total, page.data[0]?.author)
 
-const titles = await posts.find({ query: { $select: ['title'] }, paginate: false })
+const titles = await posts.find({
+  query: { $select: ['title'] },
+  paginate: false,
+})
 console.log('titles:', titles.map(({ title }) => title).join())
 
 /** What callers send. */

@@ -50,7 +50,8 @@ app.configure(
     path: '/reference',
     exclude: ['jobs'],
     transform: (document) => {
-      const find = document.paths['/measures']?.['get'] as { summary?: string } | undefined
+      const { get } = document.paths['/measures'] ?? {}
+      const find = get as { summary?: string } | undefined
       if (find !== undefined) find.summary = 'What was measured lately'
       return document
     },
@@ -59,7 +60,8 @@ app.configure(
 
 // Only callers with the key get the page and the document.
 app.use('/reference', (request) => {
-  if (request.headers['x-staff-key'] !== STAFF_KEY) throw new NotFound('Page not found')
+  const key = request.headers['x-staff-key']
+  if (key !== STAFF_KEY) throw new NotFound('Page not found')
 })
 
 /** Resolves to the same document without a server, for a file for example. */

@@ -13,8 +13,10 @@ const mongoPort = await findFreePort()
 // Its calls end within 3.5 seconds, also when the database is gone or hangs.
 let connecting: Promise<MongoClient> | undefined
 function connect(): Promise<MongoClient> {
-  connecting ??= connectMongoDB(`mongodb://127.0.0.1:${mongoPort}/?directConnection=true`)
-  // After a failure, the next call connects again; a connected client reconnects by itself.
+  const url = `mongodb://127.0.0.1:${mongoPort}/?directConnection=true`
+  connecting ??= connectMongoDB(url)
+  // After a failure, the next call connects again.
+  // A connected client reconnects by itself.
   connecting.catch(() => {
     connecting = undefined
   })

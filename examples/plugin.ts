@@ -30,10 +30,12 @@ const server = fastify()
 server.get('/hello', async () => ({ hello: 'world' }))
 await server.register(remex, { app, prefix: '/api/v1' })
 
-// All requests for the services of the staff, and for their page, pass through this scope.
+// All requests for the services of the staff, and for their page, pass
+// through this scope.
 await server.register(async (scope) => {
   scope.addHook('onRequest', async ({ headers }) => {
-    if (headers['x-staff-key'] !== STAFF_KEY) throw new NotFound('Page not found')
+    const key = headers['x-staff-key']
+    if (key !== STAFF_KEY) throw new NotFound('Page not found')
   })
   await scope.register(remex, { app: staffApp, prefix: '/staff' })
 })

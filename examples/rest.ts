@@ -53,7 +53,8 @@ const app = fastifyApp(createApp(), {
 const negotiate: Formatter = (request, reply) => {
   const { accept = '*/*' } = request.headers
   if (accept.includes('text/csv')) {
-    const rows = [reply.data].flat().map((row) => Object.values(row as object).join(','))
+    const records = [reply.data].flat() as object[]
+    const rows = records.map((record) => Object.values(record).join(','))
     return reply.type('text/csv').send(rows.join('\n'))
   }
   if (/json|\*\/\*/.test(accept)) return reply.send(reply.data)
@@ -62,23 +63,30 @@ const negotiate: Formatter = (request, reply) => {
 
 app.configure(rest({ formatter: negotiate, query: { arrayLimit: 100 }, handlerTimeoutMs: 10_000 }))
 app.configure(json({ maxDepth: 20 }))
-app.configure(errorHandler({ html: { 404: (_error, _request, reply) => reply.send('Not here') } }))
+app.configure(
+  errorHandler({
+    html: {
+      404: (_error, _request, reply) => reply.send('Not here'),
+    },
+  }),
+)
 app.configure(notFound({ verbose: true }))
 app.configure(cors({ origin: ['https://app.example'] }))
 app.configure(compress())
-app.configure(
-  serveStatic({ root: fileURLToPath(new URL('../../docs', import.meta.url)), prefix: '/docs/' }),
-)
+const root = fileURLToPath(new URL('../../docs', import.meta.url))
+app.configure(serveStatic({ root, prefix: '/docs/' }))
 
 app.use('books', bookService)
 
 // Callers reach the methods that are listed, and no others.
 app.use('letters', letterService, { methods: ['find', 'archive'] })
 
-// The signal aborts when the client goes away or the time is up. Pass it to reads only.
+// The signal aborts when the client disconnects or the time is up.
+// Pass it only to reads.
 app.use('prices', {
   get: async (id: string, { signal }: Params) => {
-    const response = await fetch(`https://prices.example/${id}`, { signal: signal ?? null })
+    const url = `https://prices.example/${id}`
+    const response = await fetch(url, { signal: signal ?? null })
     return response.json()
   },
 })

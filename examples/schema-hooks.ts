@@ -63,7 +63,11 @@ const Invitation = z.strictObject({ email: z.email().toLowerCase() })
 
 app.service('events').hooks({
   before: {
-    all: [validateQuery(querySyntax(Event)), validateData(getDataValidator(EventData))],
+    all: [
+      // For internal calls too.
+      validateQuery(querySyntax(Event)),
+      validateData(getDataValidator(EventData)),
+    ],
     invite: [validateData(Invitation)],
   },
 })
@@ -79,7 +83,9 @@ const checkAddress = getValidator(
 /** What no schema can say is a function: it returns the data, or throws. */
 const startsLater = (data: Partial<EventData>): Partial<EventData> => {
   if (data.startsAt === undefined || data.startsAt > new Date()) return data
-  throw new BadRequest('An event has to begin later than now', { errors: { startsAt: 'is over' } })
+  throw new BadRequest('An event has to begin later than now', {
+    errors: { startsAt: 'is over' },
+  })
 }
 app.service('events').hooks({
   before: { create: [validateData(startsLater)], patch: [validateData(startsLater)] },

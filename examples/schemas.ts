@@ -16,13 +16,20 @@ import type { Served, Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
-const Label = Type.Object({ _id: Id, name: Type.String({ minLength: 1, maxLength: 30 }) })
+const Label = Type.Object({
+  _id: Id,
+  name: Type.String({ minLength: 1, maxLength: 30 }),
+})
 type Label = Static<typeof Label>
 
 /** A task as it is stored. */
 const Task = Type.Object({
   _id: Id,
-  text: Type.String({ minLength: 1, maxLength: 500, description: 'What is to be done' }),
+  text: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'What is to be done',
+  }),
   done: Type.Boolean(),
   priority: Type.Integer({ minimum: 1, maximum: 5 }),
   due: Type.Optional(Type.Union([DateSchema(), Type.Null()])),
@@ -48,7 +55,7 @@ const NewTask = Type.Object({
   steps: Type.Optional(Type.Array(Task.properties.steps.items, { default: [] })),
 })
 
-/** What a patch may change. `null` clears the date, and `$unset` removes the label. */
+/** What a patch may change. `null` clears the date, `$unset` the label. */
 const TaskPatch = Type.Partial(
   Type.Object({
     ...Type.Pick(Task, ['text', 'done', 'priority', 'due', 'labelId', 'tags', 'steps']).properties,
@@ -93,7 +100,8 @@ export interface Services {
 
 /** Registers both services, and the page of the API. */
 export function addTasks(app: FastifyApplication<Services>, db: Db): void {
-  app.use('labels', new MongoDBService({ Model: db.collection<Label>('labels') }), {
+  const Model = db.collection<Label>('labels')
+  app.use('labels', new MongoDBService({ Model }), {
     schemas: { entity: Label, create: Type.Omit(Label, ['_id']) },
   })
   const tasks = new TaskService({

@@ -18,7 +18,7 @@ class MessageService {
 
   async get(id: Id, _params?: Params): Promise<Message> {
     const message = this.#messages.get(Number(id))
-    if (message === undefined) throw new NotFound(`No message has the id '${id}'`)
+    if (!message) throw new NotFound(`No message has the id '${id}'`)
     return message
   }
 
@@ -46,7 +46,9 @@ interface Services {
 }
 
 const app = createApp<Services>()
-app.use('messages', new MessageService(), { methods: ['find', 'get', 'create', 'shout'] })
+app.use('messages', new MessageService(), {
+  methods: ['find', 'get', 'create', 'shout'],
+})
 app.use('clock', clock)
 
 const messages = app.service('messages')
@@ -102,8 +104,9 @@ const refused = new BadRequest('The message is not valid', {
   maximum: 280,
 })
 console.log(refused.toJSON())
-// { name: 'BadRequest', message: 'The message is not valid', code: 400, className: 'bad-request',
-//   data: { maximum: 280 }, errors: { text: 'is too long' } }
+// { name: 'BadRequest', message: 'The message is not valid', code: 400,
+//   className: 'bad-request', data: { maximum: 280 },
+//   errors: { text: 'is too long' } }
 
 class Teapot extends ServiceError {
   static override readonly code: number = 418
@@ -111,6 +114,7 @@ class Teapot extends ServiceError {
 }
 console.log(new Teapot('Short and stout').code) // 418
 
-const received = errorFromJSON({ name: 'NotFound', message: 'Gone fishing', code: 404 })
+const body = { name: 'NotFound', message: 'Gone fishing', code: 404 }
+const received = errorFromJSON(body)
 console.log(received instanceof NotFound, received.message) // true Gone fishing
 console.log(convert({ name: 'Elsewhere', message: 'odd' }) instanceof Error) // true
