@@ -23,7 +23,7 @@ export class PostService extends MongoDBService<Post, PostData> {
   /** Drafts are found only if the query asks for them. */
   override find(params: MongoDBParams & { paginate: false }): Promise<Post[]>
   override find(params?: MongoDBParams): Promise<Page<Post>>
-  override async find(params: MongoDBParams = {}): Promise<Page<Post> | Post[]> {
+  override async find(params?: MongoDBParams): Promise<Page<Post> | Post[]> {
     const query = await this.sanitizeQuery(params)
     return this._find({ ...params, query: { draft: false, ...query } })
   }
