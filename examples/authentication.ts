@@ -14,7 +14,7 @@ import {
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
-// Your MongoDB, or one in this process that keeps nothing.
+// Your MongoDB, or one inside this process that keeps no data.
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_logins')
 

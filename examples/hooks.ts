@@ -45,7 +45,7 @@ people.hooks({
   },
   after: {
     all: (context) => {
-      // What HTTP clients get. Internal calls get `result`, with the password.
+      // HTTP clients get this. Internal calls get `result`, with the password.
       context.dispatch = { ...(context.result as Person), password: undefined }
     },
   },

@@ -15,7 +15,7 @@ const Label = Type.Object({
 })
 type Label = Static<typeof Label>
 
-// Your MongoDB, or one in this process that keeps nothing.
+// Your MongoDB, or one inside this process that keeps no data.
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_labels')
 

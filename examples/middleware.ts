@@ -28,7 +28,7 @@ app.use('/admin', async (request) => {
   if (admin !== 'yes') throw new Forbidden('For administrators')
 })
 
-// With three arguments a function has to call done().
+// A function with three arguments must call done().
 const measure: Middleware = (_request, reply, done) => {
   reply.header('x-started', Date.now())
   done()

@@ -52,7 +52,7 @@ app.configure(
     transform: (document) => {
       const { get } = document.paths['/measures'] ?? {}
       const find = get as { summary?: string } | undefined
-      if (find !== undefined) find.summary = 'What was measured lately'
+      if (find !== undefined) find.summary = 'Recent measurements'
       return document
     },
   }),
@@ -64,7 +64,7 @@ app.use('/reference', (request) => {
   if (key !== STAFF_KEY) throw new NotFound('Page not found')
 })
 
-/** Resolves to the same document without a server, for a file for example. */
+/** Resolves to the same document without a server, for example for a file. */
 export function writeDocument(): Promise<OpenApiDocument> {
   return openapiDocument(app, { info, methodPaths: true, exclude: ['jobs'] })
 }

@@ -30,7 +30,7 @@ const server = fastify()
 server.get('/hello', async () => ({ hello: 'world' }))
 await server.register(remex, { app, prefix: '/api/v1' })
 
-// All requests for the services of the staff, and for their page, pass
+// All requests for the services of the staff and for their page pass
 // through this scope.
 await server.register(async (scope) => {
   scope.addHook('onRequest', async ({ headers }) => {

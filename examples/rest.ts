@@ -49,7 +49,7 @@ const app = fastifyApp(createApp(), {
   closeTimeoutMs: 5_000,
 })
 
-// Sends what the client asks for; without a formatter all answers are JSON.
+// Sends the requested format. Without a formatter, all responses are JSON.
 const negotiate: Formatter = (request, reply) => {
   const { accept = '*/*' } = request.headers
   if (accept.includes('text/csv')) {
@@ -58,7 +58,7 @@ const negotiate: Formatter = (request, reply) => {
     return reply.type('text/csv').send(rows.join('\n'))
   }
   if (/json|\*\/\*/.test(accept)) return reply.send(reply.data)
-  throw new NotAcceptable('Offered are application/json and text/csv')
+  throw new NotAcceptable('Supported: application/json, text/csv')
 }
 
 app.configure(rest({ formatter: negotiate, query: { arrayLimit: 100 }, handlerTimeoutMs: 10_000 }))
@@ -91,7 +91,7 @@ app.use('prices', {
   },
 })
 
-// What has to work before the server counts as ready.
+// This must succeed before the server counts as ready.
 app.readiness.set('prices', async () => bookService.find())
 
 const { PORT = '3030', HOST = '127.0.0.1' } = process.env

@@ -83,8 +83,8 @@ const checkAddress = getValidator(
 /** What no schema can say is a function: it returns the data, or throws. */
 const startsLater = (data: Partial<EventData>): Partial<EventData> => {
   if (data.startsAt === undefined || data.startsAt > new Date()) return data
-  throw new BadRequest('An event has to begin later than now', {
-    errors: { startsAt: 'is over' },
+  throw new BadRequest('An event must start in the future', {
+    errors: { startsAt: 'is in the past' },
   })
 }
 app.service('events').hooks({

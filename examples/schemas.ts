@@ -28,7 +28,7 @@ const Task = Type.Object({
   text: Type.String({
     minLength: 1,
     maxLength: 500,
-    description: 'What is to be done',
+    description: 'What to do',
   }),
   done: Type.Boolean(),
   priority: Type.Integer({ minimum: 1, maximum: 5 }),

@@ -99,11 +99,11 @@ try {
   // true {"name":"NotFound","message":"No message has the id '99'","code":404,"className":"not-found"}
 }
 
-const refused = new BadRequest('The message is not valid', {
+const invalid = new BadRequest('The message is not valid', {
   errors: { text: 'is too long' },
   maximum: 280,
 })
-console.log(refused.toJSON())
+console.log(invalid.toJSON())
 // { name: 'BadRequest', message: 'The message is not valid', code: 400,
 //   className: 'bad-request', data: { maximum: 280 },
 //   errors: { text: 'is too long' } }

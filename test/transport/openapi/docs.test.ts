@@ -37,7 +37,7 @@ t.test('the document has what the page says of it', async (t) => {
   t.strictSame(Object.keys(document.paths), ['/measures', '/measures/convert'])
   t.match(document.paths['/measures'].get, {
     operationId: 'findMeasures',
-    summary: 'What was measured lately',
+    summary: 'Recent measurements',
   })
   t.match(document.components.schemas, { Error: {}, Measure: {}, MeasuresCreateData: {} })
   t.strictSame(Object.keys((await writeDocument()).paths), Object.keys(document.paths))
