@@ -104,10 +104,7 @@ function readLimits(): Map<string, number[]> {
 }
 
 t.test('the page of a request names the files that it enters, and each feature', async (t) => {
-  const page = readFileSync(
-    new URL('../../docs/reference/life-of-a-request.md', import.meta.url),
-    'utf8',
-  )
+  const page = readFileSync(new URL('../../docs/life-of-a-request.md', import.meta.url), 'utf8')
   const [, files = '', features = ''] = page.split(/^## (?:A plain GET|Features)$/m)
   const named = [...files.matchAll(/^\|[^|]*\| `([^`]+)` \|/gm)].map(([, name]) => `${name}.js`)
   t.strictSame(named.toSorted(), pathOfGet.files.toSorted())
