@@ -10,5 +10,5 @@ const messages = {
 const app = fastifyApp(createApp<{ messages: typeof messages }>())
 app.configure(rest())
 app.use('messages', messages)
-app.service('messages').on('created', (message) => console.log('created:', message.text))
+app.service('messages').on('created', ({ text }) => console.log(text))
 await app.listen(Number(process.env['PORT'] ?? 3030))
