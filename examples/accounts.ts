@@ -40,8 +40,12 @@ const accountData = {
   requestVerification: { data: Type.Object({ email: Email }) },
   verifyEmail: { data: Type.Object({ token: Type.String() }) },
   requestReset: { data: Type.Object({ email: Email }) },
-  resetPassword: { data: Type.Object({ token: Type.String(), password: Password }) },
-  changePassword: { data: Type.Object({ password: Type.String(), newPassword: Password }) },
+  resetPassword: {
+    data: Type.Object({ token: Type.String(), password: Password }),
+  },
+  changePassword: {
+    data: Type.Object({ password: Type.String(), newPassword: Password }),
+  },
   changeEmail: { data: Type.Object({ password: Type.String(), email: Email }) },
 }
 
@@ -63,7 +67,7 @@ type Services = {
 
 /** Logs in users whose address is verified. */
 class VerifiedStrategy extends LocalStrategy {
-  override getEntityQuery(query: Record<string, unknown>, params: AuthenticationParams) {
+  override getEntityQuery(query: object, params: AuthenticationParams) {
     return super.getEntityQuery({ ...query, isVerified: true }, params)
   }
 }
@@ -107,7 +111,8 @@ export function createAccounts(
     methods: ['get', 'create'],
     schemas: { entity: PublicUser, create: NewUser },
   })
-  app.use('accounts', new AccountService(app, { notify, tokens: db.collection('accountTokens') }), {
+  const tokens = db.collection('accountTokens')
+  app.use('accounts', new AccountService(app, { notify, tokens }), {
     methods: [
       'requestVerification',
       'verifyEmail',

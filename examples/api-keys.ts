@@ -41,18 +41,19 @@ type Services = {
   authentication: AuthenticationService
 }
 
-/** Has callers see their own notes alone, by a token and by a key: both name the user as `sub`. */
+/** Only own notes: tokens and keys have the user in `sub`. */
 function restrictToOwner({ data, params }: HookContext): void {
   const userId = params.authentication?.payload?.sub
   if (data === undefined) params.query = { ...params.query, userId }
   else Object.assign(data as object, { userId })
 }
 
-/** Ends all keys of users who get a new password: somebody else may have made them. */
+/** Ends all keys of users who get a new password: others may have made them. */
 async function endKeys({ app, data, result }: HookContext): Promise<void> {
   if (!Object.hasOwn(data as object, 'password')) return
-  const userIds = [result as { _id: unknown }].flat().map(({ _id }) => String(_id))
-  const params = { query: { userId: { $in: userIds } }, adapter: { multi: ['remove'] } }
+  const users = [result as { _id: unknown }].flat()
+  const $in = users.map(({ _id }) => String(_id))
+  const params = { query: { userId: { $in } }, adapter: { multi: ['remove'] } }
   await app.service('api-keys').remove(null, params)
 }
 
@@ -67,7 +68,11 @@ export function createNotes(db: Db, secret: string): FastifyApplication<Services
     authStrategies: ['jwt', 'local'],
     parseStrategies: ['jwt', 'api-key'],
     local: { usernameField: 'email', passwordField: 'password' },
-    'api-key': { service: 'api-keys', prefix: 'acme', scopes: ['notes:read', 'notes:write'] },
+    'api-key': {
+      service: 'api-keys',
+      prefix: 'acme',
+      scopes: ['notes:read', 'notes:write'],
+    },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())

@@ -109,7 +109,11 @@ export function createPages(db: Db, secret: string): FastifyApplication<Services
   const days = 24 * 60 * 60
   const changes = new MongoDBService({
     Model: db.collection<AuditEntry>('changes'),
-    indexes: [{ key: { recordId: 1 } }, { key: { at: 1 }, expireAfterSeconds: 365 * days }],
+    indexes: [
+      { key: { recordId: 1 } },
+      // Entries are removed after a year.
+      { key: { at: 1 }, expireAfterSeconds: 365 * days },
+    ],
   })
   app.use('changes', changes, { methods: ['find'], schemas: { entity: Change } })
   app.service('changes').hooks({ around: { all: [authenticate('jwt')] } })

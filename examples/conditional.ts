@@ -49,7 +49,9 @@ export function createPages(db: Db): FastifyApplication<Services> {
   addPages(app, db)
   app.use('settings', new SettingsService())
   app.service('settings').hooks({
-    around: { all: [conditional<{ revision: number }>(({ revision }) => revision)] },
+    around: {
+      all: [conditional<{ revision: number }>(({ revision }) => revision)],
+    },
   })
   return app
 }

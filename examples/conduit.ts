@@ -142,7 +142,8 @@ class FeedService {
 
   async find(params: Params): Promise<Page<Article>> {
     const author = { $in: userOf(params).following ?? [] }
-    return this.#app.service('articles').find({ query: { ...params.query, author } })
+    const query = { ...params.query, author }
+    return this.#app.service('articles').find({ query })
   }
 }
 
@@ -158,7 +159,7 @@ export interface Services {
 
 type Conduit = FastifyApplication<Services>
 
-/** Takes the data of external calls out of its envelope: `{ article: { … } }`. */
+/** Unwraps the data of external calls: `{ article: { … } }`. */
 function unwrap(name: string) {
   return (context: HookContext): void => {
     if (context.params.provider === undefined) return
@@ -166,7 +167,7 @@ function unwrap(name: string) {
   }
 }
 
-/** Puts the answers of external calls into an envelope. */
+/** Wraps the responses to external calls. */
 function wrap(name: string) {
   return (context: HookContext): void => {
     if (context.params.provider === undefined) return
@@ -174,7 +175,7 @@ function wrap(name: string) {
   }
 }
 
-/** Puts a page into the envelope that lists have. */
+/** Wraps a page in the envelope of lists. */
 function wrapPage(context: HookContext): void {
   if (context.params.provider === undefined) return
   const { data, total } = context.result as { data: Article[]; total: number }

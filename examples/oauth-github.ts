@@ -6,33 +6,35 @@
 import { randomBytes } from 'node:crypto'
 import type { Params } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
-import { AuthenticationService, authenticate, JwtStrategy, OAuthStrategy, oauth } from 'remex/auth'
+import * as auth from 'remex/auth'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
-const { AUTH_SECRET, GITHUB_KEY = 'not-set', GITHUB_SECRET = 'not-set' } = process.env
+const { GITHUB_KEY = 'not-set', GITHUB_SECRET = 'not-set' } = process.env
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_oauth_github')
 
 const app = fastifyApp(createApp())
 app.configure(rest())
 app.set('authentication', {
-  secret: AUTH_SECRET ?? randomBytes(32).toString('base64'),
+  secret: process.env['AUTH_SECRET'] ?? randomBytes(32).toString('base64'),
   entity: 'user',
   service: 'users',
   authStrategies: ['jwt'],
   oauth: { github: { key: GITHUB_KEY, secret: GITHUB_SECRET } },
 })
-const authentication = new AuthenticationService(app)
-authentication.register('jwt', new JwtStrategy()).register('github', new OAuthStrategy())
+const authentication = new auth.AuthenticationService(app)
+authentication.register('jwt', new auth.JwtStrategy())
+authentication.register('github', new auth.OAuthStrategy())
 app.use('authentication', authentication)
-app.configure(oauth())
+app.configure(auth.oauth())
 
-// One account for each person at GitHub. A login needs no methods for callers outside.
+// One account for each person at GitHub. A login needs no external methods.
 const indexes = [{ key: { githubId: 1 }, unique: true, sparse: true }]
-app.use('users', new MongoDBService({ Model: db.collection('users'), indexes }), { methods: [] })
+const users = new MongoDBService({ Model: db.collection('users'), indexes })
+app.use('users', users, { methods: [] })
 
 app.use('me', { find: async ({ user }: Params) => user })
-app.service('me').hooks({ before: { all: [authenticate('jwt')] } })
+app.service('me').hooks({ before: { all: [auth.authenticate('jwt')] } })
 
 await app.listen(Number(process.env['PORT'] ?? 3030))

@@ -27,8 +27,12 @@ export function createFeed(db: Db): FastifyApplication<Services> {
   app.configure(rest())
   const posts = new MongoDBService({
     Model: db.collection<Post>('posts'),
-    paginate: { default: 20, max: 100, secret: 'a secret of at least 32 bytes, from a vault' },
-    // The order of the feed. The id, which `$sort` gets as its last key, has the direction of `at`.
+    paginate: {
+      default: 20,
+      max: 100,
+      secret: 'a secret of at least 32 bytes, from a vault',
+    },
+    // The order of the feed. `$sort` adds `_id`, in the direction of `at`.
     indexes: [{ key: { at: -1, _id: -1 } }],
   })
   app.use('posts', posts, {
@@ -42,7 +46,8 @@ export function createFeed(db: Db): FastifyApplication<Services> {
 export async function listTexts(baseURL: string): Promise<string[]> {
   const client = createClient<Services>({ baseURL })
   const texts: string[] = []
-  for await (const post of client.service('posts').each({ query: { $sort: { at: -1 } } })) {
+  const posts = client.service('posts').each({ query: { $sort: { at: -1 } } })
+  for await (const post of posts) {
     texts.push(post.text)
   }
   return texts
@@ -71,7 +76,11 @@ export class Feed {
 
   async loadMore(): Promise<void> {
     if (this.#next === null) return
-    const query = new URLSearchParams({ '$sort[at]': '-1', $limit: '2', $after: this.#next })
+    const query = new URLSearchParams({
+      '$sort[at]': '-1',
+      $limit: '2',
+      $after: this.#next,
+    })
     const response = await fetch(`${this.#url}?${query}`)
     if (!response.ok) throw new Error(`The posts answer ${response.status}`)
     const page = (await response.json()) as FeedPage

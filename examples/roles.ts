@@ -42,7 +42,7 @@ type Services = {
   authentication: AuthenticationService
 }
 
-/** Lets users with one of these roles pass. Put it into `around`, after `authenticate`. */
+/** Lets users with one of these roles pass. Goes after `authenticate`. */
 function requireRole(...roles: User['role'][]): AroundHook {
   return async ({ params }, next) => {
     if (params.provider !== undefined && !roles.includes(userOf(params).role)) {

@@ -40,8 +40,9 @@ export type NoteServices = {
 
 /** Has the database forget what has expired, for all processes. */
 async function forgetExpired(db: Db): Promise<void> {
+  const ttl = { expireAfterSeconds: 0 }
   for (const name of ['revoked', 'logins']) {
-    await db.collection(name).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+    await db.collection(name).createIndex({ expiresAt: 1 }, ttl)
   }
 }
 
@@ -52,10 +53,16 @@ export function addLogins(app: Application<NoteServices>, db: Db, secret: string
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    jwtOptions: { audience: 'https://notes.example', issuer: 'notes', expiresIn: '1h' },
+    jwtOptions: {
+      audience: 'https://notes.example',
+      issuer: 'notes',
+      expiresIn: '1h',
+    },
     local: { usernameField: 'email', passwordField: 'password' },
     revocation: new CollectionRevocationList(db.collection('revoked')),
-    loginThrottle: { store: new CollectionThrottleStore(db.collection('logins')) },
+    loginThrottle: {
+      store: new CollectionThrottleStore(db.collection('logins')),
+    },
   })
 
   const authentication = new AuthenticationService(app)
@@ -87,14 +94,18 @@ export function addNotes(app: Application<NoteServices>, db: Db): void {
       indexes: [{ key: { author: 1 } }],
     }),
   )
-  app.service('notes').hooks({ before: { all: [authenticate('jwt'), byAuthor] } })
+  app.service('notes').hooks({
+    before: { all: [authenticate('jwt'), byAuthor] },
+  })
 }
 
 /** Everybody has notes of his own: the condition keeps others out, and leads to one shard. */
 function byAuthor(context: HookContext): void {
   const { email: author } = context.params.user as User
   context.params.query = { ...context.params.query, author }
-  if (context.data !== undefined) context.data = { ...(context.data as object), author }
+  if (context.data !== undefined) {
+    context.data = { ...(context.data as object), author }
+  }
 }
 
 /** Ends after the answers that are on their way, so that the process can be replaced. */
@@ -107,7 +118,8 @@ function closeOnSignal(app: FastifyApplication<NoteServices>, close: () => Promi
 async function main(): Promise<void> {
   const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
   const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined
-  const client = await connectMongoDB(MONGODB_URL ?? embedded?.url ?? '', { maxPoolSize: 20 })
+  const mongoUrl = MONGODB_URL ?? embedded?.url ?? ''
+  const client = await connectMongoDB(mongoUrl, { maxPoolSize: 20 })
   const db = client.db('remex_scaling')
 
   const app = fastifyApp(createApp<NoteServices>()).configure(rest())

@@ -57,7 +57,8 @@ export function createAccounts(db: Db, secret: string): FastifyApplication<Servi
   const addToken = async (context: HookContext): Promise<void> => {
     if (context.params.provider === undefined) return
     const user = context.result as User
-    const accessToken = await authentication.createAccessToken({}, { subject: String(user._id) })
+    const subject = String(user._id)
+    const accessToken = await authentication.createAccessToken({}, { subject })
     context.dispatch = { accessToken, user: context.dispatch ?? user }
   }
 
@@ -72,7 +73,9 @@ export function createAccounts(db: Db, secret: string): FastifyApplication<Servi
       entity: PublicUser,
       create: NewUser,
       methods: {
-        create: { result: Type.Object({ accessToken: Type.String(), user: PublicUser }) },
+        create: {
+          result: Type.Object({ accessToken: Type.String(), user: PublicUser }),
+        },
       },
     },
   })

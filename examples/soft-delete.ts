@@ -18,8 +18,9 @@ type Note = Static<typeof Note> & { readonly deletedAt?: Date }
 class NoteService extends MongoDBListService<Note> {
   /** Restores a note. */
   async restore({ _id }: { _id: ObjectId }, { user }: Params): Promise<Note> {
+    const data = { $unset: { deletedAt: '' } }
     const query = { deletedAt: { $ne: null } }
-    return this.patch(_id, { $unset: { deletedAt: '' } }, { user, query, withDeleted: true })
+    return this.patch(_id, data, { user, query, withDeleted: true })
   }
 }
 

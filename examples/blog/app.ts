@@ -15,7 +15,7 @@ import type { UserService, userOptions } from './services/users.ts'
 import { addUsers } from './services/users.ts'
 import { addUploads } from './uploads.ts'
 
-/** Each service with its options. Both give `createClient<Services>()` its types. */
+/** Each service with its options. They also type `createClient<Services>()`. */
 export interface Services {
   users: Served<UserService, typeof userOptions>
   posts: Served<PostService, typeof postOptions>

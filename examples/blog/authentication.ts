@@ -44,12 +44,14 @@ export function addAuthentication(
   app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
 }
 
-/** Only logged-in callers pass. Hooks that run later find `params.user`. */
+/** Lets only logged-in callers pass. Later hooks find `params.user`. */
 export const requireLogin = authenticate('jwt')
 
-/** Everybody passes. A valid token sets `params.user`; an invalid one is answered with 401. */
-export const allowLogin: AroundHook = (context, next) =>
-  context.params.authentication === undefined ? next() : requireLogin(context, next)
+/** Guests pass. A valid token sets `params.user`; a bad one returns 401. */
+export const allowLogin: AroundHook = (context, next) => {
+  const { authentication } = context.params
+  return authentication === undefined ? next() : requireLogin(context, next)
+}
 
 /**
  * Returns the user who calls.

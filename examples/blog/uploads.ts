@@ -48,9 +48,11 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
     after: { remove: [({ result }) => Promise.all([result ?? []].flat().map(removeImage))] },
   })
 
-  // A scope of its own: services outside of it still refuse forms.
+  // Only this scope accepts forms: services still reject them.
   app.fastify.register(async (routes) => {
-    await routes.register(multipart, { limits: { fileSize: MAX_BYTES, files: 1, fields: 0 } })
+    await routes.register(multipart, {
+      limits: { fileSize: MAX_BYTES, files: 1, fields: 0 },
+    })
     routes.post<{ Params: { id: string } }>(
       '/posts/:id/image',
       { preHandler: authenticateRequest(app, 'jwt') },
@@ -67,7 +69,7 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
         // The client's file name is not used: it may be a path, or end in `.html`.
         const image = randomUUID() + type.extension
         await writeFile(join(folder, image), bytes, { flag: 'wx' })
-        // Replaces only the image that was read above: of simultaneous uploads, one succeeds.
+        // Replaces only the image that was read above: one of two uploads succeeds.
         const swap = { ...query, image: previous.image ?? null }
         const post = await posts
           .patch(id, { $set: { image } }, { query: swap })

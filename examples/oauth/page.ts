@@ -78,7 +78,7 @@ function takeOutcome() {
   history.replaceState(null, '', location.pathname)
   const begun = sessionStorage.getItem('begun') !== null
   sessionStorage.removeItem('begun')
-  // Anybody can make a link with a token of their own: only a login that began here counts.
+  // Anyone can send a link with their own token: only logins begun here count.
   return begun ? outcome : new URLSearchParams()
 }
 

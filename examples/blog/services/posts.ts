@@ -45,7 +45,12 @@ export function addPosts(app: Blog, db: Db): void {
   const posts = new PostService({
     Model: db.collection('posts'),
     paginate: { default: 10, max: 50 },
-    indexes: [{ key: { createdAt: -1 } }, { key: { tags: 1 } }, { key: { authorId: 1 } }],
+    indexes: [
+      // The order of lists, and the fields that callers filter by.
+      { key: { createdAt: -1 } },
+      { key: { tags: 1 } },
+      { key: { authorId: 1 } },
+    ],
   })
   app.use('posts', posts, postOptions)
   app.service('posts').hooks({
