@@ -53,7 +53,7 @@ export function createAccounts(db: Db, secret: string): FastifyApplication<Servi
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
 
-  /** Adds a login token to the answer of a sign-up. */
+  /** Adds an access token to the response of a sign-up. */
   const addToken = async (context: HookContext): Promise<void> => {
     if (context.params.provider === undefined) return
     const user = context.result as User
