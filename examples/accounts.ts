@@ -132,7 +132,7 @@ export function createAccounts(
     schemas: { entity: Note, create: NewNote },
   })
 
-  /** Sends the mail to verify an address. */
+  /** Sends the email that verifies an address. */
   const verify = async (context: HookContext): Promise<void> => {
     const { email } = context.result as User
     await app.service('accounts').requestVerification({ email })
