@@ -82,7 +82,7 @@ export class Feed {
       $after: this.#next,
     })
     const response = await fetch(`${this.#url}?${query}`)
-    if (!response.ok) throw new Error(`The posts answer ${response.status}`)
+    if (!response.ok) throw new Error(`GET /posts returned ${response.status}`)
     const page = (await response.json()) as FeedPage
     this.shown.push(...page.data.map(({ text }) => text))
     this.#next = page.nextCursor
