@@ -1,8 +1,8 @@
-// Accounts: sign-up, verified addresses, sessions, passwords that are reset or changed, and notes for members.
-// Mails are printed. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`, after
+// Accounts: sign-up, email verification, sessions, password reset and change, and notes for members.
+// Prints its emails. Try the lines it prints. `npx tsx node_modules/remex/examples/accounts.ts`, after
 // `npm install mongodb @fastify/swagger @fastify/swagger-ui yaml`.
-// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a
-// new secret for each start).
+// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new
+// one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -28,7 +28,7 @@ const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 const Email = Type.String({ format: 'email', maxLength: 254 })
 const Password = Type.String({ minLength: 12, maxLength: 1_000 })
 
-/** What callers send to sign up: whatever else they would like to be, `isVerified` for example, is refused. */
+/** What callers send to sign up. Other fields, such as `isVerified`, are rejected. */
 const NewUser = Type.Object({ email: Email, password: Password })
 type User = Static<typeof NewUser> & { isVerified?: boolean }
 
@@ -79,7 +79,7 @@ export function createAccounts(
   notify: (notice: AccountNotice) => unknown,
 ): FastifyApplication<Services> {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
-  // A browser that follows a link sends no header: notes may be opened by /notes?access_token=...
+  // A browser that follows a link sends no header, so /notes?access_token=... works, too.
   app.configure(rest({ authentication: { queryToken: true }, methodPaths: true }))
   app.set('authentication', {
     secret,
@@ -101,7 +101,7 @@ export function createAccounts(
     }),
   )
 
-  // Hidden from queries by the service, and from results by `protect` below: the hash stays in the house.
+  // Hides the hash from queries; `protect` below hides it from results.
   const users = new MongoDBService({
     Model: db.collection<User>('users'),
     hidden: ['password'],
@@ -169,14 +169,14 @@ function lowerEmail(context: HookContext): void {
     context.data = { ...data, email: data['email'].toLowerCase() }
 }
 
-/** Members see themselves only; others are told that there is nobody. */
+/** Members see only themselves; other users return 404. */
 function checkOwner({ id, params }: { id?: unknown; params: HookContext['params'] }): void {
   const { _id } = (params.user ?? {}) as { _id?: unknown }
   if (params.provider === undefined || String(id) === String(_id)) return
   throw new NotFound(`No record found for id '${id}'`)
 }
 
-/** Members read what they have written, whatever else they ask for. */
+/** Limits members to their own notes, whatever they query. */
 function onlyOwn(context: HookContext): void {
   const { email: author } = context.params.user as User
   context.params.query = { ...context.params.query, author }
@@ -227,5 +227,5 @@ Ctrl-C ends it.`)
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop())
 }
 
-// Not when a test imports this file.
+// Does not start when a test imports this file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

@@ -1,6 +1,6 @@
-// API keys: people make keys for their programs, which may do what the scopes of the key say. Try the lines it
+// API keys: users create keys for their programs, with scopes that limit what these may do. Try the lines it
 // prints. `npx tsx node_modules/remex/examples/api-keys.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
+// MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -115,7 +115,7 @@ export function createNotes(db: Db, secret: string): FastifyApplication<Services
   return app
 }
 
-// Not when a test imports this file.
+// Does not start when a test imports this file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
   const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined

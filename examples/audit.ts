@@ -1,6 +1,6 @@
-// Pages that know who has written them and when, and a log of each change, in the same transaction. Try the
+// Pages that store who wrote them and when, and a log of each change, in the same transaction. Try the
 // lines it prints. `npx tsx node_modules/remex/examples/audit.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
+// MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -48,7 +48,7 @@ const Page = Type.Object({
 })
 type Page = Static<typeof Page>
 
-// With this schema, the string in `?recordId=…` is converted to an ObjectId. Without it, nothing is found.
+// Converts the string in `?recordId=…` to an ObjectId. A string would match no entry.
 const Change = Type.Object({
   _id: Id,
   at: DateSchema(),

@@ -1,4 +1,4 @@
-// The first lines of docs/reference/authentication.md: people who register, log in, and write notes.
+// The first lines of docs/reference/authentication.md: users who sign up, log in, and write notes.
 // `npx tsx node_modules/remex/examples/authentication.ts`. Reads PORT (3030), AUTH_SECRET and
 // MONGODB_URL.
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,6 @@
-// A client that logs in, and the server that it logs in to: docs/reference/client-login.md tells
-// about it. `npx tsx node_modules/remex/examples/client-login.ts`. Ends by itself. Reads MONGODB_URL
-// (an embedded database when it is not set), and writes to `remex_client_login` alone.
+// A client that logs in, and its server, explained in docs/reference/client-login.md.
+// `npx tsx node_modules/remex/examples/client-login.ts`. Ends by itself. Reads MONGODB_URL
+// (an embedded database by default), and writes only to `remex_client_login`.
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'
@@ -60,7 +60,7 @@ app.set('authentication', {
 const logins = new AuthenticationService(app)
 logins.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
 app.use('authentication', logins)
-// No methods for callers outside: a login gets the user from here all the same.
+// External callers get no methods. A login still reads the user from this service.
 app.use('users', new MongoDBService({ Model: db.collection<User>('users') }), { methods: [] })
 app.use('notes', notes)
 app.service('users').hooks({
@@ -74,7 +74,7 @@ const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const account = { email: 'ann@example.org', password: 'correct horse battery' }
 await app.service('users').create(account)
 
-// The client, which could be a page: it gives `window.localStorage` as the storage then.
+// The client. In a page, its storage is `window.localStorage`.
 
 const storage = new MemoryStorage()
 
@@ -94,7 +94,7 @@ const { user } = await client.authenticate({ strategy: 'local', ...account })
 console.log('logged in:', user)
 await client.service('notes').create({ text: 'Of tea' })
 
-// The page is opened once more: the token is in the storage.
+// The page opens again: the token is in the storage.
 
 const later = createClient<Services>({ baseURL })
 later.configure(authentication({ storage }))
@@ -108,7 +108,7 @@ try {
 }
 console.log('notes:', (await later.service('notes').find()).length)
 
-// A program that has its password at hand.
+// A program that knows its password.
 
 class ProgramLogin extends AuthenticationClient {
   override reAuthenticate() {

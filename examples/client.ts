@@ -1,6 +1,6 @@
-// A typed client, and the server that it calls: docs/reference/client.md tells about it.
+// A typed client and its server, explained in docs/reference/client.md.
 // `npx tsx node_modules/remex/examples/client.ts`. Ends by itself. Reads MONGODB_URL (an embedded
-// database when it is not set), and writes to `remex_client` alone.
+// database by default), and writes only to `remex_client`.
 import type { AddressInfo } from 'node:net'
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'

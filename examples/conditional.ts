@@ -1,7 +1,7 @@
-// A page that several people edit: nobody overwrites what somebody else has saved meanwhile. It needs
+// A page that several users edit without overwriting each other's changes. It needs
 // `npm install esbuild`, which bundles the script of the page:
 // `npx tsx node_modules/remex/examples/conditional.ts`. Reads PORT (3030), HOST (127.0.0.1) and
-// MONGODB_URL (an embedded database when it is not set). Open it in two windows, and save in both.
+// MONGODB_URL (an embedded database by default). Open it in two windows, and save in both.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -23,7 +23,7 @@ const Page = Type.Object({
 })
 type Page = Static<typeof Page>
 
-/** A service without a database, whose records have a version of their own. */
+/** A service without a database that keeps its own versions. */
 class SettingsService {
   #settings = { theme: 'light', revision: 1 }
 

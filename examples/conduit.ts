@@ -1,8 +1,8 @@
-// An API whose wire format is given, parts of that of RealWorld's Conduit: envelopes, a token after
-// sign-up, articles by their slugs, a feed, and the user at `/user`. Try the lines it prints.
+// An API with a given wire format, a part of RealWorld's Conduit: envelopes, a token after sign-up,
+// articles by slug, a feed, and the user at `/user`. Try the lines it prints.
 // `npx tsx node_modules/remex/examples/conduit.ts`, after `npm install mongodb @fastify/swagger
-// @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is
-// not set) and AUTH_SECRET.
+// @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database by
+// default) and AUTH_SECRET.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -42,7 +42,7 @@ const NewArticle = Type.Object({
   tagList: Type.Optional(Type.Array(Type.String(), { default: [] })),
 })
 
-/** An article as it is stored. */
+/** A stored article. */
 const StoredArticle = Type.Object({
   _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
   slug: Type.String(),
@@ -73,7 +73,7 @@ type ArticleQuery = Static<typeof ArticleQuery>
 
 const Profile = Type.Object({ username: Type.String(), following: Type.Boolean() })
 
-/** `GET` and `PUT /user`: who is logged in. */
+/** `GET` and `PUT /user`: the user who is logged in. */
 class AccountService {
   readonly #app: Conduit
 
@@ -132,7 +132,7 @@ class FollowService {
   }
 }
 
-/** `GET /articles/feed`: what those have written whom the caller follows. */
+/** `GET /articles/feed`: articles of the authors that the caller follows. */
 class FeedService {
   readonly #app: Conduit
 
@@ -182,7 +182,7 @@ function wrapPage(context: HookContext): void {
   context.dispatch = { articles: data, articlesCount: total }
 }
 
-/** Makes a query of this service of the parameters that the wire has. */
+/** Converts the parameters of the wire format to a query. */
 function readParameters({ params }: HookContext): void {
   if (params.provider === undefined) return
   const { tag, limit = 20, offset = 0 } = params.query as ArticleQuery
@@ -192,7 +192,7 @@ function readParameters({ params }: HookContext): void {
   }
 }
 
-/** Callers do not choose the slug: it comes from the title. */
+/** Makes the slug from the title: callers do not choose it. */
 function addSlug(context: HookContext): void {
   const { title } = context.data as Static<typeof NewArticle>
   const words = title.toLowerCase().match(/[a-z0-9]+/g) ?? []
@@ -201,7 +201,7 @@ function addSlug(context: HookContext): void {
   context.data = Object.assign({ tagList: [] }, context.data, { slug, author, favoritedBy: [] })
 }
 
-/** Articles of others are not found: part of the one command that removes. */
+/** Limits a removal to own articles, in the same database command. */
 function onlyOwn({ params }: HookContext): void {
   params.query = { author: userOf(params).username }
 }
@@ -231,7 +231,7 @@ export function createConduit(db: Db, secret: string): Conduit {
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
 
-  /** Whoever has signed up is logged in. */
+  /** Logs users in when they sign up. */
   const addToken = async (context: HookContext): Promise<void> => {
     if (context.params.provider === undefined) return
     const user = context.result as User
@@ -268,7 +268,7 @@ export function createConduit(db: Db, secret: string): Conduit {
   const articles = new MongoDBService({
     Model: db.collection<Article>('articles'),
     id: 'slug',
-    // A hook makes the slug; callers outside can not send one, since no schema has it.
+    // A hook makes the slug. Callers cannot send one, because no schema has the field.
     allowClientId: true,
     paginate: { default: 20, max: 100 },
   })

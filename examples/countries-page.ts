@@ -22,7 +22,7 @@ li { margin: 0 0 1rem }
 pre { font-size: .875rem; white-space: pre-wrap; border-top: 1px solid GrayText; padding-top: 1.5rem }
 `
 
-/** What the list on the page follows, by the same query as in any other URL of the service. */
+/** The query that the list on the page follows. */
 const LIVE_QUERY =
   '/countries?subregion=Western Europe&$sort[name]=1&$select[]=name&$select[]=capital'
 
@@ -48,20 +48,20 @@ take(['created', 'updated', 'patched'], keep)
 take(['removed', 'left'], ({ _id }) => countries.delete(_id))
 `
 
-/** Sent with the pages: nothing in them can run or load. */
+/** The policy of pages in which nothing can run or load. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
 }
 
-/** Sent with the page at `/`: its one script may run, and ask this server. */
+/** The policy of the page at `/`: its script may run, and call this server. */
 export const INDEX_HEADERS = {
   ...PAGE_HEADERS,
   'content-security-policy': `${PAGE_HEADERS['content-security-policy']}; connect-src 'self'; \
 script-src 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
 }
 
-/** Returns the page at `/`: what is served, with links to try, and a list that stays current. */
+/** Returns the page at `/`, with links to try and a list that stays current. */
 export function renderIndexPage(url: string): string {
   const items = LINKS.map(([href, text]) => {
     const link = escapeHtml(href)
@@ -82,7 +82,7 @@ ${items.join('\n')}
   )
 }
 
-/** Returns the page for the answer of a service, as a browser shows it. */
+/** Returns a page that shows the response of a service. */
 export function renderAnswerPage(url: string, answer: unknown): string {
   const json = escapeHtml(JSON.stringify(answer, null, 2))
   return renderPage(url, `<p><a href="/">Back to the start</a></p>\n<pre>${json}</pre>`)

@@ -1,7 +1,7 @@
 // Serves the 250 countries of the world from MongoDB: try the lines it prints.
 // `npx tsx node_modules/remex/examples/countries.ts`, after `npm install mongodb world-countries
-// @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL. When that is not set, an embedded database keeps its
-// data in DATA_DIRECTORY (`.data`, in the current directory).
+// @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL. By default, an embedded database
+// keeps its data in DATA_DIRECTORY (`.data`, in the current directory).
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { MongoClient } from 'mongodb'
@@ -29,7 +29,7 @@ const Country = Type.Object({
 })
 type Country = Static<typeof Country>
 
-/** The id of a country stays what it is. */
+/** The id of a country never changes. */
 const CountryData = Type.Omit(Country, ['_id'])
 
 type Services = { countries: MongoDBService<Country> }
@@ -44,7 +44,7 @@ const countries: Country[] = worldCountries.map((country) => ({
   subregion: country.subregion,
   languages: Object.values(country.languages),
   borders: country.borders,
-  // Of a country whose area is not known the list has -1.
+  // The list has -1 for an unknown area.
   ...(country.area >= 0 ? { area: country.area } : {}),
   landlocked: country.landlocked,
   flag: country.flag,
@@ -65,7 +65,7 @@ app.use(
   new MongoDBService<Country>({
     Model: collection,
     paginate: { default: 10, max: 250 },
-    // A country has its letters for an id: whoever adds one chooses them.
+    // The letters of a country are its id, so callers choose it.
     allowClientId: true,
   }),
   {
@@ -74,7 +74,7 @@ app.use(
       create: Country,
       update: CountryData,
       patch: Type.Partial(CountryData),
-      // In URLs too: ?name[$regex]=^Fr
+      // In URLs, too: ?name[$regex]=^Fr
       query: querySyntax(Country, { name: { $regex: Type.String(), $options: Type.String() } }),
     },
   },
@@ -84,8 +84,8 @@ app.fastify.get('/', ({ protocol, host }, reply) =>
   reply.headers(INDEX_HEADERS).send(renderIndexPage(`${protocol}://${host}`)),
 )
 
-// Programs get JSON, and a browser that opens a link a page. It is made behind the service: with a
-// formatter in front of it there would be no streams.
+// Programs get JSON; a browser that opens a link gets a page. It is made after the service: a formatter
+// before it would turn streams off.
 app.fastify.addHook('onSend', async (request, reply, payload) => {
   if (!request.url.startsWith('/countries') || typeof payload !== 'string') return payload
   reply.header('vary', 'accept')

@@ -1,5 +1,5 @@
-// A page's client that hears of the writes of others, as one of Feathers does by sockets, and its server:
-// docs/guides/migrating-from-feathers.md shows both clients. Ends by itself.
+// A client in a page that gets the writes of other clients, as a Feathers client does over sockets, and its
+// server. docs/guides/migrating-from-feathers.md shows both clients. Ends by itself.
 // `npx tsx node_modules/remex/examples/feathers-client.ts`. Uses an embedded database.
 import type { AddressInfo } from 'node:net'
 import { createApp, fastifyApp, rest } from 'remex'

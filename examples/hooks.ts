@@ -1,4 +1,4 @@
-// Hooks of every kind, on one service that keeps people in memory.
+// Hooks of every kind, on a service that stores people in memory.
 // `npx tsx node_modules/remex/examples/hooks.ts`.
 import type { AroundHook, Hook, Id, Params } from 'remex/core'
 import { BadRequest, createApp, NotFound } from 'remex/core'

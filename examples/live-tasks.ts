@@ -1,7 +1,7 @@
-// Tasks of teams as live lists: whoever follows /tasks hears of those of their teams, whichever process
-// they are written at. Try the lines it prints. `npx tsx node_modules/remex/examples/live-tasks.ts`.
-// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and
-// AUTH_SECRET (a new one for each start). Processes with the same two last ones are one application.
+// Live lists of the tasks of teams: a user who follows /tasks gets the tasks of their teams, from all
+// processes. Try the lines it prints. `npx tsx node_modules/remex/examples/live-tasks.ts`.
+// Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (an embedded database by default) and
+// AUTH_SECRET (a new one at each start by default). Processes that share the last two form one application.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -32,9 +32,9 @@ export type TaskApp = Application<{
   authentication: auth.AuthenticationService
 }>
 
-/** Adds users, their teams, and tasks, which the members of the team alone read, write and hear of. */
+/** Adds users, teams, and tasks that only members of the team can read, write and follow. */
 export function addServices(app: TaskApp, db: Db, secret: string): void {
-  // examples/scaling.ts has limits for logins at many processes, and revokes tokens in all of them.
+  // examples/scaling.ts shows limits for logins, and revoked tokens, across processes.
   app.set('authentication', {
     secret,
     entity: 'user',
@@ -50,7 +50,7 @@ export function addServices(app: TaskApp, db: Db, secret: string): void {
   app.use('users', users, { methods: ['create'], schemas })
   app.service('users').hooks({ before: { create: [auth.hashPassword('password')] } })
 
-  // A write and its event in one transaction: a process that is killed leaves none without the other.
+  // Stores a write and its event in one transaction: a killed process leaves both or neither.
   const around = { create: [transaction()], patch: [transaction()], remove: [transaction()] }
   const login = auth.authenticate('jwt')
   const [Teams, indexes] = [db.collection<Team>('teams'), [{ key: { members: 1 } }]]
@@ -59,7 +59,7 @@ export function addServices(app: TaskApp, db: Db, secret: string): void {
     schemas: { entity: Team, create: Type.Pick(Team, ['_id']), patch: Type.Omit(Team, ['_id']) },
   })
   app.service('teams').hooks({ around, before: { all: [login, onlyOwn], create: [join] } })
-  // Else who leaves a team would hear of it for up to a minute.
+  // Otherwise former members would get its tasks for up to a minute.
   app.service('teams').on('patched', () => recheckStreams(app.service('tasks')))
 
   const tasks = { Model: db.collection<Task>('tasks'), indexes: [{ key: { team: 1 } }] }
@@ -72,7 +72,7 @@ export function addServices(app: TaskApp, db: Db, secret: string): void {
 
 const nameOf = ({ user }: Params): string => (user as User)._id
 
-/** Teams without the caller are not found. */
+/** Limits callers to the teams they belong to. */
 function onlyOwn({ params }: HookContext): void {
   if (params.provider) params.query = { ...params.query, members: nameOf(params) }
 }
@@ -83,14 +83,14 @@ function join(context: HookContext): void {
 
 type TaskParams = MongoDBParams<RecordQuery<Task>>
 
-/** Behind what the caller asks for, by `team` too. */
+/** Adds the caller's teams as a condition to the query, which may name a `team`, too. */
 async function ofTeams({ app, params }: { app: TaskApp; params: TaskParams }): Promise<void> {
   const teams = await app.service('teams').find({ query: { members: nameOf(params) } })
   const { $and = [], ...query } = params.query ?? {}
   params.query = { ...query, $and: [...$and, { team: { $in: teams.map(({ _id }) => _id) } }] }
 }
 
-/** @throws {NotFound} the task would come to a team of others */
+/** @throws {NotFound} the caller does not belong to the team of the task */
 async function checkTeam({ app, data, params }: HookContext<object, string, TaskApp>) {
   const { team } = (data ?? {}) as Partial<Task>
   if (team) await app.service('teams').get(team, { query: { members: nameOf(params) } })

@@ -1,4 +1,4 @@
-// The first lines of docs/reference/realtime.md: tasks that can be followed, on an embedded database.
+// The first lines of docs/reference/realtime.md: tasks to follow, on an embedded database.
 // `npx tsx node_modules/remex/examples/live.ts`. Reads PORT and HOST.
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'

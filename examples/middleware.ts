@@ -5,7 +5,7 @@ import type { Middleware, Params } from 'remex'
 import { createApp, Forbidden, fastifyApp, rest } from 'remex'
 
 interface NoteParams extends Params {
-  /** Set by middleware; the service sees it as one of its params. */
+  /** Set by middleware, and part of the service's params. */
   tenant?: string
 }
 

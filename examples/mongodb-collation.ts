@@ -1,5 +1,5 @@
-// Names that are compared without their case, in the embedded database or in that of MONGODB_URL,
-// where it writes to `remex_collation` alone:
+// Compares names without case. Reads MONGODB_URL (an embedded database by default), and writes only to
+// `remex_collation`.
 // `npx tsx node_modules/remex/examples/mongodb-collation.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
@@ -23,7 +23,7 @@ const ignoreCase = ({ params }: { params: MongoDBParams }) => {
   params.collation ??= collation
 }
 
-/** Registers the service `people`; its index is made by `app.setup()`. */
+/** Registers the service `people`. `app.setup()` creates its index. */
 export function addPeople(app: People, db: Db): void {
   app.use(
     'people',

@@ -1,7 +1,7 @@
-// A service class as an application for FeathersJS 5 has it, on Remex: what is different is in
-// docs/reference/differences-from-feathers.md.
+// A service class of a FeathersJS 5 application, on Remex.
+// docs/reference/differences-from-feathers.md lists the differences.
 // `npx tsx node_modules/remex/examples/mongodb-from-feathers.ts`. Ends by itself. Reads MONGODB_URL
-// (an embedded database when it is not set), and writes to `remex_posts` alone.
+// (an embedded database by default), and writes only to `remex_posts`.
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { Application, Page } from 'remex/core'

@@ -1,7 +1,6 @@
-// Posts with the ids of their authors and with dates: ObjectIds and Dates in the database, strings
-// over HTTP. Try the lines it prints. `npx tsx node_modules/remex/examples/mongodb-ids.ts`, after
+// Posts with author ids and dates: ObjectIds and Dates in the database, strings over HTTP. Try the lines it prints. `npx tsx node_modules/remex/examples/mongodb-ids.ts`, after
 // `npm install @feathersjs/schema`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an
-// embedded database when it is not set).
+// embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { HookContext } from '@feathersjs/feathers'
 import type { Resolver } from '@feathersjs/schema'

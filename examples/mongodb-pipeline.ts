@@ -1,6 +1,6 @@
 // Orders with their customers, joined by the database:
 // `npx tsx node_modules/remex/examples/mongodb-pipeline.ts`. Ends by itself. Reads MONGODB_URL (an
-// embedded database when it is not set), and writes to `remex_pipeline` alone.
+// embedded database by default), and writes only to `remex_pipeline`.
 import { MongoClient } from 'mongodb'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'

@@ -1,5 +1,5 @@
-// Notes that are found by their words, in the embedded database or in that of MONGODB_URL, where it
-// writes to `remex_text_search` alone:
+// Searches notes by their words. Reads MONGODB_URL (an embedded database by default), and writes only to
+// `remex_text_search`.
 // `npx tsx node_modules/remex/examples/mongodb-text-search.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
@@ -20,7 +20,7 @@ interface Note {
 
 type Notes = Application<{ notes: MongoDBListService<Note> }>
 
-/** Registers the service `notes`; its index is made by `app.setup()`. */
+/** Registers the service `notes`. `app.setup()` creates its index. */
 export function addNotes(app: Notes, db: Db): void {
   app.use(
     'notes',

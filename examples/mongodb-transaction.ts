@@ -1,4 +1,4 @@
-// Calls of several services in one transaction, on the embedded database or on that of MONGODB_URL:
+// Calls several services in one transaction. Reads MONGODB_URL (an embedded database by default).
 // `npx tsx node_modules/remex/examples/mongodb-transaction.ts`. Ends by itself.
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'

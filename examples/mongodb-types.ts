@@ -1,6 +1,6 @@
-// The types of a MongoDB service: docs/reference/mongodb-types.md tells about them.
+// The types of a MongoDB service, explained in docs/reference/mongodb-types.md.
 // `npx tsx node_modules/remex/examples/mongodb-types.ts`. Ends by itself. Reads MONGODB_URL (an
-// embedded database when it is not set), and writes to `remex_types` alone.
+// embedded database by default), and writes only to `remex_types`.
 import type { ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { Hook, RecordQuery } from 'remex/core'

@@ -1,6 +1,6 @@
 // The first lines of docs/reference/mongodb.md: a service on a collection. Ends by itself.
-// `npx tsx node_modules/remex/examples/mongodb.ts`. Reads MONGODB_URL, and writes to `remex_people`
-// alone.
+// `npx tsx node_modules/remex/examples/mongodb.ts`. Reads MONGODB_URL, and writes only to
+// `remex_people`.
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBService } from 'remex/mongodb'

@@ -1,7 +1,6 @@
 // Settings and subclasses for logins with providers, explained in docs/guides/oauth.md and
-// docs/reference/oauth.md. Checks the settings, starts, and ends by itself. Asks no provider, and
-// writes to `remex_oauth_accounts` alone. Reads MONGODB_URL (an embedded database when it is not
-// set). `npx tsx node_modules/remex/examples/oauth-accounts.ts`.
+// docs/reference/oauth.md. Checks the settings, starts, and ends by itself. It calls no provider, and
+// writes only to `remex_oauth_accounts`. Reads MONGODB_URL (an embedded database by default). `npx tsx node_modules/remex/examples/oauth-accounts.ts`.
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import { createApp, fastifyApp, rest } from 'remex'
@@ -17,7 +16,7 @@ const db = mongo.db('remex_oauth_accounts')
 await db.dropDatabase()
 const users = db.collection('users')
 
-// One account for each address, and one for each person of a provider.
+// One account for each email, and one for each person at a provider.
 await users.createIndex({ email: 1 }, { unique: true, sparse: true })
 await users.createIndex({ googleId: 1 }, { unique: true, sparse: true })
 await users.createIndex({ keycloakId: 1 }, { unique: true, sparse: true })
@@ -51,7 +50,7 @@ app.set('authentication', {
   },
 })
 
-/** Google owns these addresses; one elsewhere may have changed hands since Google has checked it. */
+/** Google owns these addresses. Others may have changed hands since Google checked them. */
 function isOfGoogle(profile: OAuthProfile, email: string): boolean {
   return email.endsWith('@gmail.com') || typeof profile['hd'] === 'string'
 }
@@ -61,7 +60,7 @@ class GoogleStrategy extends OAuthStrategy {
     const known = await super.findEntity(profile, params)
     const email = this.getVerifiedEmail(profile)?.toLowerCase()
     if (known !== null || email === undefined || !isOfGoogle(profile, email)) return known
-    // Whoever has registered with an address of somebody else waits here for its owner.
+    // An attacker who signed up with another person's address waits here for its owner.
     return users.findOne({ email, emailVerified: true })
   }
 

@@ -1,6 +1,6 @@
-// The first lines of docs/guides/oauth.md: sign in with GitHub. Register an application at
+// The first lines of docs/guides/oauth.md: log in with GitHub. Register an application at
 // https://github.com/settings/developers with the callback URL
-// http://127.0.0.1:3030/oauth/github/callback, and start this with what GitHub gives you:
+// http://127.0.0.1:3030/oauth/github/callback, and start this with the key and secret from GitHub:
 // `GITHUB_KEY=… GITHUB_SECRET=… npx tsx node_modules/remex/examples/oauth-github.ts`. Reads
 // PORT (3030), AUTH_SECRET and MONGODB_URL.
 import { randomBytes } from 'node:crypto'

@@ -1,9 +1,8 @@
-// Sign in with a provider, link a second one, unlink it, log out: see docs/guides/oauth.md. The
-// providers are parts of this example, on ports of their own, so that nothing but this computer is
-// needed.
+// Log in with a provider, link a second one, unlink it, log out: see docs/guides/oauth.md. The
+// example runs its own providers, so it needs no network.
 // `npx tsx node_modules/remex/examples/oauth.ts`, after `npm install oidc-provider`, and open the
-// address it prints. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when
-// it is not set).
+// address it prints. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database by
+// default).
 import { randomBytes } from 'node:crypto'
 import type { Document } from 'mongodb'
 import { MongoClient } from 'mongodb'
@@ -21,14 +20,14 @@ const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefi
 const mongo = await MongoClient.connect(MONGODB_URL ?? embedded?.url ?? '')
 const users = mongo.db('remex_oauth').collection('users')
 
-/** The ways into an account; each has a field of it, `exampleId` and `sampleId`. */
+/** The providers. Each has a field of the account, `exampleId` or `sampleId`. */
 const PROVIDERS = ['example', 'sample']
 const [example, sample] = await Promise.all([
   startProvider('Example', HOST),
   startProvider('Sample', HOST),
 ])
 
-// One account for each person of a provider, also when somebody presses the button twice.
+// One account for each person at a provider, even if someone presses the button twice.
 for (const name of PROVIDERS) {
   await users.createIndex({ [`${name}Id`]: 1 }, { unique: true, sparse: true })
 }
@@ -49,7 +48,7 @@ app.set('authentication', {
       key: client.key,
       secret: client.secret,
       scope: ['profile', 'email'],
-      // The providers are on this computer, without TLS.
+      // The providers run on this machine, without TLS.
       allowPrivateNetwork: true,
     },
     example: { issuer: example.issuer },
@@ -57,7 +56,7 @@ app.set('authentication', {
   },
 })
 
-/** Keeps the name and the address that a provider tells with the first login. */
+/** Stores the name and email that a provider sends with the first login. */
 class NamedStrategy extends OAuthStrategy {
   override async getEntityData(
     profile: OAuthProfile,
@@ -74,7 +73,7 @@ const authentication = new AuthenticationService(app)
 authentication.register('jwt', new JwtStrategy())
 for (const name of PROVIDERS) authentication.register(name, new NamedStrategy())
 app.use('authentication', authentication)
-// No methods for callers outside: a login gets the user from here all the same.
+// External callers get no methods. A login still reads the user from this service.
 app.use('users', new MongoDBService({ Model: users }), { methods: [] })
 app.configure(oauth())
 
@@ -89,7 +88,7 @@ const toProfile = (user: Document) => ({
 app.use('me', { find: async ({ user }: Params) => toProfile(user as Document) })
 
 app.use('links', {
-  /** Takes a way into the account away, but not the last one. */
+  /** Unlinks a provider, unless it is the last way to log in. */
   async remove(name: string, params: Params) {
     const user = params.user as Document
     if (!getLinked(user).includes(name)) throw new NotFound(`There is no link to '${name}'`)

@@ -1,6 +1,6 @@
-// The page of an API for staff alone, with a path for each custom method. Try the lines it prints.
+// An API page for staff only, with a path for each custom method. Try the lines it prints.
 // `npx tsx node_modules/remex/examples/openapi.ts`, after `npm install @fastify/swagger
-// @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and STAFF_KEY (`letmein` when it is not set).
+// @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and STAFF_KEY (`letmein` by default).
 import { fileURLToPath } from 'node:url'
 import type { OpenApiDocument } from 'remex'
 import { createApp, fastifyApp, NotFound, openapi, openapiDocument, rest } from 'remex'

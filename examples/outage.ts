@@ -1,4 +1,4 @@
-// Starts before its database is there, and works as soon as it is:
+// Starts before its database does, and works as soon as it is available.
 // `npx tsx node_modules/remex/examples/outage.ts`. Ends by itself.
 
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 
 const mongoPort = await findFreePort()
 
-// Its calls end within 3.5 seconds, also when the database is gone or hangs.
+// Calls end within 3.5 seconds, even if the database is down or hangs.
 let connecting: Promise<MongoClient> | undefined
 function connect(): Promise<MongoClient> {
   const url = `mongodb://127.0.0.1:${mongoPort}/?directConnection=true`

@@ -1,6 +1,6 @@
-// A strategy of one's own: a reverse proxy logs people in, and names them in a header. The header counts only beside
+// A custom strategy: a reverse proxy logs users in, and names them in a header. The header only counts together with
 // the secret of the proxy. Try the lines it prints. `npx tsx node_modules/remex/examples/own-strategy.ts`. Reads PORT
-// (3030), HOST (127.0.0.1), PROXY_SECRET and AUTH_SECRET (new ones for each start when they are not set).
+// (3030), HOST (127.0.0.1), PROXY_SECRET and AUTH_SECRET (new ones at each start by default).
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Application, AuthenticationRequest, Params } from 'remex'
@@ -8,9 +8,9 @@ import { createApp, fastifyApp, NotAuthenticated, rest } from 'remex'
 import type { AuthenticationHttpRequest, AuthenticationResult } from 'remex/auth'
 import { AuthenticationBaseStrategy, AuthenticationService, authenticate } from 'remex/auth'
 
-/** Believes the header `X-Forwarded-User` of whoever knows the setting `authentication.<name>.proxySecret`. */
+/** Trusts the header `X-Forwarded-User` of a caller that knows `authentication.<name>.proxySecret`. */
 export class ProxyStrategy extends AuthenticationBaseStrategy {
-  /** What documents of `openapi()` say of it. */
+  /** Describes the strategy in the document of `openapi()`. */
   readonly securityScheme = { type: 'apiKey', in: 'header', name: 'X-Forwarded-User' }
 
   parse({ headers }: AuthenticationHttpRequest): AuthenticationRequest | null {
@@ -22,7 +22,7 @@ export class ProxyStrategy extends AuthenticationBaseStrategy {
     const { person, proxySecret } = request
     const isProxy =
       typeof proxySecret === 'string' &&
-      // In constant time: how long it takes tells nothing.
+      // Compares in constant time, so that timing reveals nothing.
       timingSafeEqual(toHash(proxySecret), toHash(String(this.configuration['proxySecret'])))
     if (!isProxy || typeof person !== 'string' || person === '') {
       throw new NotAuthenticated('Log in at the proxy')
@@ -31,12 +31,12 @@ export class ProxyStrategy extends AuthenticationBaseStrategy {
   }
 }
 
-/** Makes strings of any length comparable. */
+/** Returns a hash, so that strings of any length can be compared. */
 function toHash(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** Registers the service `reports`, for people whom the proxy has logged in. */
+/** Registers the service `reports`, for users that the proxy has logged in. */
 export function addReports(app: Application, proxySecret: string): void {
   const authentication = new AuthenticationService(app, 'authentication', {
     secret: process.env['AUTH_SECRET'] ?? randomBytes(32).toString('base64url'),

@@ -1,6 +1,6 @@
-// A feed with "load more", and a loop over all its records: docs/guides/pages.md tells about it.
+// A feed with "load more", and a loop over all its records, explained in docs/guides/pages.md.
 // `npx tsx node_modules/remex/examples/pages.ts`. Ends by itself. Reads MONGODB_URL (an embedded
-// database when it is not set), and writes to `remex_pages` alone.
+// database by default), and writes only to `remex_pages`.
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -21,7 +21,7 @@ type Post = Static<typeof Post>
 
 export type Services = { posts: MongoDBService<Post> }
 
-/** Returns the application: posts, which callers outside can read. */
+/** Returns the application: posts that external callers can read. */
 export function createFeed(db: Db): FastifyApplication<Services> {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
   app.configure(rest())
@@ -42,7 +42,7 @@ export function createFeed(db: Db): FastifyApplication<Services> {
   return app
 }
 
-/** Resolves to the texts of all posts of a server, the newest ones first. */
+/** Resolves to the texts of all posts of a server, newest first. */
 export async function listTexts(baseURL: string): Promise<string[]> {
   const client = createClient<Services>({ baseURL })
   const texts: string[] = []
@@ -59,11 +59,11 @@ interface FeedPage {
   readonly nextCursor: string | null
 }
 
-/** A feed in a page: it shows the newest posts, and more of them for each click. */
+/** A feed in a page. It shows the newest posts, and more on each click. */
 export class Feed {
   readonly shown: string[] = []
   readonly #url: string
-  /** Where the next page begins: `''` for the first page, `null` behind the last one. */
+  /** The cursor of the next page: `''` for the first page, `null` after the last one. */
   #next: string | null = ''
 
   constructor(baseURL: string) {

@@ -1,4 +1,4 @@
-// Services beside the routes of a Fastify server: `npx tsx node_modules/remex/examples/plugin.ts`.
+// Services next to the routes of a Fastify server: `npx tsx node_modules/remex/examples/plugin.ts`.
 import fastify from 'fastify'
 import remex, { createApp, NotFound } from 'remex'
 

@@ -1,6 +1,6 @@
-// Products with prices, dates and the ids of their makers, asked for by URLs, whose values are
-// strings. Try the lines it prints. `npx tsx node_modules/remex/examples/query-values.ts`. Reads
-// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// Queries products by price, date and maker id from URLs, which only contain strings.
+// Try the lines it prints. `npx tsx node_modules/remex/examples/query-values.ts`. Reads
+// PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient, ObjectId } from 'mongodb'
@@ -21,7 +21,7 @@ interface Product {
 
 export type Services = { products: MongoDBListService<Product> }
 
-/** Returns the value that a string of a URL stands for. */
+/** Returns the value that a string in a URL stands for. */
 type Converter = (text: string) => unknown
 
 /** Their values are not those of the field. */

@@ -1,4 +1,4 @@
-// The ten lines of the README: `npx tsx node_modules/remex/examples/quick-start.ts`.
+// The first code of the README: `npx tsx node_modules/remex/examples/quick-start.ts`.
 import { createApp, fastifyApp, rest } from 'remex'
 
 const messages = {

@@ -1,6 +1,6 @@
-// Limits of calls: each address may write ten messages a minute, in all processes together. Try the lines it
+// Rate limits: each IP address may write ten messages a minute, across all processes. Try the lines it
 // prints. `npx tsx node_modules/remex/examples/rate-limit.ts`. Reads PORT (3030), HOST (127.0.0.1) and
-// MONGODB_URL (an embedded database when it is not set).
+// MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
@@ -23,7 +23,7 @@ export async function createMessages(db: Db): Promise<FastifyApplication<Service
   app.use('messages', new MongoDBService({ Model: db.collection<Message>('messages') }))
 
   const limits = db.collection('limits')
-  // The database forgets counters whose window has ended.
+  // Lets the database remove counters of past windows.
   await limits.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   const store = new CollectionThrottleStore(limits)
   app.service('messages').hooks({

@@ -1,6 +1,6 @@
-// Payments that are made once, however often their request is sent. The client repeats it by itself where the
-// answer is lost. `npx tsx node_modules/remex/examples/repeats.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
+// Payments that are made once, however often their request is sent. The client repeats a request if its
+// response is lost. `npx tsx node_modules/remex/examples/repeats.ts`. Reads PORT (3030), HOST (127.0.0.1),
+// MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -49,7 +49,7 @@ type Services = {
   authentication: AuthenticationService
 }
 
-/** Takes the money of a payment from who pays, or refuses it. */
+/** Takes the money from the payer, or rejects the payment. */
 async function withdraw({ app, data, params }: HookContext): Promise<void> {
   const { cents } = data as unknown as NewPayment
   const { _id } = params.user as unknown as User
@@ -115,7 +115,7 @@ function addPayments(app: FastifyApplication<Services>, db: Db): void {
   })
 }
 
-/** Pays as somebody whose connection is bad: a request whose answer is lost is sent again by the client. */
+/** Pays over a bad connection: the client sends a request again if its response is lost. */
 export async function pay(baseURL: string, accessToken: string): Promise<unknown> {
   const client = createClient<Services>({
     baseURL,

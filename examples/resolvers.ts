@@ -1,4 +1,4 @@
-// Property resolvers: what is stored, what results have beside it, and what callers outside see.
+// Property resolvers: stored properties, properties added to results, and what external callers see.
 // `npx tsx node_modules/remex/examples/resolvers.ts`.
 import type { HookContext, Id, Params } from 'remex/core'
 import { createApp, NotFound, toExternalForm } from 'remex/core'
@@ -28,7 +28,7 @@ interface Post {
   author: User | null
 }
 
-/** Keeps records in memory, one after the other. */
+/** Stores records in memory. */
 class Memory<T extends { id: number }> {
   readonly id = 'id'
   readonly #records: T[] = []

@@ -1,7 +1,7 @@
-// Roles: writers change what is theirs, editors everything, and nobody gives himself a role. Try
+// Roles: writers change their own pages, editors all pages, and users cannot choose their role. Try
 // the lines it prints. `npx tsx node_modules/remex/examples/roles.ts`. Reads PORT (3030), HOST
-// (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for
-// each start).
+// (127.0.0.1), MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at
+// each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -24,7 +24,7 @@ import { Type } from 'remex/schema'
 const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 const Role = Type.Union([Type.Literal('writer'), Type.Literal('editor')])
 
-/** What callers send to sign up. `role` is not among it, and so refused. */
+/** What callers send to sign up. `role` is rejected, because it is not a field. */
 const NewUser = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
   password: Type.String({ minLength: 12 }),

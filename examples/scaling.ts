@@ -1,6 +1,6 @@
-// One of many processes on one database: whatever another of them has to know is in a collection,
-// or signed. Start it several times, each with a PORT of its own, and all with one MONGODB_URL and
-// one AUTH_SECRET; without these it is a process of its own, with an embedded database.
+// One of many processes that share a database: shared state is in a collection, or signed. Start it
+// several times, each with its own PORT, all with the same MONGODB_URL and AUTH_SECRET. Without these,
+// it runs as a single process with an embedded database.
 // `npx tsx node_modules/remex/examples/scaling.ts`.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ interface User {
 
 interface Note {
   text: string
-  /** The e-mail address of who wrote it. */
+  /** The email of the author. */
   author: string
 }
 
@@ -38,7 +38,7 @@ export type NoteServices = {
   authentication: AuthenticationService
 }
 
-/** Has the database forget what has expired, for all processes. */
+/** Lets the database remove expired records. */
 async function forgetExpired(db: Db): Promise<void> {
   const ttl = { expireAfterSeconds: 0 }
   for (const name of ['revoked', 'logins']) {
@@ -46,7 +46,7 @@ async function forgetExpired(db: Db): Promise<void> {
   }
 }
 
-/** Adds logins whose limits and logouts hold in all processes that have the database and secret. */
+/** Adds logins with limits and logouts that apply to all processes with this database and secret. */
 export function addLogins(app: Application<NoteServices>, db: Db, secret: string): void {
   app.set('authentication', {
     secret,
@@ -70,7 +70,7 @@ export function addLogins(app: Application<NoteServices>, db: Db, secret: string
   app.use('authentication', authentication)
 }
 
-/** Adds users, and notes that are spread over the shards by their author. */
+/** Adds users, and notes that are sharded by author. */
 export function addNotes(app: Application<NoteServices>, db: Db): void {
   app.use(
     'users',
@@ -99,7 +99,7 @@ export function addNotes(app: Application<NoteServices>, db: Db): void {
   })
 }
 
-/** Everybody has notes of his own: the condition keeps others out, and leads to one shard. */
+/** Limits callers to their own notes. The condition also selects one shard. */
 function byAuthor(context: HookContext): void {
   const { email: author } = context.params.user as User
   context.params.query = { ...context.params.query, author }
@@ -108,7 +108,7 @@ function byAuthor(context: HookContext): void {
   }
 }
 
-/** Ends after the answers that are on their way, so that the process can be replaced. */
+/** Ends after the running requests, so that the process can be replaced. */
 function closeOnSignal(app: FastifyApplication<NoteServices>, close: () => Promise<unknown>): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void app.close().finally(close))

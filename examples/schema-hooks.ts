@@ -1,4 +1,4 @@
-// Schemas by hooks: every call is checked, those within the process too. Ends by itself.
+// Schemas in hooks, which check every call, including internal ones. Ends by itself.
 // `npx tsx node_modules/remex/examples/schema-hooks.ts`, after `npm install zod`.
 import type { Id, Params } from 'remex/core'
 import { BadRequest, createApp } from 'remex/core'
@@ -30,7 +30,7 @@ type Event = Static<typeof Event>
 const EventData = Type.Omit(Event, ['id'], { $id: 'EventData', additionalProperties: false })
 type EventData = Static<typeof EventData>
 
-/** Keeps events in memory. */
+/** Stores events in memory. */
 class EventService {
   readonly #events: Event[] = []
 
@@ -72,7 +72,7 @@ app.service('events').hooks({
   },
 })
 
-// An Ajv of one's own, with its options, formats and keywords.
+// A custom Ajv, with its options, formats and keywords.
 const ajv = new Ajv({ allErrors: true })
 addFormats(ajv, ['email'])
 const checkAddress = getValidator(
@@ -80,7 +80,7 @@ const checkAddress = getValidator(
   ajv,
 )
 
-/** What no schema can say is a function: it returns the data, or throws. */
+/** Checks what a schema cannot express. Returns the data, or throws. */
 const startsLater = (data: Partial<EventData>): Partial<EventData> => {
   if (data.startsAt === undefined || data.startsAt > new Date()) return data
   throw new BadRequest('An event must start in the future', {
@@ -91,7 +91,7 @@ app.service('events').hooks({
   before: { create: [validateData(startsLater)], patch: [validateData(startsLater)] },
 })
 
-// A Date, or what callers outside send.
+// A Date, or what external callers send.
 const startsAt = new Date(Date.now() + 86_400_000)
 const events = app.service('events')
 console.log(await events.create({ title: 'Concert', seats: 50, startsAt }))

@@ -1,7 +1,7 @@
-// Tasks that are described once: types, checks, the conversion of queries, answers and the page of
-// the API follow. Try the lines it prints. `npx tsx node_modules/remex/examples/schemas.ts`, after
+// Tasks that are described once, for types, validation, query conversion, responses and the API page.
+// Try the lines it prints. `npx tsx node_modules/remex/examples/schemas.ts`, after
 // `npm install mongodb @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and
-// MONGODB_URL (an embedded database when it is not set).
+// MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import { MongoClient } from 'mongodb'
@@ -44,7 +44,7 @@ type Task = Static<typeof Task>
 /** A task as callers see it. */
 const PublicTask = Type.Omit(Task, ['createdBy'])
 
-/** What callers send: `createdAt`, `createdBy` and anything else that is not here is refused. */
+/** What callers send. Other fields, such as `createdAt` and `createdBy`, are rejected. */
 const NewTask = Type.Object({
   text: Task.properties.text,
   done: Type.Optional(Type.Boolean({ default: false })),
@@ -98,7 +98,7 @@ export interface Services {
   tasks: Served<TaskService, typeof taskOptions>
 }
 
-/** Registers both services, and the page of the API. */
+/** Registers both services, and the API page. */
 export function addTasks(app: FastifyApplication<Services>, db: Db): void {
   const Model = db.collection<Label>('labels')
   app.use('labels', new MongoDBService({ Model }), {
@@ -125,7 +125,7 @@ export function addTasks(app: FastifyApplication<Services>, db: Db): void {
   app.configure(openapi({ info: { title: 'Tasks', version: '1.0.0' } }))
 }
 
-/** Returns what calls the services from elsewhere, a page for example. */
+/** Returns a client of the services, for example for a page. */
 export function createTaskClient(baseURL: string): Client<Services> {
   return createClient<Services>({ baseURL, methods: { tasks: taskOptions.methods } })
 }

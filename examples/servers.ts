@@ -1,5 +1,5 @@
-// Two applications behind one server of Node, told apart by their host; over HTTPS when TLS_KEY and
-// TLS_CERT name a key and a certificate: `npx tsx node_modules/remex/examples/servers.ts`.
+// Two applications behind one Node server, selected by host; over HTTPS if TLS_KEY and TLS_CERT name a
+// key and a certificate: `npx tsx node_modules/remex/examples/servers.ts`.
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// Services, their options, events, errors and life, all within this process.
+// Services with their options, events, errors and life cycle, in one process.
 // `npx tsx node_modules/remex/examples/services.ts`.
 import { EventEmitter } from 'node:events'
 import type { Application, Id, Params } from 'remex/core'

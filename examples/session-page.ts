@@ -1,7 +1,7 @@
-// A page that stays logged in by cookies, which no script can read. It needs `npm install esbuild`, which
+// A page that stays logged in with cookies that scripts cannot read. It needs `npm install esbuild`, which
 // bundles the script of the page: `npx tsx node_modules/remex/examples/session-page.ts`. Reads PORT (3030),
-// HOST (127.0.0.1), MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each
-// start). Log in as ada@example.org with the password `correct horse battery`, and open a second tab.
+// HOST (127.0.0.1), MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each
+// start by default). Log in as ada@example.org with the password `correct horse battery`, and open a second tab.
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -66,7 +66,7 @@ export async function createSite(db: Db, secret: string) {
   return app
 }
 
-// Not when a test imports this file.
+// Does not start when a test imports this file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
   const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined

@@ -1,6 +1,6 @@
-// Sessions: short access tokens, refresh tokens that are good once, logins that the server can end. Try the lines it
-// prints. `npx tsx node_modules/remex/examples/sessions.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
+// Sessions: short access tokens, single-use refresh tokens, logins that the server can end. Try the lines it prints.
+// `npx tsx node_modules/remex/examples/sessions.ts`. Reads PORT (3030), HOST (127.0.0.1),
+// MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -29,7 +29,7 @@ type User = Static<typeof User>
 const PublicUser = Type.Omit(User, ['password'])
 
 type Services = {
-  // A list: the service has no option `paginate`.
+  // `find` returns a list, because the service has no option `paginate`.
   users: MongoDBListService<User>
   sessions: ServedSessions<MongoDBService<SessionRecord>>
   authentication: AuthenticationService
@@ -80,7 +80,7 @@ export function createAccounts(
   return app
 }
 
-// Not when a test imports this file.
+// Does not start when a test imports this file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL, AUTH_SECRET } = process.env
   const embedded = MONGODB_URL === undefined ? await startEmbeddedMongo() : undefined

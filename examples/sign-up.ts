@@ -1,6 +1,6 @@
-// Sign-up that answers with a token, so that a client need not log in after it. Try the lines it
+// Sign-up that returns a token, so that the client need not log in. Try the lines it
 // prints. `npx tsx node_modules/remex/examples/sign-up.ts`. Reads PORT (3030), HOST (127.0.0.1),
-// MONGODB_URL (an embedded database when it is not set) and AUTH_SECRET (a new one for each start).
+// MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'

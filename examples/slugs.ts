@@ -1,6 +1,6 @@
-// Articles by their slugs: /articles/how-to-fly. Try the lines it prints.
+// Articles by slug: /articles/how-to-fly. Try the lines it prints.
 // `npx tsx node_modules/remex/examples/slugs.ts`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL
-// (an embedded database when it is not set).
+// (an embedded database by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
@@ -24,12 +24,12 @@ const StoredArticle = Type.Object({
 })
 type Article = Static<typeof StoredArticle>
 
-/** As callers get it: the slug is the only id. */
+/** What callers get. The slug is the only id. */
 const Article = Type.Omit(StoredArticle, ['_id'])
 
 type Services = { articles: MongoDBListService<Article> }
 
-/** Returns the words of a title for a URL: `Wie man fliegt: Übung 1` is `wie-man-fliegt-ubung-1`. */
+/** Returns a title for a URL: `Wie man fliegt: Übung 1` becomes `wie-man-fliegt-ubung-1`. */
 function toSlug(title: string): string {
   const letters = title.normalize('NFKD').replace(/\p{Mark}/gu, '')
   return (

@@ -1,4 +1,4 @@
-// Services of a Fastify server over Socket.IO, and a client of Feathers that hears of their events. Ends by itself.
+// Services of a Fastify server over Socket.IO, and a Feathers client that gets their events. Ends by itself.
 // `npx tsx node_modules/remex/examples/socketio-client.ts`, after `npm install socket.io`,
 // `npm install @feathersjs/feathers`, `npm install @feathersjs/socketio-client` and `npm install socket.io-client`.
 import type { AddressInfo } from 'node:net'
@@ -51,7 +51,7 @@ app.service('tasks').publish('created', (task: Task) => {
 await server.listen({ port: 0, host: '127.0.0.1' })
 const { port } = server.server.address() as AddressInfo
 
-// The client, which could be a page
+// The client, which can run in a page
 
 const socket = io(`http://127.0.0.1:${port}`, {
   transports: ['websocket'],

@@ -1,6 +1,6 @@
-// The first lines of docs/reference/socketio.md: a chat with logins, for clients of Feathers over Socket.IO.
+// The first lines of docs/reference/socketio.md: a chat with logins, for Feathers clients over Socket.IO.
 // `npx tsx node_modules/remex/examples/socketio.ts`, after `npm install socket.io`. Reads PORT (3030), HOST
-// (127.0.0.1), AUTH_SECRET and MONGODB_URL. examples/socketio-client.ts has a client.
+// (127.0.0.1), AUTH_SECRET and MONGODB_URL. examples/socketio-client.ts shows a client.
 import { randomBytes } from 'node:crypto'
 import type { HookContext } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'

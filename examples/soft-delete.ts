@@ -1,6 +1,6 @@
-// Notes that are marked when they are removed, can be restored, and go for good after 30 days. Try
+// Notes that are only marked when they are removed, can be restored, and are deleted after 30 days. Try
 // the lines it prints. `npx tsx node_modules/remex/examples/soft-delete.ts`. Reads PORT (3030), HOST
-// (127.0.0.1) and MONGODB_URL (an embedded database when it is not set).
+// (127.0.0.1) and MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication, Params } from 'remex'

@@ -1,6 +1,6 @@
-// Orders that are exported as CSV and as NDJSON. It reads the export itself by the client, then try the
-// lines it prints. `npx tsx node_modules/remex/examples/streams.ts`. Reads PORT (3030), HOST (127.0.0.1)
-// and MONGODB_URL (an embedded database when it is not set).
+// Orders exported as CSV and NDJSON. It reads an export with the client; then try the lines it prints.
+// `npx tsx node_modules/remex/examples/streams.ts`. Reads PORT (3030), HOST (127.0.0.1)
+// and MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import type { Db, ObjectId } from 'mongodb'
 import type { FastifyApplication } from 'remex'
@@ -34,7 +34,7 @@ export function createOrders(db: Db): FastifyApplication<Services> {
   return app
 }
 
-/** Resolves to the sum of all orders, which are never in memory together. */
+/** Resolves to the sum of all orders, without having them all in memory. */
 export async function sumOrders(baseURL: string): Promise<number> {
   const client = createClient<Services>({ baseURL })
   let sum = 0

@@ -1,7 +1,7 @@
-// Two services whose calls have spans: `npx tsx node_modules/remex/examples/tracing.ts`, after
+// Two services with spans for their calls: `npx tsx node_modules/remex/examples/tracing.ts`, after
 // `npm install @opentelemetry/api`. The spans go where `instrumentation.mjs` of
 // docs/reference/observing.md sends them: `npx tsx --import ./instrumentation.mjs …`. Reads PORT (3030)
-// and MONGODB_URL (an embedded server), and writes to `remex_tracing` alone.
+// and MONGODB_URL (an embedded server by default), and writes only to `remex_tracing`.
 import type { Params } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
@@ -13,7 +13,7 @@ interface Task {
 }
 
 class ReportService {
-  // A call of another service: its span is below that of this one.
+  // Calls another service: its span is a child of this one.
   async get(id: string, _params?: Params): Promise<{ heading: string }> {
     const task = await app.service('tasks').get(id)
     return { heading: task.title.toUpperCase() }
@@ -25,7 +25,7 @@ const client = await connectMongoDB(url)
 
 const app = fastifyApp(createApp<{ tasks: MongoDBService<Task>; reports: ReportService }>())
 app.configure(rest())
-// Before any hooks, so that the spans are around them.
+// Registered before all hooks, so that the spans include them.
 app.configure(opentelemetry())
 app.use(
   'tasks',
@@ -39,6 +39,6 @@ await app.listen(Number(process.env['PORT'] ?? 3030))
 console.log('The tasks are served')
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // The process ends by itself then, which sends the last spans.
+  // The process then ends by itself, which sends the last spans.
   process.once(signal, () => app.close().finally(() => client.close()))
 }

@@ -1,5 +1,5 @@
-// The whole application without what differs from place to place: server.ts starts it, and each test
-// starts one of its own.
+// The application without what differs between environments: server.ts starts it, and each test file
+// starts its own.
 import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
@@ -28,13 +28,13 @@ export type Blog = FastifyApplication<Services>
 
 export interface BlogOptions {
   readonly db: Db
-  /** What tokens are signed with, at least 32 bytes. */
+  /** The secret that signs tokens, at least 32 bytes. */
   readonly secret: string
-  /** The folder of the images; it is made when it is not there. */
+  /** The folder of the images. It is created if it does not exist. */
   readonly imageFolder: string
-  /** What hashing a password costs, a power of two. Default: 131072, as OWASP advises. */
+  /** The cost of a password hash, a power of two. Default: 131072, as OWASP recommends. */
   readonly scryptCost?: number
-  /** From which level on the server logs. Default: `'info'`. */
+  /** The lowest level that the server logs. Default: `'info'`. */
   readonly logLevel?: string
 }
 

@@ -9,7 +9,7 @@ import type { Blog } from './app.ts'
 import { lowerEmail } from './fields.ts'
 import type { User } from './services/users.ts'
 
-// The one declaration of what `params.user` is, for all services, hooks and routes.
+// Declares the type of `params.user` once, for all services, hooks and routes.
 declare module 'remex' {
   interface DeclaredTypes {
     user: User
@@ -38,7 +38,7 @@ export function addAuthentication(
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
-  // The authentication lets members see and end their own logins, and nobody do anything else.
+  // Members can see and end only their own logins.
   const Model = db.collection<SessionRecord>('sessions')
   const sessions = new MongoDBService({ Model, paginate: { default: 20 } })
   app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
@@ -54,7 +54,7 @@ export const allowLogin: AroundHook = (context, next) => {
 }
 
 /**
- * Returns the user who calls.
+ * Returns the user who makes the call.
  * @throws {NotAuthenticated} the caller is not logged in
  */
 export function userOf(params: Pick<Params, 'user'>): User {

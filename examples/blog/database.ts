@@ -4,14 +4,14 @@ import { readVariable } from './environment.ts'
 
 export interface Database {
   readonly db: Db
-  /** Which one it is, for the log: the URL may have a password. */
+  /** The name for the log, because the URL may contain a password. */
   readonly description: string
   close(): Promise<void>
 }
 
 /**
- * Resolves to the database of this name at `MONGODB_URL`. Where that is not set, it is one in the
- * memory of this process, which forgets everything when it ends.
+ * Resolves to the database of this name at `MONGODB_URL`, by default to one in the memory of this
+ * process, which is lost when the process ends.
  * @throws {Error} `MONGODB_URL` is not set in production
  */
 export async function openDatabase(name: string): Promise<Database> {
@@ -28,7 +28,7 @@ export async function openDatabase(name: string): Promise<Database> {
   }
 }
 
-/** The embedded server is loaded only where it runs. */
+/** Loads the embedded server only where it runs. */
 async function startEmbedded() {
   const { startEmbeddedMongo } = await import('remex/embedded')
   return startEmbeddedMongo()

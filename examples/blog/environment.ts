@@ -1,7 +1,7 @@
 /**
- * Returns what a variable of the environment says. One that is empty or not set is `undefined`, and
- * has a value for development in its place.
- * @throws {Error} it is empty or not set where `NODE_ENV` is `production`
+ * Returns an environment variable. If it is empty or not set, returns `undefined`, so that the caller
+ * can use a value for development.
+ * @throws {Error} it is empty or not set, and `NODE_ENV` is `production`
  */
 export function readVariable(name: string): string | undefined {
   const value = process.env[name]

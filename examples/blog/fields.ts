@@ -1,4 +1,4 @@
-// Fields that records of several services have.
+// Fields of records of several services.
 import type { ObjectId } from 'mongodb'
 import type { HookContext } from 'remex'
 import { ObjectIdSchema } from 'remex/mongodb'
@@ -8,12 +8,12 @@ export const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
 
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 
-/** A string of one line or more, in which something is written. */
+/** A string of one or more lines that is not blank. */
 export function toText(maxLength: number) {
   return Type.String({ pattern: '\\S', maxLength })
 }
 
-/** `Ann@example.org` and `ann@example.org` are one account: for new ones and for logins. */
+/** `Ann@example.org` and `ann@example.org` are one account, at sign-up and at login. */
 export const lowerEmail = resolve<{ email?: unknown }, HookContext>({
   email: (email) => (typeof email === 'string' ? email.toLowerCase() : email),
 })

@@ -1,7 +1,7 @@
-// Starts the blog. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (a database in memory when it is
-// not set), AUTH_SECRET (a new one for each start when it is not set, which ends all logins) and
-// IMAGE_FOLDER (`images`, beside what is compiled). Where NODE_ENV is `production`, MONGODB_URL and
-// AUTH_SECRET must be set.
+// Starts the blog. Reads PORT (3030), HOST (127.0.0.1), MONGODB_URL (a database in memory by
+// default), AUTH_SECRET (a new one at each start by default, which ends all logins) and IMAGE_FOLDER
+// (`images`, next to the compiled files). If NODE_ENV is `production`, MONGODB_URL and AUTH_SECRET are
+// required.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createBlog } from './app.ts'

@@ -1,4 +1,4 @@
-// The image of a post: POST /posts/:id/image takes a form with one file, /images/ serves them.
+// The images of posts: POST /posts/:id/image accepts a form with one file, /images/ serves them.
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import type { Post, PostParams } from './services/posts.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
 
-/** What is taken: the first bytes as hexadecimal digits. What a client says of a file is no proof. */
+/** The accepted types, by first bytes in hexadecimal: the type that a client declares proves nothing. */
 const IMAGE_TYPES = [
   { extension: '.png', start: /^89504e470d0a1a0a/ },
   { extension: '.jpg', start: /^ffd8ff/ },
@@ -87,28 +87,28 @@ export async function addUploads(app: Blog, folder: string): Promise<void> {
 }
 
 /**
- * Resolves to what is in the file of a form.
- * @throws {BadRequest} there is no file, or the form is no valid one, as when its sender breaks off
- * @throws {PayloadTooLarge} the file is larger than the limit says
+ * Resolves to the bytes of the file in a form.
+ * @throws {BadRequest} there is no file, or the form is invalid, for example cut off
+ * @throws {PayloadTooLarge} the file exceeds the limit
  */
 async function readFile(request: FastifyRequest): Promise<Buffer> {
-  // What is closed already would never end.
+  // A closed request would never end.
   if (request.raw.readableAborted) throw new BadRequest('The form has been broken off')
   try {
     const file = await request.file()
     if (file === undefined) throw new BadRequest('The form must have a file')
     const bytes = await file.toBuffer()
-    // What is too long by little may be cut off without an error.
+    // A file slightly above the limit may be truncated without an error.
     if (file.file.truncated) throw new PayloadTooLarge('The file is too large')
     return bytes
   } catch (error) {
-    // Errors with a status say themselves what is wrong: that the file is too large, for example.
+    // Errors with a status already say what is wrong, for example that the file is too large.
     if (error instanceof Error && 'statusCode' in error) throw error
     throw new BadRequest('The form can not be read', null, { cause: error })
   }
 }
 
-/** Whatever fields the answer of `remove` is to have: the file goes by what `image` says. */
+/** Adds `image` to the result of `remove`, whatever the caller selects: it names the file to delete. */
 function selectImage({ params }: { params: PostParams }): void {
   const { $select, ...query } = params.query ?? {}
   if ($select !== undefined) params.query = { ...query, $select: [...$select, 'image'] }

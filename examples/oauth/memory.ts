@@ -1,15 +1,15 @@
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider'
 
-/** What a provider keeps, by its kind and id: sessions, codes, tokens, and the applications it knows. */
+/** The records of a provider, by kind and id: sessions, codes, tokens and known applications. */
 export class ProviderMemory {
   readonly #kinds = new Map<string, Map<string, AdapterPayload>>()
 
-  /** Lets an application ask who somebody is. */
+  /** Adds an application that may log users in. */
   addClient(client: ClientMetadata): void {
     this.#kind('Client').set(client.client_id, client)
   }
 
-  /** Returns the records of one kind, as `oidc-provider` wants to use them. */
+  /** Returns the records of one kind in the form that `oidc-provider` needs. */
   adapterFor(kind: string): Adapter {
     const records = this.#kind(kind)
     const findBy = (key: string, value: string) =>

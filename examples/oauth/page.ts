@@ -1,4 +1,4 @@
-// The page of the example, and what the pages of the provider have in common with it.
+// The page of the example, and what it shares with the pages of the provider.
 
 const STYLE = `
 :root { color-scheme: light dark; font: 1.125rem/1.6 system-ui, sans-serif }
@@ -15,7 +15,7 @@ button.plain { background: none; color: inherit; border-color: GrayText }
 [hidden] { display: none }
 `
 
-/** Sent with the pages: scripts and calls are those of the same server only. */
+/** The policy of the pages: scripts and calls only of the same server. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -44,7 +44,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** The page at `/`; its script decides what of it is shown. */
+/** The page at `/`. Its script decides which parts to show. */
 export const HOME_PAGE = renderPage(
   'Sign in',
   `<p role="alert" id="error" hidden></p>

@@ -1,20 +1,20 @@
-// What the provider asks people: who they are, and whether an application may know it.
+// The questions of the provider: who the user is, and whether an application may know it.
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Interaction, InteractionResults, default as Provider } from 'oidc-provider'
 import { escapeHtml, PAGE_HEADERS, renderPage } from './page.ts'
 
-/** Where the pages stand; the id of what is asked follows. */
+/** The path of the pages, followed by the id of the question. */
 export const PROMPTS_PATH = '/ask/'
 
-/** The provider that asks. */
+/** The provider. */
 export interface Asking {
   readonly provider: Provider
   readonly name: string
   readonly people: Readonly<Record<string, { readonly name: string }>>
 }
 
-/** Shows a page, or takes what was pressed there. */
+/** Shows a page, or handles its form. */
 export async function answerPrompt(
   asking: Asking,
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-// An OpenID provider for trying things out: two people, and no passwords.
+// An OpenID provider for tests, with two users and no passwords.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,23 +8,23 @@ import Provider from 'oidc-provider'
 import { ProviderMemory } from './memory.ts'
 import { answerPrompt, PROMPTS_PATH } from './provider-pages.ts'
 
-/** Who has an account, by its id there. */
+/** The accounts, by id. */
 const PEOPLE: Readonly<Record<string, { name: string; email: string }>> = {
   ann: { name: 'Ann', email: 'ann@example.org' },
   ben: { name: 'Ben', email: 'ben@example.org' },
 }
 
 export interface ExampleProvider {
-  /** Its address, which its id tokens name. */
+  /** Its URL, the issuer of its id tokens. */
   readonly issuer: string
-  /** Lets an application send people here, who come back to one of its addresses. */
+  /** Registers an application and the addresses that users return to. */
   addClient(id: string, secret: string, redirectUri: string): void
   close(): Promise<void>
 }
 
 /**
  * Starts a provider on a free port.
- * @param name what people call it
+ * @param name the name that users see
  */
 export async function startProvider(name: string, host: string): Promise<ExampleProvider> {
   const server = createServer()
@@ -64,7 +64,7 @@ function createConfiguration(name: string, memory: ProviderMemory): Configuratio
     jwks: { keys: [key] } as Configuration['jwks'],
     cookies: {
       keys: [randomBytes(32).toString('hex')],
-      // Browsers share the cookies of all ports of a host.
+      // Browsers share cookies between all ports of a host.
       names: {
         session: `${prefix}_session`,
         interaction: `${prefix}_interaction`,
@@ -79,7 +79,7 @@ function createConfiguration(name: string, memory: ProviderMemory): Configuratio
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => PROMPTS_PATH + uid },
     pkce: { required: () => true },
-    // In seconds. Each that is missing makes the provider print a notice.
+    // In seconds. The provider prints a notice for each missing one.
     ttl: { AccessToken: 600, AuthorizationCode: 60, IdToken: 600, Interaction: 600, ...DAY },
   }
 }

@@ -12,7 +12,7 @@ import type { Post, PostService } from './posts.ts'
 import { visibleTo } from './posts.ts'
 import { Author, withAuthor } from './users.ts'
 
-/** As it is answered. */
+/** What callers get. */
 const Comment = Type.Object({
   _id: Id,
   text: toText(5_000),
@@ -23,7 +23,7 @@ const Comment = Type.Object({
 })
 export type Comment = Static<typeof Comment>
 
-// The post is that of the path, the author whoever is logged in.
+// The post comes from the path, the author from the login.
 const CommentData = Type.Pick(Comment, ['text'])
 type CommentData = Static<typeof CommentData>
 
@@ -48,7 +48,7 @@ export function addComments(app: Blog, db: Db): void {
   })
   app.use('posts/:postId/comments', comments, commentOptions)
 
-  /** Resolves to the post in the path. Whoever may not read it is told that there is none. */
+  /** Resolves to the post in the path. Callers who may not read it get 404. */
   async function getPost(params: CommentParams): Promise<Post> {
     const id = params.route?.['postId'] ?? ''
     const query = { _id: id, $and: [visibleTo(params.user)] }
@@ -63,7 +63,7 @@ export function addComments(app: Blog, db: Db): void {
     params.query = { ...params.query, postId: post._id }
   }
 
-  /** Who has written the comment may remove it, and who has written the post. */
+  /** The author of the comment and the author of the post may remove it. */
   async function onlyOwn({ params }: { params: CommentParams }): Promise<void> {
     if (params.provider === undefined) return
     const { _id: userId } = userOf(params)
@@ -82,7 +82,7 @@ export function addComments(app: Blog, db: Db): void {
 
   const removeComments: Hook<PostService, 'remove'> = async ({ result }) => {
     const query = { postId: { $in: [result ?? []].flat().map(({ _id }) => _id) } }
-    // Many at once by this call alone, and by one command: nobody reads the answer.
+    // Only this call may remove many. It is one command, because the result is not used.
     const options = { adapter: { multi: true }, docdb: { returning: false } } as const
     await comments._remove(null, { query, ...options })
   }

@@ -10,7 +10,7 @@ import { Id, toText } from '../fields.ts'
 import type { User } from './users.ts'
 import { Author, withAuthor } from './users.ts'
 
-/** What its author writes. `addFields` has defaults for what is optional. */
+/** What authors write. `addFields` adds defaults for optional fields. */
 const PostData = Type.Object({
   title: toText(200),
   text: Type.String({ maxLength: 100_000 }),
@@ -28,7 +28,7 @@ const StoredPost = Type.Object({
   image: Type.Optional(Type.String({ description: 'The name of a file below `/images/`' })),
 })
 
-/** As it is answered. */
+/** What callers get. */
 const Post = Type.Object({ ...StoredPost.properties, author: Type.Optional(Author) })
 export type Post = Static<typeof Post>
 
@@ -81,7 +81,7 @@ export function visibleTo(user: User | undefined): RecordConditions<Post> {
 
 const onlyVisible = limitTo<Post>(({ user }) => visibleTo(user))
 
-/** Posts of others are not found: part of the one command that writes. */
+/** Limits writes to own posts, in the same database command. */
 const onlyOwn = limitTo<Post>((params) => ({ authorId: userOf(params)._id }))
 
 const addFields: Hook<PostService, 'create'> = (context) => {

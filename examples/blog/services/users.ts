@@ -9,7 +9,7 @@ import type { Blog } from '../app.ts'
 import { requireLogin, userOf } from '../authentication.ts'
 import { Email, Id, lowerEmail, toText } from '../fields.ts'
 
-/** As it is stored: the address in lower case, the password as its hash. */
+/** A stored user: the email in lower case, the password as its hash. */
 const User = Type.Object({
   _id: Id,
   email: Email,
@@ -61,12 +61,12 @@ export function addUsers(app: Blog, db: Db): void {
   })
 }
 
-/** Everybody else is not found. */
+/** Limits callers to their own record; others return 404. */
 function onlyOneself({ params }: { params: UserParams }): void {
   if (params.provider !== undefined) params.query = { ...params.query, _id: userOf(params)._id }
 }
 
-/** A token may be stolen: a new password is set only by someone who knows the current one. */
+/** Requires the current password for a new one, because a token may be stolen. */
 const checkCurrentPassword: Hook<UserService, 'patch'> = async (context) => {
   const { app, params } = context
   const { currentPassword, ...data } = context.data as UserPatch
@@ -75,11 +75,11 @@ const checkCurrentPassword: Hook<UserService, 'patch'> = async (context) => {
   const { email } = userOf(params)
   const { provider, address } = params
   const authentication = { strategy: 'local', email, password: currentPassword }
-  // Wrong passwords count for the limit of failing logins.
+  // Wrong passwords count towards the limit of failing logins.
   await authenticateParams(app, { provider, address, authentication }, 'local')
 }
 
-/** Puts the author into the records of a call, by the same command to the database. */
+/** Adds the author to the records of a call, in the same database command. */
 export function withAuthor({ params }: { params: MongoDBParams }): void {
   const author = {
     from: 'users',

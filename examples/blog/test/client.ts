@@ -1,11 +1,11 @@
-/** What tests read of an answer. */
+/** The parts of a response that tests read. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: Body
 }
 
-/** A record, a page of records or an error, with the list of what is wrong. */
+/** A record, a page of records, or an error with its list of problems. */
 interface Body extends Fields {
   readonly total?: number
   readonly data?: readonly Fields[]
@@ -17,11 +17,11 @@ interface Fields {
   readonly title?: string
   readonly text?: string
   readonly image?: string
-  /** Where what is wrong stands: `/email`. */
+  /** The place of the problem, such as `/email`. */
   readonly instancePath?: string
 }
 
-/** A client of the blog at this URL, of whoever has this token. */
+/** A client of the blog at this URL, for the user of this token. */
 export class Client {
   readonly #url: string
   readonly #token: string | undefined
@@ -34,7 +34,7 @@ export class Client {
   async send(method: string, path: string, body?: object): Promise<Answer> {
     const headers = new Headers()
     if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`)
-    // What says of itself what type it is.
+    // Bodies such as forms set their own content type.
     const isRaw = body instanceof FormData || body instanceof Blob
     if (body !== undefined && !isRaw) headers.set('content-type', 'application/json')
     const response = await fetch(this.#url + path, {

@@ -105,7 +105,7 @@ test('what is wrong with a query is told by field', async () => {
     const { status, body } = await guest.get(`/posts?${query}`)
     assert.equal(status, 400, query)
     const [{ instancePath = '', params } = {}] = body.data ?? []
-    // Of a name that is not known, the place is the object that it stands in.
+    // The place of an unknown field is the object that contains it.
     const place = `${instancePath} ${JSON.stringify(params)}`
     assert.match(place, new RegExp(String(/[a-z]+/i.exec(query))), query)
   }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const server = fileURLToPath(new URL('../server.js', import.meta.url))
 
-/** Starts the server in a process of its own, with these variables instead of those set here. */
+/** Starts the server in its own process, with these environment variables. */
 function start(variables: Readonly<Record<string, string>>) {
   const unset = { NODE_ENV: undefined, MONGODB_URL: undefined, AUTH_SECRET: undefined }
   const env = { ...process.env, ...unset, PORT: '0', ...variables }

@@ -13,9 +13,9 @@ export const PASSWORD = 'correct horse battery'
 export interface RunningBlog {
   readonly app: Blog
   readonly imageFolder: string
-  /** Somebody who is not logged in. */
+  /** The client of a guest. */
   readonly guest: Client
-  /** Resolves to somebody new, logged in. */
+  /** Resolves to the client of a new user, who is logged in. */
   signUp(name: string): Promise<Member>
 }
 
@@ -23,7 +23,7 @@ export interface Member extends Client {
   readonly id: string
 }
 
-/** Resolves to a blog with a database and a folder of its own, which go when the tests end. */
+/** Resolves to a blog with its own database and folder, which are removed when the tests end. */
 export async function startBlog(): Promise<RunningBlog> {
   const imageFolder = await mkdtemp(join(tmpdir(), 'blog-'))
   const { db, close } = await openDatabase(`blog-${randomUUID()}`)

@@ -13,7 +13,7 @@ const bob = await signUp('bob')
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const HTML = '<script>alert(1)</script>'
 
-/** Done once, between what the image route reads of a post and what it writes to it. */
+/** Runs once, after the image route reads a post and before it writes to it. */
 let meanwhile: ((id: string) => Promise<unknown>) | undefined
 app.service('posts').hooks({
   before: {
@@ -27,14 +27,14 @@ app.service('posts').hooks({
   },
 })
 
-/** A form with a file, under the name and the type that its sender gives it. */
+/** Returns a form with a file of this name and type. */
 function formOf(content: Buffer | string, name = 'tea.png', type = 'image/png'): FormData {
   const form = new FormData()
   form.set('image', new Blob([content], { type }), name)
   return form
 }
 
-/** Resolves to what the next route that fails throws: nobody gets the answer. */
+/** Resolves to the error of the next failing route, because no client gets the response. */
 function nextRouteError(): Promise<unknown> {
   const channel = 'tracing:fastify.request.handler:error'
   return new Promise((resolve) => {
@@ -175,7 +175,7 @@ test('a form that its sender breaks off is no fault of the blog', async () => {
   const large = Buffer.concat([PNG], 1024 * 1024)
   const moments: readonly ((raw: IncomingMessage) => void)[] = [
     ({ socket }) => socket.destroy(),
-    // When it begins to be read.
+    // Runs when the server starts to read it.
     (raw) => raw.once('resume', () => raw.socket.destroy()),
   ]
   for (const breakOff of moments) {
