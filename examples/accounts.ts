@@ -53,7 +53,7 @@ const NewNote = Type.Object({ text: Type.String() })
 const Note = Type.Object({
   _id: Id,
   text: Type.String(),
-  author: Type.String({ description: 'The e-mail address of who wrote it' }),
+  author: Type.String({ description: 'The email of the author' }),
 })
 type Note = Static<typeof NewNote> & Pick<Static<typeof Note>, 'author'>
 
@@ -204,16 +204,16 @@ async function main(): Promise<void> {
   console.log(`Accounts and notes at ${url}, the API at ${url}/docs
 
   curl ${url}/users ${json} -d '{${account}}'
-  TOKEN=... # what follows # in the mail that is printed here
+  TOKEN=... # the text after # in the email that is printed here
   curl ${url}/accounts/verifyEmail ${json} -d "{\\"token\\":\\"$TOKEN\\"}"
   curl ${url}/authentication ${json} -d '{"strategy":"local",${account}}'
-  ACCESS=... # the accessToken of that answer
+  ACCESS=... # the accessToken from that response
   curl ${url}/notes ${json} -H "authorization: Bearer $ACCESS" -d '{"text":"Hello"}'
   curl ${url}/notes -H "authorization: Bearer $ACCESS"
   curl ${url}/me -H "authorization: Bearer $ACCESS"
   curl "${url}/notes?access_token=$ACCESS"
   curl ${url}/accounts/requestReset ${json} -d '{"email":"ada@example.org"}'
-  TOKEN=... # of the next mail
+  TOKEN=... # from the next email
   curl ${url}/accounts/resetPassword ${json} -d "{\\"token\\":\\"$TOKEN\\",\\"password\\":\\"another horse battery\\"}"
   curl ${url}/notes -H "authorization: Bearer $ACCESS" # 401: the session has ended
 

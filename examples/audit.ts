@@ -131,9 +131,9 @@ async function main(): Promise<void> {
 
   curl ${url}/users ${json} -d '{"name":"Ann","password":"correct horse battery"}'
   curl ${url}/authentication ${json} -d '{"strategy":"local","name":"Ann","password":"correct horse battery"}'
-  AUTH="authorization: Bearer ..." # the accessToken of that answer
+  AUTH="authorization: Bearer ..." # the accessToken from that response
   curl ${url}/pages ${json} -H "$AUTH" -d '{"text":"Hello"}'
-  ID=... # the _id of that answer
+  ID=... # the _id from that response
   curl -X PATCH ${url}/pages/$ID ${json} -H "$AUTH" -d '{"text":"Hello, you"}'
   curl "${url}/changes?service=pages&recordId=$ID" -H "$AUTH"
 

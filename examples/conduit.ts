@@ -347,7 +347,7 @@ async function main(): Promise<void> {
   console.log(`Conduit at ${url}, the API at ${url}/docs
 
   curl ${url}/users ${json} -d '{"user":{"email":"ann@example.org","username":"Ann","password":"correct horse"}}'
-  curl ${url}/user -H "authorization: Bearer $TOKEN" # the token of the answer
+  curl ${url}/user -H "authorization: Bearer $TOKEN" # the token from the response
   curl '${url}/articles?limit=5'
 
 Ctrl-C ends it.`)

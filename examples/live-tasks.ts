@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   console.log(`Teams and tasks at ${url}, other processes by MONGODB_URL='${database}'
   curl ${url}/users ${json} -d '{"_id":"ann","password":"correct horse"}'
   curl ${url}/authentication ${json} -d '{"strategy":"local","_id":"ann","password":"correct horse"}'
-  AUTH="authorization: Bearer ..." # the accessToken of that answer
+  AUTH="authorization: Bearer ..." # the accessToken from that response
   curl ${url}/teams ${json} -H "$AUTH" -d '{"_id":"red"}'
   curl -N ${url}/tasks -H "$AUTH" -H 'accept: text/event-stream' & # goes on
   curl ${url}/tasks ${json} -H "$AUTH" -d '{"team":"red","title":"Sing","done":false}'`)

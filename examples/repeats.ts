@@ -137,7 +137,7 @@ async function main(): Promise<void> {
 
   curl ${url}/users ${json} -d '{"name":"Ann","password":"correct horse battery"}'
   curl ${url}/authentication ${json} -d '{"strategy":"local","name":"Ann","password":"correct horse battery"}'
-  AUTH="authorization: Bearer ..." # the accessToken of that answer
+  AUTH="authorization: Bearer ..." # the accessToken from that response
   curl -i ${url}/payments ${json} -H "$AUTH" -H 'Idempotency-Key: a' -d '{"to":"Ben","cents":250}' # twice: the same
   curl -i ${url}/payments ${json} -H "$AUTH" -H 'Idempotency-Key: a' -d '{"to":"Ben","cents":9}' # 422
   curl -i ${url}/payments ${json} -H "$AUTH" -d '{"to":"Ben","cents":9}' # 400

@@ -118,7 +118,7 @@ async function main(): Promise<void> {
 
   curl ${url}/users ${json} -d '{"name":"Ann","password":"correct horse battery"}'
   curl ${url}/authentication ${json} -d '{"strategy":"local","name":"Ann","password":"correct horse battery"}'
-  AUTH="authorization: Bearer ..." # the accessToken of that answer
+  AUTH="authorization: Bearer ..." # the accessToken from that response
   curl ${url}/pages ${json} -H "$AUTH" -d '{"text":"Hello"}'
   curl ${url}/users -H "$AUTH" # 403
 

@@ -16,7 +16,7 @@ const HTML = `<!doctype html>
 <title>Sessions</title>
 <p>You are <output id="who">…</output>.</p>
 <form id="login">
-  <input name="email" type="email" placeholder="E-mail" autocomplete="username">
+  <input name="email" type="email" placeholder="Email" autocomplete="username">
   <input name="password" type="password" placeholder="Password" autocomplete="current-password">
   <button>Log in</button>
 </form>
@@ -32,7 +32,7 @@ client.configure(authentication({ cookie: true }))
 
 async function show() {
   const login = await client.get('authentication')
-  document.querySelector('#who').textContent = login?.user.email ?? 'nobody'
+  document.querySelector('#who').textContent = login?.user.email ?? 'guest'
   const { data } = login ? await client.service('sessions').find() : { data: [] }
   const items = data.map(({ userAgent, usedAt, current }) => {
     const item = document.createElement('li')

@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   console.log(`Try
 
   curl ${url} ${json} -d '{"text":"Hello"}'
-  ID=... # the _id of that answer
+  ID=... # the _id from that response
   curl -X DELETE ${url}/$ID
   curl ${url}/$ID # 404
   curl ${url}/restore ${json} -d "{\\"_id\\":\\"$ID\\"}"

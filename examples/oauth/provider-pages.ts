@@ -69,7 +69,7 @@ function renderPrompt({ name, people }: Asking, asked: Interaction): string {
   const refuse = renderButton('refuse', isLogin ? 'Cancel' : 'Refuse', 'plain')
   const text = isLogin
     ? 'This is the provider, with its own people. It asks for no password.'
-    : 'The Remex example wants to know your name and your e-mail address.'
+    : 'The Remex example wants to know your name and your email.'
   const title = isLogin ? `Log in to ${name}` : `${name} asks you`
   const form = `<form method="post">${buttons.join('\n')}\n${refuse}</form>`
   return renderPage(title, `<p>${text}</p>\n${form}`)

@@ -20,7 +20,7 @@ async function comment(client: Client, path: string, text: string): Promise<stri
   return `${path}/${body._id}`
 }
 
-test('members comment on a post, everybody reads it, with the authors', async () => {
+test('members comment on a post, and guests read the comments with their authors', async () => {
   const path = await createPost(false)
   await comment(bob, path, 'Nice')
   assert.equal((await guest.post(path, { text: 'Nice' })).status, 401)
@@ -31,7 +31,7 @@ test('members comment on a post, everybody reads it, with the authors', async ()
   )
 })
 
-test('every field of a comment that is sent can be selected', async () => {
+test('selects every field of a comment that is sent', async () => {
   const path = await createPost(false)
   await comment(bob, path, 'Nice')
   const [sent] = (await guest.get(path)).body.data ?? []
@@ -41,7 +41,7 @@ test('every field of a comment that is sent can be selected', async () => {
   assert.deepEqual((await guest.get(`${path}?${query.join('&')}`)).body.data, [sent])
 })
 
-test('a post has its own comments, whatever a query or the data say', async () => {
+test('lists only comments of the post, whatever query and data say', async () => {
   const [path, other] = [await createPost(false), await createPost(false)]
   const of = await comment(bob, path, 'Nice')
   const postId = path.split('/')[2]
@@ -55,7 +55,7 @@ test('a post has its own comments, whatever a query or the data say', async () =
   assert.equal((await bob.remove(of.replace(path, other))).status, 404)
 })
 
-test('comments of a draft and of no post are not found', async () => {
+test('returns 404 for comments of a draft and of no post', async () => {
   const path = await createPost(true)
   await comment(ann, path, 'To do')
   for (const hidden of [path, '/posts/507f1f77bcf86cd799439011/comments', '/posts/x/comments']) {
@@ -66,7 +66,7 @@ test('comments of a draft and of no post are not found', async () => {
   assert.equal((await ann.get(path)).body.total, 1)
 })
 
-test('a comment is removed by its author or that of the post, and by nobody else', async () => {
+test('lets only the author of a comment or of its post remove it', async () => {
   const path = await createPost(false)
   const paths = [await comment(bob, path, 'One'), await comment(bob, path, 'Two')]
   for (const comment of paths) {
@@ -79,7 +79,7 @@ test('a comment is removed by its author or that of the post, and by nobody else
   assert.equal((await guest.get(path)).body.total, 0)
 })
 
-test('nobody changes comments, or removes many at once', async () => {
+test('rejects changes of comments, and removals of many', async () => {
   const path = await createPost(false)
   const one = await comment(bob, path, 'Nice')
   assert.equal((await bob.patch(one, { text: 'Bad' })).status, 405)
@@ -87,7 +87,7 @@ test('nobody changes comments, or removes many at once', async () => {
   for (const client of [ann, bob]) assert.equal((await client.remove(path)).status, 405)
 })
 
-test('the comments of a removed post go with it', async () => {
+test('removes the comments of a removed post', async () => {
   const [path, other] = [await createPost(false), await createPost(false)]
   for (const each of [path, path, other]) await comment(bob, each, 'Nice')
   const comments = app.service('posts/:postId/comments')

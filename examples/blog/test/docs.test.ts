@@ -4,7 +4,7 @@ import { startBlog } from './start-blog.ts'
 
 const { guest } = await startBlog()
 
-test('the API is described, with what callers send and get', async () => {
+test('describes the API, with what callers send and get', async () => {
   const { status, body } = await guest.get('/docs/json')
   assert.equal(status, 200)
   const { paths } = body as { paths?: Record<string, Record<string, unknown>> }

@@ -24,7 +24,7 @@ async function idsOf(client: Client, query: string): Promise<unknown[]> {
   return (body.data ?? []).map(({ _id }) => _id)
 }
 
-test('a new post is a draft of who is logged in, and names its author', async () => {
+test('stores a new post as a draft of the caller, and names its author', async () => {
   const { status, body } = await ann.get(`/posts/${draft}`)
   assert.equal(status, 200)
   assert.equal(body['draft'], true)
@@ -33,7 +33,7 @@ test('a new post is a draft of who is logged in, and names its author', async ()
   assert.equal((await guest.post('/posts', post)).status, 401)
 })
 
-test('nobody writes in the name of another, or what the blog itself writes', async () => {
+test('rejects posts for other authors, and fields that the blog sets', async () => {
   const fields = { authorId: bob.id, _id: draft, views: 9, createdAt: '2020-01-01', image: 'x.png' }
   for (const [name, value] of Object.entries({ ...fields, author: {}, $set: { views: 9 } })) {
     const data = { ...post, [name]: value }
@@ -43,7 +43,7 @@ test('nobody writes in the name of another, or what the blog itself writes', asy
   assert.equal((await ann.post('/posts', [post])).status, 405)
 })
 
-test('only its author changes and removes a post', async () => {
+test('lets only its author change and remove a post', async () => {
   for (const client of [guest, bob]) {
     const status = client === guest ? 401 : 404
     assert.equal((await client.patch(`/posts/${published}`, { title: 'Mine' })).status, status)
@@ -58,13 +58,13 @@ test('only its author changes and removes a post', async () => {
   assert.deepEqual(body['tags'], ['tea'])
 })
 
-test('nobody replaces posts, or changes or removes many at once', async () => {
+test('rejects replacements, and changes or removals of many', async () => {
   assert.equal((await ann.send('PUT', `/posts/${published}`, post)).status, 405)
   assert.equal((await ann.patch('/posts?draft=true', { draft: false })).status, 405)
   assert.equal((await ann.remove('/posts?draft=true')).status, 405)
 })
 
-test('a draft is seen by its author alone, however others ask', async () => {
+test('shows a draft only to its author, whatever others query', async () => {
   for (const client of [guest, bob]) {
     assert.equal((await client.get(`/posts/${draft}`)).status, 404)
     assert.equal((await client.get(`/posts/${draft}?draft=true&authorId=${ann.id}`)).status, 404)
@@ -82,7 +82,7 @@ test('a draft is seen by its author alone, however others ask', async () => {
   assert.deepEqual(await idsOf(ann, 'draft=true'), [draft])
 })
 
-test('posts are found by the values of their fields', async () => {
+test('finds posts by the values of their fields', async () => {
   const since = new Date(0).toISOString()
   assert.deepEqual(await idsOf(guest, `authorId=${bob.id}`), [others])
   assert.deepEqual(await idsOf(guest, `authorId[$in][]=${bob.id}`), [others])
@@ -95,7 +95,7 @@ test('posts are found by the values of their fields', async () => {
   assert.deepEqual(await idsOf(guest, `views[$gt]=${views + 1}&tags=cups`), [])
 })
 
-test('what is wrong with a query is told by field', async () => {
+test('reports errors in a query by field', async () => {
   const queries = [
     ...['views=many', 'draft=yes', 'createdAt[$gt]=soon', 'authorId=ann', 'author.name=ann'],
     ...['views[$regex]=1', 'password=x', '$where=1', '$sort[author]=1', '$select[]=password'],
@@ -111,14 +111,14 @@ test('what is wrong with a query is told by field', async () => {
   }
 })
 
-test('posts come in pages, in the order that is asked for, with the fields that are', async () => {
+test('returns pages of posts, with the requested order and fields', async () => {
   const query = '$sort[createdAt]=-1&$limit=1&$skip=1&$select[]=title'
   const { body } = await guest.get(`/posts?${query}`)
   assert.equal(body.total, 2)
   assert.deepEqual(body.data, [{ _id: published, title: 'Of green tea' }])
 })
 
-test('every field that is sent can be selected', async () => {
+test('selects every field that is sent', async () => {
   const { body } = await guest.get(`/posts/${others}`)
   const { author, ...fields } = body
   assert.deepEqual(author, { _id: bob.id, name: 'bob' })
@@ -128,7 +128,7 @@ test('every field that is sent can be selected', async () => {
   assert.deepEqual(Object.keys(selected.body), Object.keys(body))
 })
 
-test('a removed post is gone', async () => {
+test('returns 404 for a removed post', async () => {
   const id = await create(ann, {})
   assert.equal((await ann.remove(`/posts/${id}`)).status, 200)
   assert.equal((await ann.get(`/posts/${id}`)).status, 404)

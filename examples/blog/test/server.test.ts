@@ -16,7 +16,7 @@ function start(variables: Readonly<Record<string, string>>) {
   return spawn(process.execPath, [server], { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-test('production is not started without a database and a secret', async () => {
+test('does not start in production without a database and a secret', async () => {
   const set = {
     MONGODB_URL: 'mongodb://127.0.0.1:1',
     AUTH_SECRET: 'for tests: a secret of 32 bytes.',
@@ -29,7 +29,7 @@ test('production is not started without a database and a secret', async () => {
   }
 })
 
-test('elsewhere it starts without, and says on which database', async (t) => {
+test('starts without them in development, and prints its database', async (t) => {
   const imageFolder = await mkdtemp(join(tmpdir(), 'blog-'))
   t.after(() => rm(imageFolder, { recursive: true }))
   const child = start({ IMAGE_FOLDER: imageFolder })

@@ -50,7 +50,7 @@ async function createPost(): Promise<string> {
   return `/posts/${body._id}`
 }
 
-test('the author of a post gives it an image, which everybody can see', async () => {
+test('stores an image that the author of a post uploads, for everyone', async () => {
   const path = await createPost()
   const { status, body } = await ann.post(`${path}/image`, formOf(PNG))
   assert.equal(status, 200)
@@ -61,7 +61,7 @@ test('the author of a post gives it an image, which everybody can see', async ()
   assert.match(String(image.headers.get('content-security-policy')), /sandbox/)
 })
 
-test('nobody else does, and nothing is kept of it', async () => {
+test('rejects images of other callers, and stores nothing', async () => {
   const path = await createPost()
   const before = await readdir(imageFolder)
   assert.equal((await guest.post(`${path}/image`, formOf(PNG))).status, 401)
@@ -70,7 +70,7 @@ test('nobody else does, and nothing is kept of it', async () => {
   assert.deepEqual(await readdir(imageFolder), before)
 })
 
-test('what is no image is refused, whatever it says of itself', async () => {
+test('rejects files that are no image, whatever type they declare', async () => {
   const path = await createPost()
   const before = await readdir(imageFolder)
   for (const content of [HTML, '<svg xmlns="http://www.w3.org/2000/svg"/>', '', 'GIF89a']) {
@@ -81,7 +81,7 @@ test('what is no image is refused, whatever it says of itself', async () => {
   assert.deepEqual(await readdir(imageFolder), before)
 })
 
-test('the name of a file decides nothing', async () => {
+test('ignores the name of the file', async () => {
   const path = await createPost()
   for (const name of ['../../app.js', '/etc/passwd', 'tea.html', '..\\x', '.env']) {
     const html = Buffer.concat([PNG, Buffer.from(HTML)])
@@ -92,7 +92,7 @@ test('the name of a file decides nothing', async () => {
   }
 })
 
-test('nothing outside of the folder is served', async (t) => {
+test('serves only files of the folder', async (t) => {
   const neighbour = `${imageFolder}.txt`
   await writeFile(neighbour, 'secret')
   t.after(() => rm(neighbour))
@@ -102,14 +102,14 @@ test('nothing outside of the folder is served', async (t) => {
   }
 })
 
-test('a file may be as large as the limit says, and no larger', async () => {
+test('accepts a file up to the limit, and no larger one', async () => {
   const path = await createPost()
   const toImage = (bytes: number) => formOf(Buffer.concat([PNG], bytes))
   assert.equal((await ann.post(`${path}/image`, toImage(2 * 1024 * 1024))).status, 200)
   assert.equal((await ann.post(`${path}/image`, toImage(2 * 1024 * 1024 + 1))).status, 413)
 })
 
-test('a new image takes the place of the old one, and goes with its post', async () => {
+test('replaces the old image, and removes it with the post', async () => {
   const path = await createPost()
   const before = await readdir(imageFolder)
   for (const content of [PNG, Buffer.from('ffd8ffe0', 'hex')]) {
@@ -120,7 +120,7 @@ test('a new image takes the place of the old one, and goes with its post', async
   assert.deepEqual(await readdir(imageFolder), before)
 })
 
-test('the image goes with its post, whatever fields the answer is to have', async () => {
+test('removes the image with its post, whatever fields the caller selects', async () => {
   for (const query of ['$select[]=title', '$select[]=_id&$select[]=title']) {
     const path = await createPost()
     const before = await readdir(imageFolder)
@@ -132,7 +132,7 @@ test('the image goes with its post, whatever fields the answer is to have', asyn
   }
 })
 
-test('of many images at once one is kept, the one that the post names', async () => {
+test('keeps one of many simultaneous images, the one that the post names', async () => {
   const path = await createPost()
   const before = await readdir(imageFolder)
   const uploads = Array.from({ length: 6 }, () => ann.post(`${path}/image`, formOf(PNG)))
@@ -143,7 +143,7 @@ test('of many images at once one is kept, the one that the post names', async ()
   assert.deepEqual((await readdir(imageFolder)).sort(), [...before, image].sort())
 })
 
-test('no image is kept of a post that goes, or gets another, while it is taken', async () => {
+test('keeps no image of a post that is removed or changed during the upload', async () => {
   const others: readonly ((id: string) => Promise<unknown>)[] = [
     (id) => app.service('posts')._remove(id),
     (id) => app.service('posts')._patch(id, { image: 'other.png' }),
@@ -157,7 +157,7 @@ test('no image is kept of a post that goes, or gets another, while it is taken',
   }
 })
 
-test('a form that can not be read is a 400', async () => {
+test('returns 400 for a form that cannot be read', async () => {
   const path = await createPost()
   for (const [type, content] of [
     ['multipart/form-data; boundary=b', 'no form'],
@@ -169,7 +169,7 @@ test('a form that can not be read is a 400', async () => {
   }
 })
 
-test('a form that its sender breaks off is no fault of the blog', async () => {
+test('treats a form that its sender aborts as an error of the caller', async () => {
   const path = await createPost()
   const before = await readdir(imageFolder)
   const large = Buffer.concat([PNG], 1024 * 1024)
@@ -187,6 +187,6 @@ test('a form that its sender breaks off is no fault of the blog', async () => {
   assert.deepEqual(await readdir(imageFolder), before)
 })
 
-test('only the image route takes forms', async () => {
+test('accepts forms only at the image route', async () => {
   assert.equal((await ann.post('/posts', formOf(PNG))).status, 415)
 })

@@ -6,19 +6,19 @@ const { guest, signUp } = await startBlog()
 const ann = await signUp('ann')
 const bob = await signUp('bob')
 
-test('a new user is answered without the password', async () => {
+test('returns a new user without the password', async () => {
   const cy = { email: 'Cy@Example.org', name: 'Cy', password: PASSWORD }
   const { status, body } = await guest.post('/users', cy)
   assert.equal(status, 201)
   assert.deepEqual({ ...body, _id: '' }, { _id: '', email: 'cy@example.org', name: 'Cy' })
 })
 
-test('an e-mail address is taken once, whatever its case', async () => {
+test('rejects a second user with the same email in another case', async () => {
   const again = { email: 'ANN@example.org', name: 'Ann', password: PASSWORD }
   assert.equal((await guest.post('/users', again)).status, 409)
 })
 
-test('what is wrong with a new user is told by field', async () => {
+test('reports errors in a new user by field', async () => {
   const user = { email: 'eve@example.org', name: 'Eve', password: PASSWORD }
   for (const [name, value] of Object.entries({ email: 'eve', name: ' ', password: 'x' })) {
     const { status, body } = await guest.post('/users', { ...user, [name]: value })
@@ -27,7 +27,7 @@ test('what is wrong with a new user is told by field', async () => {
   }
 })
 
-test('nobody chooses an id, a role, or many users at once', async () => {
+test('rejects an id, a role, and many users at once', async () => {
   const user = { email: 'eve@example.org', name: 'Eve', password: PASSWORD }
   for (const more of [{ _id: ann.id }, { role: 'admin' }, { 'a.b': 1 }, { $set: {} }]) {
     assert.equal((await guest.post('/users', { ...user, ...more })).status, 400)
@@ -35,21 +35,21 @@ test('nobody chooses an id, a role, or many users at once', async () => {
   assert.equal((await guest.post('/users', [user])).status, 405)
 })
 
-test('a login takes the address in any case, and gives no password back', async () => {
+test('logs in with the email in any case, and returns no password', async () => {
   const login = { strategy: 'local', email: 'ANN@example.org', password: PASSWORD }
   const { status, body } = await guest.post('/authentication', login)
   assert.equal(status, 201)
   assert.deepEqual(body['user'], { _id: ann.id, email: 'ann@example.org', name: 'ann' })
 })
 
-test('a login needs the password', async () => {
+test('requires the password for a login', async () => {
   const login = { strategy: 'local', email: 'ann@example.org' }
   for (const password of ['wrong', '', { $ne: '' }, undefined]) {
     assert.equal((await guest.post('/authentication', { ...login, password })).status, 401)
   }
 })
 
-test('users see and change themselves alone', async () => {
+test('lets users see and change only themselves', async () => {
   assert.equal((await ann.get(`/users/${ann.id}`)).body['email'], 'ann@example.org')
   assert.equal((await bob.get(`/users/${ann.id}`)).status, 404)
   assert.equal((await guest.get(`/users/${ann.id}`)).status, 401)
@@ -60,7 +60,7 @@ test('users see and change themselves alone', async () => {
   assert.equal((await ann.patch(`/users/${ann.id}`, { email: 'x@example.org' })).status, 400)
 })
 
-test('a new password takes the current one', async () => {
+test('requires the current password for a new one', async () => {
   const cat = await signUp('cat')
   const path = `/users/${cat.id}`
   const password = 'another horse battery'
@@ -78,7 +78,7 @@ test('a new password takes the current one', async () => {
   assert.equal((await guest.post('/authentication', { ...login, password })).status, 201)
 })
 
-test('a login is renewed, seen and ended by its owner, and ended by a new password', async () => {
+test('lets users renew, list and end their logins, and ends them with a new password', async () => {
   const eve = await signUp('eve')
   const login = { strategy: 'local', email: 'eve@example.org', password: PASSWORD }
   const logIn = async () => (await guest.post('/authentication', login)).body['refreshToken']
@@ -100,13 +100,13 @@ test('a login is renewed, seen and ended by its owner, and ended by a new passwo
   assert.equal((await refresh(laptop)).status, 401)
 })
 
-test('nobody lists, replaces or removes users', async () => {
+test('rejects lists, replacements and removals of users', async () => {
   assert.equal((await ann.get('/users')).status, 405)
   assert.equal((await ann.send('PUT', `/users/${ann.id}`, { name: 'x' })).status, 405)
   assert.equal((await ann.remove(`/users/${ann.id}`)).status, 405)
 })
 
-test('the current password is not guessed by a token either', async () => {
+test('limits guesses of the current password with a token', async () => {
   const dan = await signUp('dan')
   const data = { password: 'another horse battery', currentPassword: 'wrong' }
   const statuses = []
