@@ -64,7 +64,7 @@ app.service('posts').hooks({
 const server = await app.listen({ port: 0, host: '127.0.0.1' })
 const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-// The client, which could be anywhere else
+// The client, which can run anywhere
 
 const methods = { letters: letterOptions.methods }
 const client = createClient<Services>({ baseURL, methods })

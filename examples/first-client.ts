@@ -21,10 +21,10 @@ app.use('messages', messages)
 const server = await app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = server.address() as AddressInfo
 
-// The client, which could be anywhere else
+// The client, which can run anywhere
 
 const client = createClient<Services>({ baseURL: `http://127.0.0.1:${port}` })
 const { text, at } = await client.service('messages').create({ text: 'Hi' })
-// JSON has no dates: `at` is a string here, for the compiler too.
+// JSON has no dates, so `at` is a string here, also in its type.
 console.log(text, at.slice(0, 4))
 await app.close()

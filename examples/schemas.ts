@@ -22,7 +22,7 @@ const Label = Type.Object({
 })
 type Label = Static<typeof Label>
 
-/** A task as it is stored. */
+/** A stored task. */
 const Task = Type.Object({
   _id: Id,
   text: Type.String({

@@ -17,7 +17,7 @@ import { connectMongoDB, MongoDBService } from 'remex/mongodb'
 import type { Connection } from 'remex/socketio'
 import { socketio } from 'remex/socketio'
 
-// Your MongoDB, or one in this process that keeps nothing.
+// Your MongoDB, or one inside this process that keeps no data.
 const url = process.env['MONGODB_URL'] ?? (await startEmbeddedMongo()).url
 const db = (await connectMongoDB(url)).db('remex_chat')
 
