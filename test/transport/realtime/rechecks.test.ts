@@ -253,7 +253,10 @@ async function startPagedServer(t: Test) {
     (app) => {
       const paginate = { default: 2, max: 10 }
       app.use('tasks', new MongoDBService({ Model: collection, paginate, multi: true }))
-      app.service('tasks').hooks({ before: { find: [() => void (checks.count += 1)] } })
+      const count = (): void => {
+        checks.count += 1
+      }
+      app.service('tasks').hooks({ before: { find: [count] } })
     },
     { realtime: { recheckMs: 20 } },
   )
