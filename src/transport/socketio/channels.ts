@@ -45,18 +45,18 @@ export class Channel extends Emitter {
     this.children = children
     this.#name = name
     this.#open = open
-    for (const one of connections) this.join(one)
+    for (const one of connections) this.#connections.add(one)
   }
 
   /** The connections, each once, in the order in which they joined. */
   get connections(): object[] {
-    if (this.children.length === 0) return [...this.#own]
+    if (this.children.length === 0) return [...this.#current.#connections]
     return [...new Set(this.children.flatMap((child) => child.connections))]
   }
 
   /** How many connections there are. */
   get length(): number {
-    return this.children.length === 0 ? this.#own.size : this.connections.length
+    return this.children.length > 0 ? this.connections.length : this.#current.#connections.size
   }
 
   /** Adds connections. Ignores those that have ended, and `undefined`: a login over REST has none. */
@@ -64,8 +64,7 @@ export class Channel extends Emitter {
     for (const child of this.children) child.join(...connections)
     if (this.children.length > 0) return this
     for (const one of connections) {
-      if (!one || hasEnded(one)) continue
-      getOrAdd(this.#open, this.#name, () => this.#withoutData()).#connections.add(one)
+      if (one && !hasEnded(one)) getOrAdd(this.#open, this.#name, () => this).#connections.add(one)
     }
     return this
   }
@@ -73,53 +72,49 @@ export class Channel extends Emitter {
   /** Removes connections, or those for which a function returns `true`. */
   leave(...connections: readonly (Joining | ConnectionTest)[]): this {
     for (const child of this.children) child.leave(...connections)
-    const own = this.#own
-    const open = this.#open.get(this.#name)
+    if (this.children.length > 0) return this
+    const current = this.#current
+    const own = current.#connections
     for (const given of connections) {
-      if (typeof given !== 'function') own.delete(given as object)
-      else for (const one of own) if (given(one)) own.delete(one)
+      const leaving =
+        typeof given === 'function' ? [...own].filter(given as ConnectionTest) : [given as object]
+      for (const one of leaving) own.delete(one)
     }
-    if (own.size === 0) this.#open.delete(this.#name)
-    if (own.size === 0 && open !== this) open?.emit('empty')
-    if (this.length === 0) this.emit('empty')
+    if (own.size > 0) return this
+    this.#open.delete(this.#name)
+    current.emit('empty')
     return this
   }
 
   /** Returns a channel of the connections for which a function returns `true`. */
   filter(test: ConnectionTest): Channel {
     const children = this.children.map((child) => child.filter(test))
-    return new Channel([...this.#own].filter(test), this.data, children)
+    return new Channel([...this.#current.#connections].filter(test), this.data, children)
   }
 
   /** Returns a channel whose connections get other data than the record. */
   send(data: unknown): Channel {
-    return new Channel([], data, this.children, this.#name, this.#open)
+    return new Channel([], data, this.children.length > 0 ? this.children : [this])
   }
 
   /** Whether a connection is in the channel. */
   has(connection: object): boolean {
-    return this.#own.has(connection) || this.children.some((child) => child.has(connection))
+    if (this.children.length > 0) return this.children.some((child) => child.has(connection))
+    return this.#current.#connections.has(connection)
   }
 
   /** Returns what a connection gets in place of the record. Of several channels, the first one counts. */
   dataFor(connection: object): unknown {
-    if (this.data !== null) return this.data
+    if (this.data !== null || this.children.length === 0) return this.data
     return this.children.find((child) => child.has(connection))?.dataFor(connection) ?? null
   }
 
-  get #own(): Set<object> {
-    const channel: Channel = this.#open.get(this.#name) ?? this
-    return channel.#connections
-  }
-
-  /** Returns the channel itself, in place of one that {@link send} has returned. */
-  #withoutData(): Channel {
-    return this.data === null ? this : new Channel([], null, [], this.#name, this.#open)
+  get #current(): Channel {
+    return this.#open.get(this.#name) ?? this
   }
 }
 
 /** Returns whether to choose a connection: `({ user }) => user.role === 'admin'`. */
-// Applications declare what is on their connections.
 // biome-ignore lint/suspicious/noExplicitAny: a connection has whatever hooks and listeners set on it
 export type ConnectionTest = (connection: any) => unknown
 
@@ -129,13 +124,8 @@ type Joining = object | null | undefined
  * Returns the channels that get an event: one, a list, or a promise of these. `null` and `undefined` stand for none.
  * The context of an event that a service emits itself has only `app`, `path`, `service` and `result`.
  */
-export type ChannelPublisher = (
-  // Events of a service may carry anything.
-  // biome-ignore lint/suspicious/noExplicitAny: a record of the service, which the application types
-  data: any,
-  // biome-ignore lint/suspicious/noExplicitAny: the context as applications type it, {@link HookContext}
-  context: any,
-) => unknown
+// biome-ignore lint/suspicious/noExplicitAny: a record and a {@link HookContext}, which the application types
+export type ChannelPublisher = (data: any, context: any) => unknown
 
 /** The members that `socketio()` gives to an application. */
 export interface ChannelMembers {
@@ -168,10 +158,7 @@ export class Channels {
   readonly #open: OpenChannels = new Map()
   readonly #ofApp: Publishers = new Map()
 
-  /**
-   * Gives an application `channel`, `channels` and `publish`.
-   * @throws {TypeError} the application has channels already
-   */
+  /** @throws {TypeError} the application has channels already */
   constructor(app: AnyApplication) {
     if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
     Object.defineProperties(app, {
@@ -197,11 +184,13 @@ export class Channels {
   findPublisher(entry: Entry, event: string): ChannelPublisher | undefined {
     const own = entry.attachments.get(PUBLISHERS) as Publishers | undefined
     const publisher = own?.get(event) ?? own?.get(ANY_EVENT)
-    if (publisher !== undefined || isOfLogins(entry)) return publisher
+    const isOfLogins = (): boolean =>
+      isAuthentication(entry.service) ||
+      [...entry.methods.keys()].some((name) => describeMethod(entry as ServiceEntry, name))
+    if (publisher !== undefined || isOfLogins()) return publisher
     return this.#ofApp.get(event) ?? this.#ofApp.get(ANY_EVENT)
   }
 
-  /** Removes a connection from all channels. */
   leaveAll(connection: object): void {
     for (const channel of [...this.#open.values()]) {
       if (channel.has(connection)) channel.leave(connection)
@@ -214,30 +203,22 @@ export class Channels {
     this.leaveAll(connection)
   }
 
-  #get(...given: readonly ChannelName[]): Channel {
-    const names = given.flat()
+  #get(...names: readonly ChannelName[]): Channel {
     const open = this.#open
-    const [first, ...others] = names.map((one) =>
-      getOrAdd(open, one, () => new Channel([], null, [], one, open)),
-    )
+    const [first, ...others] = names
+      .flat()
+      .map((name) => getOrAdd(open, name, () => new Channel([], null, [], name, open)))
     if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
     return others.length === 0 ? first : new Channel([], null, [first, ...others])
   }
 }
-
-function isOfLogins(entry: Entry): boolean {
-  const isDescribed = (name: string) => describeMethod(entry as ServiceEntry, name) !== undefined
-  return isAuthentication(entry.service) || [...entry.methods.keys()].some(isDescribed)
-}
-
-type Publishing = readonly [event: string | ChannelPublisher, publisher?: ChannelPublisher]
 
 /**
  * Gives an application or a service `publish`.
  * @param events the events that may have a publisher. Default: any
  */
 function addPublish(owner: object, publishers: Publishers, events?: readonly string[]): void {
-  const value = (...given: Publishing): object => {
+  const value = (...given: unknown[]): object => {
     const [event, publisher] = typeof given[0] === 'function' ? [ANY_EVENT, given[0]] : given
     if (typeof event !== 'string' || typeof publisher !== 'function') {
       throw new TypeError('publish() takes a function (data, context), or an event and a function')
@@ -245,7 +226,7 @@ function addPublish(owner: object, publishers: Publishers, events?: readonly str
     if (event !== ANY_EVENT && events?.includes(event) === false) {
       throw new TypeError(`'${event}' is not a valid service event`)
     }
-    publishers.set(event, publisher)
+    publishers.set(event, publisher as ChannelPublisher)
     return owner
   }
   const property = { value, configurable: true, writable: true }

@@ -1,11 +1,19 @@
 import type { Socket } from 'socket.io'
-import type { Authentication } from '../../auth/authentication.ts'
 import { findAuthentication } from '../../auth/default-authentication.ts'
-import type { AuthenticationRequest, Headers, Params, Query } from '../../core/index.ts'
+import { logListenerError } from '../../core/events/emitter.ts'
+import type { EventBus } from '../../core/events/event-bus.ts'
+import type {
+  Application,
+  AuthenticationRequest,
+  Headers,
+  Params,
+  Query,
+} from '../../core/index.ts'
+import { ServiceError, Timeout } from '../../core/index.ts'
 import { parseCaller } from '../parse-authentication.ts'
 import { ExternalParams, RequestFacts } from '../request-params.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import { hasEnded } from './channels.ts'
+import { Channels, hasEnded } from './channels.ts'
 import type { Handshake } from './socket-server.ts'
 import { getHandshake } from './socket-server.ts'
 
@@ -31,12 +39,22 @@ export type ServiceSocket = Socket & {
 
 /** What the server knows about one call over a socket. */
 export class SocketFacts extends RequestFacts {
-  readonly #client: Client
-  #onGone: (() => void) | null = null
+  readonly client: Client
 
   constructor(client: Client) {
     super(client.handshake.request, client.handshake.reply)
-    this.#client = client
+    this.client = client
+  }
+
+  /** Returns the params of the call. Fields of the connection cannot replace `query`, `route` and `connection`. */
+  createParams(query: Query, route: ExternalParams['route']): Params {
+    const { connection } = this.client
+    const { headers } = connection
+    const params: Params = new ExternalParams(this, headers, query, route, connection, PROVIDER)
+    params.query = query
+    params.route = route
+    params.connection = connection
+    return params
   }
 
   // The request is that of the handshake, not of this call.
@@ -49,14 +67,13 @@ export class SocketFacts extends RequestFacts {
   }
 
   protected override watchClient(onGone: () => void): void {
-    if (hasEnded(this.#client.connection)) onGone()
-    else this.#client.onGone.add(onGone)
-    this.#onGone = onGone
+    if (hasEnded(this.client.connection)) onGone()
+    else this.client.onGone.set(this, onGone)
   }
 
   /** Stops watching the client: call it when the call ends, because the socket stays open. */
   override release(): void {
-    if (this.#onGone !== null) this.#client.onGone.delete(this.#onGone)
+    this.client.onGone.delete(this)
   }
 }
 
@@ -66,7 +83,7 @@ export class Client {
   readonly connection: Connection
   readonly handshake: Handshake
   /** Called when the client has gone. */
-  readonly onGone: Set<() => void> = new Set()
+  readonly onGone: Map<SocketFacts, () => void> = new Map()
   /** How many of its calls are running, including those past their time limit. */
   calls = 0
   /** How many of its calls have no answer yet. */
@@ -76,8 +93,8 @@ export class Client {
   isAdmitted = false
   /** `Logins.changes` when its oldest running call began. */
   changesBefore: number
-  /** The latest read of its user, by the key of the settings of the login. */
-  readonly userReads: Map<string, object> = new Map()
+  /** Stands for the latest read of its user. */
+  latestRead: object | null = null
   /** The credentials of the login that has ended, `null` if none has. */
   endedLogin: Connection['authentication'] | null = null
 
@@ -102,18 +119,6 @@ export class Client {
     return this.endedLogin !== null && this.endedLogin === this.connection.authentication
   }
 
-  /** Returns the params of a call. Fields of the connection cannot replace `query`, `route` and `connection`. */
-  createParams(query: Query, route: Readonly<Record<string, string>>): CallParams {
-    const facts = new SocketFacts(this)
-    const { connection } = this
-    const { headers } = connection
-    const params: Params = new ExternalParams(facts, headers, query, route, connection, PROVIDER)
-    params.query = query
-    params.route = route
-    params.connection = connection
-    return { facts, params }
-  }
-
   /**
    * Logs the client in by the `accessToken` in `auth` of its handshake, or by what the strategies read from the headers.
    * Without either, the client stays anonymous.
@@ -125,25 +130,70 @@ export class Client {
     // Pages without a login send `null`. Any other value was meant as a token.
     const given = accessToken ? { strategy: 'jwt', accessToken } : null
     const caller = given ?? (await parseCaller(app, authentication, request, reply))
-    const service = caller === null ? null : findAuthentication(app, authentication[0]?.service)
-    if (service === null) return
-    this.connection.authentication = caller ?? undefined
-    if (isForLogins(service, caller)) {
-      const { facts, params } = this.createParams({}, {})
-      await service.create(caller, params).finally(() => facts.release())
-    }
+    const service = caller && findAuthentication(app, authentication[0]?.service)
+    if (!caller || !service) return
+    this.connection.authentication = caller
+    // Credentials of other strategies, such as API keys, authenticate each call.
+    if (!service.configuration.authStrategies.includes(String(caller.strategy))) return
+    const facts = new SocketFacts(this)
+    await service.create(caller, facts.createParams({}, {})).finally(() => facts.release())
   }
 }
 
-interface CallParams {
-  readonly facts: SocketFacts
-  readonly params: Params
+/** Options of the sockets of an application. */
+export interface HubOptions {
+  /**
+   * Carries events to the sockets of other processes: `mongoEvents()`, the same as in `realtime({ bus })`. Default: `null`,
+   * only events of this process.
+   */
+  readonly bus?: EventBus | null
+  /**
+   * Whether an event is sent only to connections for which `find` of the service would show its record. The hooks of
+   * `find` run once for each of them. Default: `false`.
+   */
+  readonly checkReads?: boolean
+  /** How many calls one connection may run at the same time. Default: 100. */
+  readonly maxCalls?: number
+  /** How many bytes may wait for a client that does not read before its connection is closed. Default: 16 MiB. */
+  readonly maxWaitingBytes?: number
 }
 
-/** Whether credentials can log in. Those of other strategies, such as API keys, authenticate each call. */
-function isForLogins(
-  { configuration }: Authentication,
-  caller: AuthenticationRequest | null,
-): caller is AuthenticationRequest {
-  return configuration.authStrategies.includes(String(caller?.strategy))
+/** What calls, logins and events know of the sockets of an application. */
+export abstract class Hub {
+  readonly app: Application
+  readonly channels: Channels
+  /** The clients by their connections, including those that are still logging in by the handshake. */
+  readonly clients: Map<object, Client> = new Map()
+  readonly checksReads: boolean
+  readonly maxCalls: number
+  /** Its limits, errors and logins apply to sockets too. */
+  declare transport: RestTransport
+  /** Whether the server is closing and rejects new calls. */
+  isClosing = false
+
+  constructor(app: Application, { checkReads = false, maxCalls = 100 }: HubOptions) {
+    this.app = app
+    this.channels = new Channels(app)
+    this.checksReads = checkReads
+    this.maxCalls = maxCalls
+  }
+
+  /** Sends an event to clients. */
+  send(name: string, payload: unknown, clients: readonly Client[]): void {
+    const ids = clients.map(({ socket }) => socket.id)
+    // Encodes the event once for all clients. Channels have only connections of this process.
+    if (ids.length > 0) this.app.io.local.to(ids).emit(name, payload)
+  }
+
+  /** Called after each answer. */
+  abstract settle(client: Client): void
+
+  /** Ends a client whose login has ended, after its calls are answered. */
+  abstract end(client: Client): void
+}
+
+/** Logs an error, unless it only says that a caller may not have something. */
+export function logFault(app: Application, error: unknown, event: string): void {
+  const isRejection = error instanceof ServiceError && error.code < 500
+  if (!isRejection || error instanceof Timeout) logListenerError(app, error, event)
 }

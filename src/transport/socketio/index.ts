@@ -5,5 +5,5 @@
 
 export type { Channel, ChannelMembers, ChannelPublisher } from './channels.ts'
 export type { Connection, ServiceSocket } from './connection.ts'
+export type { SocketCallback, SocketioOptions } from './socketio.ts'
 export { socketio } from './socketio.ts'
-export type { SocketCallback, SocketioOptions } from './socketio-options.ts'

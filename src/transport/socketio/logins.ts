@@ -1,4 +1,5 @@
 import type { Authentication } from '../../auth/authentication.ts'
+import type { AuthenticationParams } from '../../auth/authentication-params.ts'
 import { authenticationServices } from '../../auth/default-authentication.ts'
 import { findEntityService, findUserFinder, getEntityIdName } from '../../auth/entity-service.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
@@ -6,11 +7,10 @@ import { isEndedBy } from '../../auth/login-end.ts'
 import { listLoginFields, readChange, setsPassword } from '../../auth/login-fields.ts'
 import { decodeClaims } from '../../auth/tokens/access-token.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
-import { logListenerError } from '../../core/events/emitter.ts'
-import type { Application } from '../../core/index.ts'
-import { ServiceError } from '../../core/index.ts'
+import { NotFound } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
-import type { Client, Connection } from './connection.ts'
+import type { Client, Connection, Hub } from './connection.ts'
+import { logFault } from './connection.ts'
 import type { ServiceEvent } from './publishing.ts'
 
 /** The events of users that may end logins. */
@@ -27,69 +27,54 @@ export interface UserChange {
 
 /** Keeps the users of connections current, and ends connections whose logins have ended. */
 export class Logins {
-  readonly #app: Application
-  readonly #clients: ReadonlyMap<object, Client>
-  readonly #end: (client: Client) => void
+  readonly #hub: Hub
   /** Counts changes of users and ends of logins. A login during which it has grown is checked again. */
   changes = 0
 
-  constructor(
-    app: Application,
-    clients: ReadonlyMap<object, Client>,
-    end: (client: Client) => void,
-  ) {
-    this.#app = app
-    this.#clients = clients
-    this.#end = end
+  constructor(hub: Hub) {
+    this.#hub = hub
   }
 
   /** Ends the connections of logins that have ended. */
   end(end: LoginEnd): void {
     this.changes += 1
-    for (const client of this.#clients.values()) {
-      if (isEndedBy(end, readClaims(client.connection))) this.#end(client)
+    for (const client of this.#hub.clients.values()) {
+      if (isEndedBy(end, readClaims(client.connection))) this.#hub.end(client)
     }
   }
 
   /** Returns the change of a user that an event reports, for each authentication service with users of this service. */
-  findUserChanges({ entry, event, data, context }: Omit<ServiceEvent, 'path'>): UserChange[] {
+  findUserChanges({ entry, event, data, context }: ServiceEvent): UserChange[] {
     if (!CHANGES.includes(event) || !isObject(data)) return []
-    return [...authenticationServices(this.#app)].flatMap(([login, authentication]) => {
-      const { configuration } = authentication
-      const entityService = findEntityService(this.#app, configuration.service)
-      const isOther = (entityService as object | null) !== entry.service
-      if (configuration.entity == null || isOther) return []
-      const id = String(data[getEntityIdName({ configuration, entityService })])
-      const change = readChange(context?.data)
-      const isEnd = event === 'removed' || setsPassword(listLoginFields(authentication), change)
-      return [{ login, id, isEnd }]
+    return [...authenticationServices(this.#hub.app)].flatMap(([login, authentication]) => {
+      const { entity, service, idName } = this.#findUsers(authentication)
+      if (entity == null || (service as object | null) !== entry.service) return []
+      const fields = listLoginFields(authentication)
+      const isEnd = event === 'removed' || setsPassword(fields, readChange(context?.data))
+      return [{ login, id: String(data[idName]), isEnd }]
     })
   }
 
-  /**
-   * Replaces the user of connections by the stored one, or ends them: if the user is gone, may not log in any more, cannot
-   * be read, or has another password. Never rejects.
-   */
-  async followUser({ login, id, isEnd }: UserChange): Promise<void> {
+  /** Ends the connections of a user, or replaces their user by the stored one. */
+  followUser({ login, id, isEnd }: UserChange): void {
     this.changes += 1
-    const authentication = authenticationServices(this.#app).get(login)
-    const entity = authentication?.configuration.entity
-    if (authentication === undefined || entity == null) return
-    const idName = this.#getIdName(authentication)
-    const isOwn = ({ connection: { [entity]: user } }: Client): boolean =>
-      isObject(user) && String(user[idName]) === id
-    const own = [...this.#clients.values()].filter(isOwn)
-    const [first] = own
-    if (first === undefined) return
-    // The read that began last has the newest record, whichever ends last.
-    const read = {}
-    for (const { userReads } of own) userReads.set(login, read)
-    const user = isEnd ? null : await this.#readUser(authentication, id, first.connection)
-    for (const client of own) {
-      // Meanwhile, the client may have logged out, or in as another user.
-      if (client.userReads.get(login) !== read || !isOwn(client)) continue
-      if (user === null) this.#end(client)
-      else client.connection[entity] = user
+    const authentication = authenticationServices(this.#hub.app).get(login)
+    if (authentication === undefined) return
+    const { entity, idName } = this.#findUsers(authentication)
+    for (const client of this.#hub.clients.values()) {
+      const isOwn = (): boolean => {
+        const user = client.connection[String(entity)]
+        return isObject(user) && String(user[idName]) === id
+      }
+      if (!isOwn()) continue
+      const finder = findUserFinder(authentication)
+      if (isEnd || finder === undefined) this.#hub.end(client)
+      else {
+        void this.#replace(client, entity, isOwn, async (params) => {
+          const user = await finder.getEntity(id, params)
+          return user ?? Promise.reject(new NotFound('The user is gone'))
+        })
+      }
     }
   }
 
@@ -98,48 +83,46 @@ export class Logins {
    * connection yet. Never rejects.
    */
   async checkLogin(authentication: Authentication, client: Client): Promise<void> {
-    const { connection, changesBefore, userReads } = client
-    const { authentication: proof, headers, provider } = connection
+    const { connection, changesBefore } = client
+    const { authentication: proof } = connection
     if (proof === undefined || this.changes === changesBefore) return
-    const { configKey, configuration } = authentication
-    const read = {}
-    userReads.set(configKey, read)
-    try {
-      const params = { headers, provider, query: {} }
+    const { entity } = authentication.configuration
+    const isCurrent = (): boolean => connection.authentication === proof
+    await this.#replace(client, entity, isCurrent, async (params) => {
       const result = await authentication.authenticate(proof, params, String(proof.strategy))
-      if (connection.authentication !== proof || userReads.get(configKey) !== read) return
-      const { entity } = configuration
-      if (entity != null) connection[entity] = result[entity]
-    } catch (error) {
-      this.#logFault(error, 'login')
-      if (connection.authentication === proof) this.#end(client)
-    }
+      return result[String(entity)]
+    })
   }
 
-  /** Resolves to a user as external callers see it, `null` if it may not log in, or cannot be read. */
-  async #readUser(
-    authentication: Authentication,
-    id: string,
-    { headers, provider }: Connection,
-  ): Promise<unknown> {
-    const params = { headers, provider, query: {} }
+  /**
+   * Replaces the user of a connection by what `read` resolves to. If it rejects, the connection ends: the user is gone, may
+   * not log in any more, or cannot be read. Never rejects.
+   * @param isCurrent whether the client has neither logged out nor in as another user meanwhile
+   */
+  async #replace(
+    client: Client,
+    entity: string | null | undefined,
+    isCurrent: () => boolean,
+    read: (params: AuthenticationParams) => Promise<unknown>,
+  ): Promise<void> {
+    const { connection } = client
+    const { headers, provider } = connection
+    // The read that began last has the newest record, whichever ends last.
+    const latest = {}
+    client.latestRead = latest
     try {
-      return (await findUserFinder(authentication)?.getEntity(id, params)) ?? null
+      const user = await read({ headers, provider, query: {} })
+      if (isCurrent() && entity != null && client.latestRead === latest) connection[entity] = user
     } catch (error) {
-      this.#logFault(error, `${String(authentication.configuration.service)} patched`)
-      return null
+      logFault(this.#hub.app, error, 'login')
+      if (isCurrent()) this.#hub.end(client)
     }
   }
 
-  /** Logs an error, unless it only rejects the login. */
-  #logFault(error: unknown, event: string): void {
-    const isRejection = error instanceof ServiceError && error.code < 500
-    if (!isRejection) logListenerError(this.#app, error, event)
-  }
-
-  #getIdName({ configuration }: Authentication): string {
-    const entityService = findEntityService(this.#app, configuration.service)
-    return getEntityIdName({ configuration, entityService })
+  #findUsers({ configuration }: Authentication) {
+    const service = findEntityService(this.#hub.app, configuration.service)
+    const idName = getEntityIdName({ configuration, entityService: service })
+    return { entity: configuration.entity, service, idName }
   }
 }
 

@@ -3,27 +3,21 @@ import { findEntityService } from '../../auth/entity-service.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
-import type { Application, HookContext, Params } from '../../core/index.ts'
+import type { Application, HookContext } from '../../core/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { toBody } from '../service-reply.ts'
 import { followBus } from '../shared-bus.ts'
+import type { Hub } from './connection.ts'
 import type { Logins, UserChange } from './logins.ts'
-import type { Audience, ServiceEvent } from './publishing.ts'
-import { hideFields, publishEvent, toPayload } from './publishing.ts'
-import type { RemovedRecord } from './readable.ts'
-import { findRemoved } from './readable.ts'
+import type { ServiceEvent } from './publishing.ts'
+import { findRemoved, hideFields, publishEvent, toPayload } from './publishing.ts'
 
 /** The paths of these events on the bus begin with it. No path of a service begins with a slash. */
 const PREFIX = '/sockets/'
 
-/** What the bus carries of an event. */
-interface CarriedEvent {
-  /** The record as clients get it: the bus stores its events, and must not store hidden fields. */
-  readonly data: unknown
-  readonly call?: object
-  readonly removed: RemovedRecord | null
-}
+const NOT_CARRIED =
+  'An event did not reach the sockets of other processes: it is too large for the bus, or not BSON'
 
 /** What one process sends to the others. */
 interface Message {
@@ -31,19 +25,22 @@ interface Message {
   readonly from: string
   readonly changes?: readonly UserChange[]
   readonly end?: LoginEnd
-  readonly event?: CarriedEvent
+  /** The record as clients get it: the bus stores its events, and must not store hidden fields. */
+  readonly event?: Pick<ServiceEvent, 'data' | 'removed'> & { readonly call: object | undefined }
 }
 
 /** Carries events of services between the sockets of several processes, by the bus of the application. */
 export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
-  readonly #hub: Audience & { readonly logins: Logins }
+  readonly #hub: Hub
+  readonly #logins: Logins
   readonly #bus: EventBus
   readonly #from = crypto.randomUUID()
   /** Keeps events in order while `findRemoved` looks up where a record was stored. */
   readonly #queue = new SerialQueue()
 
-  constructor(hub: Audience & { readonly logins: Logins }, bus: EventBus) {
+  constructor(hub: Hub, logins: Logins, bus: EventBus) {
     this.#hub = hub
+    this.#logins = logins
     this.#bus = bus
     followBus(hub.app, bus, this)
   }
@@ -51,15 +48,15 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   /** Sends an event of this process, and the changes of users, to the others. */
   share(emitted: ServiceEvent, changes: readonly UserChange[]): void {
     const { app, channels, checksReads } = this.#hub
-    const { entry, path, event, data } = emitted
+    const { entry, path, event } = emitted
     // Separately: the event may be too large for the bus.
     if (changes.length > 0) this.#send(path, event, { changes })
     if (channels.findPublisher(entry, event) === undefined) return
-    const carried = toCarried(app, emitted)
-    const isAsked = checksReads && event === 'removed' && isObject(data)
+    const data = toTyped(emitted.data, toPayload(emitted))
+    const call = toCall(app, emitted.context)
     const send = async (): Promise<void> => {
-      const removed = isAsked ? await findRemoved({ ...emitted, data }) : null
-      this.#send(path, event, { event: { ...carried, removed } })
+      const removed = checksReads ? await findRemoved(emitted) : null
+      this.#send(path, event, { event: { data, call, removed } })
     }
     this.#queue.run(send).catch((error: unknown) => {
       logListenerError(app, error, `${path} ${event}`)
@@ -72,27 +69,21 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   }
 
   receive({ path: address, name, record }: BusEvent): void {
-    const { app, clients, logins } = this.#hub
+    const { app, clients } = this.#hub
     if (!address.startsWith(PREFIX)) return
     const path = address.slice(PREFIX.length)
     const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
-    if (from === undefined) {
-      app.logger.warn(
-        { service: path },
-        'An event did not reach the sockets of other processes: it is too large for the bus, or not BSON',
-      )
-    }
+    if (from === undefined) app.logger.warn({ service: path }, NOT_CARRIED)
     if (from === this.#from) return
-    if (end !== undefined) logins.end(end)
-    for (const change of changes) void logins.followUser(change)
+    if (end !== undefined) this.#logins.end(end)
+    for (const change of changes) this.#logins.followUser(change)
     const entry = app.entries.get(path)
     // For example, an event from before the start of this process.
     if (event === undefined || entry === undefined || clients.size === 0) return
-    const { data, call, removed } = event
-    const { service } = entry
-    const context = { ...call, app, path, service, result: data } as unknown as HookContext
+    const { call, data, removed } = event
+    const context = { ...call, app, path, service: entry.service, result: data } as never
     const emitted = { entry, path, event: name, data, context, payload: data, removed }
-    void publishEvent(this.#hub, emitted)
+    void publishEvent(this.#hub, emitted as ServiceEvent)
   }
 
   lose(): void {
@@ -105,17 +96,10 @@ export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   }
 }
 
-/** Returns what the bus carries of an event, without the removed record: only `checkReads` needs it. */
-function toCarried(app: Application, emitted: ServiceEvent): Omit<CarriedEvent, 'removed'> {
-  const { data: record, context } = emitted
-  const data = toTyped(record, toPayload(emitted))
-  if (context === undefined) return { data }
+/** Returns what the context of a call carries to publishers of other processes, with the user of the call. */
+function toCall(app: Application, context: HookContext | undefined): object | undefined {
+  if (context === undefined) return undefined
   const { method, event, type, id, params } = context
-  return { data, call: { method, event, type, id, params: toCarriedParams(app, params) } }
-}
-
-/** Returns the params that publishers of other processes get: those of the call, and its user. */
-function toCarriedParams(app: Application, params: Params): object {
   const { query, route, provider } = params
   const carried: Record<string, unknown> = { query, route, provider }
   for (const { configuration } of authenticationServices(app).values()) {
@@ -124,7 +108,7 @@ function toCarriedParams(app: Application, params: Params): object {
     const user: unknown = Reflect.get(params, entity)
     carried[entity] = toTyped(user, hideFields(findEntityService(app, service), toBody(user)))
   }
-  return carried
+  return { method, event, type, id, params: carried }
 }
 
 /** Returns the fields of `shown` with the types that they have in the record: JSON may have turned them into strings. */

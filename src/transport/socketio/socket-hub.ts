@@ -1,66 +1,46 @@
 import type { FastifyInstance } from 'fastify'
+import type { Server } from 'socket.io'
 import { authenticationServices } from '../../auth/default-authentication.ts'
 import { onLoginEnd } from '../../auth/login-end.ts'
+import type { Emitter } from '../../core/events/emitter.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
 import { TooManyRequests, toServiceError } from '../../core/index.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import type { RestTransport } from '../rest-transport.ts'
-import { createLookup } from '../routing/service-router.ts'
-import { Channels, hasEnded } from './channels.ts'
-import type { Connection, ServiceSocket } from './connection.ts'
-import { Client } from './connection.ts'
+import { hasEnded } from './channels.ts'
+import type { Connection, HubOptions, ServiceSocket } from './connection.ts'
+import { Client, Hub } from './connection.ts'
 import { Logins } from './logins.ts'
-import type { ReadMessage } from './message.ts'
-import { createReader } from './message.ts'
-import type { Audience } from './publishing.ts'
 import { publishEvent } from './publishing.ts'
 import { SharedEvents } from './shared-events.ts'
-import type { Acknowledge, CallServer } from './socket-call.ts'
-import { SocketCall } from './socket-call.ts'
-import { addPort, serveSocketIO } from './socket-server.ts'
-import type { Given, SocketioOptions } from './socketio-options.ts'
+import type { Acknowledge, ReadMessage } from './socket-call.ts'
+import { createReader, SocketCall } from './socket-call.ts'
 
 const NOT_SERVED =
   'socketio() needs the limits and logins of REST: add app.configure(rest()), before or after it'
 
-/** Socket.IO adds one itself. */
-const ERROR_LISTENERS = 1
+const IGNORE = (): void => undefined
 
 /** The sockets of an application: their calls and events. */
-export class SocketHub implements CallServer, Audience {
-  readonly app: Application
-  readonly channels: Channels
-  /** The clients by their connections, including those that are still logging in by the handshake. */
-  readonly clients: Map<object, Client> = new Map()
-  readonly logins: Logins
-  readonly checksReads: boolean
-  readonly maxCalls: number
-  /** Its limits, errors and logins apply to sockets too. */
-  declare transport: RestTransport
+export class SocketHub extends Hub {
   declare readMessage: ReadMessage
+  readonly #logins = new Logins(this)
   /** The sockets of other processes. */
   readonly #others: SharedEvents | null
-  isClosing = false
   /** Called when the server is closing and all calls are answered. */
-  #onIdle: () => void = () => undefined
+  #onIdle: () => void = IGNORE
 
-  constructor(
-    app: Application,
-    { bus = null, checkReads = false, maxCalls = 100 }: SocketioOptions,
-  ) {
-    this.app = app
-    this.channels = new Channels(app)
-    this.logins = new Logins(app, this.clients, (client) => this.#end(client))
-    this.checksReads = checkReads
-    this.maxCalls = maxCalls
-    this.#others = bus === null ? null : new SharedEvents(this, bus)
+  constructor(app: Application, options: HubOptions) {
+    super(app, options)
+    const { bus = null } = options
+    this.#others = bus === null ? null : new SharedEvents(this, this.#logins, bus)
     for (const [path, entry] of app.entries) this.#addService(path, entry)
     app.observe((change, path, entry) => {
       if (change === 'added') this.#addService(path, entry)
     })
     onLoginEnd(app, (end) => {
-      this.logins.end(end)
+      this.#logins.end(end)
       this.#others?.shareEnd(end)
     })
     // Also emitted to end a connection, for example when a token expires.
@@ -70,7 +50,7 @@ export class SocketHub implements CallServer, Audience {
     })
     app.on('login', (_result: unknown, { connection }: Params, { service }: HookContext) => {
       const client = this.clients.get(connection ?? {})
-      if (client !== undefined) return this.logins.checkLogin(service as never, client)
+      if (client !== undefined) return this.#logins.checkLogin(service as never, client)
       return connection && hasEnded(connection) ? this.#forgetLogin(connection) : undefined
     })
     app.on('logout', (_result: unknown, { connection }: { readonly connection?: object }) => {
@@ -85,12 +65,9 @@ export class SocketHub implements CallServer, Audience {
     })
   }
 
-  /** Opens the server of Socket.IO, `app.io`. */
-  async open(server: FastifyInstance, { port, options, callback }: Given): Promise<void> {
+  /** Lets the clients of a server of Socket.IO log in and make calls. */
+  open(server: FastifyInstance, io: Server): void {
     const { app } = this
-    // An application may be served below several prefixes.
-    if (Object.hasOwn(app, 'io')) return
-    const io = await serveSocketIO(server, options)
     Object.defineProperty(app, 'io', { value: io, configurable: true })
     io.use((socket, next) => {
       const fail = (error: unknown): void => {
@@ -98,39 +75,30 @@ export class SocketHub implements CallServer, Audience {
         logListenerError(app, error, 'connection')
       }
       // Middleware that follows may throw too, and even the logger: neither must end the process.
-      void this.#connect(socket)
-        .then(next)
-        .catch(fail)
-        .catch(() => undefined)
+      void this.#connect(socket).then(next).catch(fail).catch(IGNORE)
     })
     io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
-    callback.call(app, io)
     server.addHook('preClose', async () => {
       this.isClosing = true
       // Running calls are answered first, unless their client leaves or is cut off.
-      if (this.#isBusy) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+        this.#tellIdle()
+      })
       await io.close()
     })
-    if (port !== undefined) addPort(server, port)
   }
 
   /** Sets the transport of calls, if there is none yet. */
-  serve(server: FastifyInstance, transport: RestTransport): void {
+  serve(transport: RestTransport): void {
     if (this.transport !== undefined) return
     this.transport = transport
-    const { json = {} } = transport.options
-    this.readMessage = createReader(this.app, createLookup(this.app, server), json)
-  }
-
-  send(name: string, payload: unknown, clients: readonly Client[]): void {
-    const ids = clients.map(({ socket }) => socket.id)
-    // Encodes the event once for all clients. Channels have only connections of this process.
-    if (ids.length > 0) this.app.io.local.to(ids).emit(name, payload)
+    this.readMessage = createReader(transport)
   }
 
   /** Logs a socket in. Resolves to the error that rejects it. Middleware that follows may still reject it. */
   async #connect(socket: ServiceSocket): Promise<Error | undefined> {
-    const client = new Client(socket, this.logins.changes)
+    const client = new Client(socket, this.#logins.changes)
     const { connection, handshake } = client
     const { client: previous, request, reply } = handshake
     try {
@@ -170,35 +138,30 @@ export class SocketHub implements CallServer, Audience {
 
   /** Runs the call of a message, unless the application listens to this event itself. */
   #take(client: Client, name: string, values: unknown[]): void {
-    if (client.socket.listenerCount(name) > (name === 'error' ? ERROR_LISTENERS : 0)) return
+    // Socket.IO itself listens to `error` once.
+    if (client.socket.listenerCount(name) > (name === 'error' ? 1 : 0)) return
     const hasCallback = typeof values.at(-1) === 'function'
-    const acknowledge = hasCallback ? (values.pop() as Acknowledge) : () => undefined
-    if (client.calls === 0) client.changesBefore = this.logins.changes
-    client.unanswered += 1
-    // Counts answers, not methods: these may run on after their time limit.
-    const answer: Acknowledge = (error, result) => {
-      // As in Feathers, an error is the only argument.
-      if (error === null) acknowledge(null, result)
-      else acknowledge(error)
-      client.unanswered -= 1
-      this.#settle(client)
-    }
-    void new SocketCall(this, client, answer).run(name, values)
+    const acknowledge = hasCallback ? (values.pop() as Acknowledge) : null
+    if (client.calls === 0) client.changesBefore = this.#logins.changes
+    void new SocketCall(this, client, acknowledge).run(this.readMessage, name, values)
   }
 
-  /** Ends a client whose login has ended, after its calls are answered. */
-  #end(client: Client): void {
+  override end(client: Client): void {
     const { connection, socket } = client
     this.channels.leaveAll(connection)
     client.endedLogin = connection.authentication
-    if (socket.connected) this.#settle(client)
+    if (socket.connected) this.settle(client)
     else this.#leave(connection)
   }
 
-  #settle({ connection, isEnding, unanswered }: Client): void {
+  override settle({ connection, isEnding, unanswered }: Client): void {
     const isOver = isEnding && unanswered === 0 && this.clients.has(connection)
     if (isOver) this.app.emit('disconnect', connection)
-    if (this.isClosing && !this.#isBusy) this.#onIdle()
+    if (this.isClosing) this.#tellIdle()
+  }
+
+  #tellIdle(): void {
+    if ([...this.clients.values()].every(({ unanswered }) => unanswered === 0)) this.#onIdle()
   }
 
   #leave(connection: object = {}): void {
@@ -206,43 +169,33 @@ export class SocketHub implements CallServer, Audience {
     if (client === undefined) return
     this.clients.delete(connection)
     this.channels.end(connection)
-    for (const tell of client.onGone) tell()
+    for (const tell of client.onGone.values()) tell()
     if (!client.isAdmitted) void this.#forgetLogin(connection)
     client.socket.disconnect()
-    this.#settle(client)
+    if (this.isClosing) this.#tellIdle()
   }
 
   /** Makes strategies drop a login that no `disconnect` ends: its connection was never admitted, or has ended before. */
   async #forgetLogin(connection: object): Promise<void> {
-    try {
-      for (const service of authenticationServices(this.app).values()) {
-        await service.handleConnection('disconnect', connection as Connection)
-      }
-    } catch (error) {
-      logListenerError(this.app, error, 'disconnect')
-    }
-  }
-
-  /** Whether any client waits for an answer. */
-  get #isBusy(): boolean {
-    return [...this.clients.values()].some(({ unanswered }) => unanswered > 0)
+    const services = [...authenticationServices(this.app).values()]
+    await Promise.all(
+      services.map((one) => one.handleConnection('disconnect', connection as Connection)),
+    ).catch((error: unknown) => logListenerError(this.app, error, 'disconnect'))
   }
 
   #addService(path: string, entry: MethodEntry['entry']): void {
     this.channels.addService(entry)
     const { service, options } = entry
     if (this.checksReads && isFollowable(service)) service.isFollowed = true
-    const emitter = service as { on(event: string, listener: EventListener): unknown }
     for (const event of options.serviceEvents) {
-      emitter.on(event, (data, context) => {
+      const emitter = service as object as Emitter
+      emitter.on(event, (data: unknown, context?: HookContext) => {
         const emitted = { entry, path, event, data, context }
         void publishEvent(this, emitted)
-        const changes = this.logins.findUserChanges(emitted)
-        for (const change of changes) void this.logins.followUser(change)
+        const changes = this.#logins.findUserChanges(emitted)
+        for (const change of changes) this.#logins.followUser(change)
         this.#others?.share(emitted, changes)
       })
     }
   }
 }
-
-type EventListener = (data: unknown, context?: HookContext) => void

@@ -3,11 +3,10 @@ import { createServer, ServerResponse } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import { promisify } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Server, Socket } from 'socket.io'
+import type { Server, ServerOptions, Socket } from 'socket.io'
 import { Forbidden } from '../../core/index.ts'
 import { askToInstall } from '../missing-package.ts'
 import { sendErrorBody } from '../replies/body.ts'
-import type { SocketioOptions } from './socketio-options.ts'
 
 /** The request that opened a connection, in Fastify's form. */
 export interface Handshake {
@@ -23,18 +22,15 @@ const HEAD: unique symbol = Symbol('remex.upgradeHead')
 /** `HEAD` holds the bytes that arrived after the head of an upgrade. */
 type RawRequest = IncomingMessage & { [HANDSHAKE]?: Handshake; [HEAD]?: Buffer }
 
-const MAX_WAITING_BYTES = 16 * 2 ** 20
+/** Returns the request that opened a connection, in Fastify's form. */
+export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake {
+  if (handshake !== undefined) return handshake
+  throw new TypeError('The handshake did not pass the routes of Fastify')
+}
 
 const FOREIGN = new Forbidden(
   "Cookies were sent by a page of another origin. Add its origin to 'cors.origin' of socketio()",
 )
-
-/** Returns the request that opened a connection, in Fastify's form. */
-export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake {
-  if (handshake === undefined)
-    throw new TypeError('The handshake did not pass the routes of Fastify')
-  return handshake
-}
 
 /**
  * Returns a server of Socket.IO whose requests, including upgrades to WebSocket, are routed by Fastify. So they pass its
@@ -43,7 +39,10 @@ export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake 
  */
 export async function serveSocketIO(
   server: FastifyInstance,
-  { maxWaitingBytes = MAX_WAITING_BYTES, ...options }: SocketioOptions,
+  {
+    maxWaitingBytes = 16 * 2 ** 20,
+    ...options
+  }: Partial<ServerOptions> & { readonly maxWaitingBytes?: number },
 ): Promise<Server> {
   const { Server } = await import('socket.io').catch(askToInstall('remex/socketio', 'socket.io'))
   // It never listens: Fastify hands over the requests for its path.
@@ -68,6 +67,18 @@ export async function serveSocketIO(
   return io
 }
 
+function handOver(inner: HttpServer, request: FastifyRequest, reply: FastifyReply): void {
+  const raw: RawRequest = request.raw
+  const { [HEAD]: head, socket } = raw
+  raw[HANDSHAKE] = { request, reply }
+  reply.hijack()
+  if (head === undefined) inner.emit('request', raw, reply.raw)
+  else {
+    reply.raw.detachSocket(socket)
+    inner.emit('upgrade', raw, socket, head)
+  }
+}
+
 /**
  * Opens another port of the address at which a server listens, until it closes. This port opens first, so that `listen()`
  * rejects if it is taken.
@@ -89,8 +100,8 @@ export function addPort(server: FastifyInstance, port: number): void {
 /** Sends requests for an upgrade through the routes of Fastify. Other routes than that of Socket.IO answer as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
-    const { socket } = raw
-    if (raw.headers.upgrade?.toLowerCase() !== 'websocket') {
+    const { headers, socket } = raw
+    if (headers.upgrade?.toLowerCase() !== 'websocket') {
       socket.unshift(Buffer.concat([writeHead(raw), head]))
       http.emit('connection', socket)
       return
@@ -110,39 +121,29 @@ function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
  * in its first request, and Node does not parse the body of an upgrade.
  */
 function writeHead({ method, url, httpVersion, rawHeaders }: RawRequest): Buffer {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`]
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ''
-    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${rawHeaders[index + 1]}`)
-  }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
-}
-
-function handOver(inner: HttpServer, request: FastifyRequest, reply: FastifyReply): void {
-  const raw: RawRequest = request.raw
-  raw[HANDSHAKE] = { request, reply }
-  reply.hijack()
-  const { [HEAD]: head, socket } = raw
-  if (head === undefined) inner.emit('request', raw, reply.raw)
-  else {
-    reply.raw.detachSocket(socket)
-    inner.emit('upgrade', raw, socket, head)
-  }
+  const fields = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 && name.toLowerCase() !== 'upgrade' ? `${name}: ${rawHeaders[at + 1]}` : [],
+  )
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, ...fields, '', '']
+  return Buffer.from(lines.join('\r\n'), 'latin1')
 }
 
 /**
  * Resolves to whether the page that sent a request with cookies is foreign: neither of this origin nor of `cors.origin`.
  * Browsers add cookies to WebSocket handshakes from any page.
  */
-async function isForeign(request: FastifyRequest, cors: SocketioOptions['cors']): Promise<boolean> {
+async function isForeign(
+  request: FastifyRequest,
+  cors: ServerOptions['cors'] | undefined,
+): Promise<boolean> {
   const { cookie, origin, 'sec-fetch-site': site } = request.headers
   if (cookie === undefined || origin === undefined || site === 'same-origin') return false
   if (origin === `${request.protocol}://${request.host}`.toLowerCase()) return false
-  const { origin: allowed } = Object((await ask(cors, request.raw)) ?? {}) as { origin?: unknown }
-  return ![await ask(allowed, origin)].flat().some((one) => {
-    if (one instanceof RegExp) return origin.search(one) !== -1
-    return one === true || one === '*' || one === origin
-  })
+  const { origin: allowed } = Object(await ask(cors, request.raw)) as { readonly origin?: unknown }
+  const list = [await ask(allowed, origin)].flat()
+  return !list.some((one) =>
+    one instanceof RegExp ? origin.search(one) !== -1 : [true, '*', origin].includes(one as string),
+  )
 }
 
 type Ask = (value: unknown, done: (error: unknown, found: unknown) => void) => void
@@ -156,6 +157,10 @@ const MAX_ARGUMENTS = 10_000
 
 /** The memory of a waiting packet, in addition to its data. */
 const PACKET_BYTES = 512
+
+interface Packet {
+  readonly data?: string | Buffer
+}
 
 /**
  * Closes a connection if its client does not read, or sends a message with too many arguments.
@@ -174,10 +179,6 @@ function limitConnection(conn: Socket['conn'], maxWaitingBytes: number): void {
   conn.on('packet', ({ data }: Packet) => {
     if (hasTooManyArguments(data)) cut(conn)
   })
-}
-
-interface Packet {
-  readonly data?: string | Buffer
 }
 
 function hasTooManyArguments(data: Packet['data']): boolean {
