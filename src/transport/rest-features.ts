@@ -39,3 +39,5 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   notModified,
   formatter,
 ])
+
+export { slowCalls }

@@ -31,7 +31,7 @@ export interface ServedCall {
 }
 
 /** Called once when a call ends: the answer is on its way, or a function that got the reply is to send it. */
-export type CallEnd = (call: ServedCall) => void
+export type CallEnd = (call: Pick<ServedCall, 'context' | 'facts' | 'reply' | 'request'>) => void
 
 /** A call whose method is about to run, or has run. */
 export type ContextCall = ServedCall & { readonly context: HookContext }

@@ -1,8 +1,13 @@
-import type { RestFeature } from '../rest-plan.ts'
+import type { MethodEntry } from '../../core/index.ts'
+import type { CallEnd } from '../rest-plan.ts'
+import type { RestTransport } from '../rest-transport.ts'
 import { toQueryShape } from './query-shape.ts'
 
 /** Logs calls that take as long as the option `slowMs` says, with the names in their query and none of its values. */
-export const slowCalls: RestFeature = ({ name, entry }, { logger, options: { slowMs } }) => {
+export function slowCalls(
+  { name, entry }: MethodEntry,
+  { logger, options: { slowMs } }: RestTransport,
+): { readonly watch: () => CallEnd } | null {
   if (slowMs === undefined) return null
   return {
     watch: () => {

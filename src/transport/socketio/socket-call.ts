@@ -19,6 +19,8 @@ import type { TimeLimit } from '../call-time-limit.ts'
 import { createMessageCheck } from '../parsing/request-body.ts'
 import { isSentAsItIs } from '../replies/body.ts'
 import { pickResult } from '../replies/result-serializer.ts'
+import { slowCalls } from '../rest-features.ts'
+import type { CallEnd } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import type { ServiceMatch } from '../routing/service-router.ts'
@@ -48,6 +50,7 @@ export class SocketCall extends SocketFacts {
     const { client } = this
     const { transport } = this.#hub
     let timed: ReturnType<TimeLimit['start']> | undefined
+    let logSlow: CallEnd | undefined
     client.calls += 1
     // Methods may run on after their time limit.
     client.unanswered += 1
@@ -57,6 +60,7 @@ export class SocketCall extends SocketFacts {
       const params = this.createParams(query, route)
       const context = new HookContext(method, method.entry.service, id, data, params)
       this.#context = context
+      logSlow = slowCalls(method, transport)?.watch()
       timed = transport.timeLimit?.start((limitMs) => this.#timeOut(limitMs, method))
       const pending = method.start(context)
       finishCall(method, context, pending === undefined ? context.result : await pending)
@@ -66,6 +70,7 @@ export class SocketCall extends SocketFacts {
       this.#fail(thrown)
     } finally {
       timed?.endWatch()
+      logSlow?.({ context: this.#context, facts: this, ...client.handshake })
       this.release()
       client.calls -= 1
     }

@@ -129,6 +129,22 @@ t.test('middleware may replace the connection by an object with its fields', asy
   t.match(app.channel('all').connections, [{ tenant: 't1' }])
 })
 
+t.test('slow calls are logged as over REST, with the names in their query', async (t) => {
+  const { app, connect } = await startSocketServer(
+    t,
+    (app) => app.use('messages', messages, { methods: ALL }),
+    { rest: { slowMs: 0 } },
+  )
+  const logged: unknown[] = []
+  app.logger.warn = (...values: unknown[]) => void logged.push(values)
+  const { call } = await connect()
+  await call('find', 'messages', { team: 'secret' })
+  await until(() => logged.length > 0)
+  const details = { service: 'messages', method: 'find', requestId: String, databaseCalls: 0 }
+  t.match(logged, [[{ ...details, durationMs: Number, query: ['team'] }, 'Slow call']])
+  t.notMatch(JSON.stringify(logged), /secret/)
+})
+
 t.test('placeholders take values without decoding them', async (t) => {
   const rooms = { get: async (id: unknown, { route }: Params) => ({ id, route }) }
   const { connect } = await startSocketServer(t, (app) => app.use('rooms/:room/posts', rooms))
