@@ -1,24 +1,26 @@
 import type { AnyApplication } from '../../core/app.ts'
 import { GeneralError } from '../../core/errors/index.ts'
 import type { Given } from '../../core/options/option-rules.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { ClientParams } from '../remote-services.ts'
-import { mergeHeaders } from '../requests/request-headers.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
-import { CookieLogin } from './cookie-login.ts'
-import type { KeptLogin } from './kept-login.ts'
-import { TokenLogin } from './kept-login.ts'
 import type { LocationWithHash } from './location-token.ts'
-import { findLocation, PageLogin } from './location-token.ts'
+import {
+  createLocationError,
+  exchangeCode,
+  findLocation,
+  PageLogin,
+  takeOutcome,
+} from './location-token.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
-import type { LoginAttempt } from './login-state.ts'
-import { LoginState, toClaims } from './login-state.ts'
-import { followOtherTabs, readClaims } from './other-tabs.ts'
-import { ServerLogout } from './server-logout.ts'
-import { SessionRefresh } from './session-refresh.ts'
-import { authorizeServices, CallAuthorizer } from './token-renewal.ts'
+import type { Login, LoginAttempt } from './login-state.ts'
+import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
+import { followOtherTabs, isSameSession, lockTabs, readClaims } from './other-tabs.ts'
+import { findRefreshToken, orNull, sendRefresh, toRefreshEntry } from './session-refresh.ts'
+import { CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
 
@@ -32,10 +34,13 @@ export class AuthenticationClient {
   /** The options, with their defaults. */
   readonly options: AuthenticationClientOptions
   readonly #state: LoginState
-  readonly #session: SessionRefresh
-  readonly #logout: ServerLogout
-  readonly #kept: KeptLogin
-  readonly #pageLogin = new PageLogin()
+  readonly #authorizer: CallAuthorizer
+  readonly #page = new PageLogin()
+  readonly #logouts = new SerialQueue()
+  /** With cookies, logins and logouts are in order: those of the last answer stay. */
+  readonly #cookieTurns = new SerialQueue()
+  /** The name by which the refresh token is kept. */
+  readonly #refreshKey: string
   /** The token that was stored last, perhaps by a login that is not complete yet. */
   #written: string | undefined
 
@@ -49,36 +54,17 @@ export class AuthenticationClient {
     }
     const storage = setting ?? this.options.storage
     if (!isTokenStorage(storage)) throw new TypeError("The setting 'storage' is no token storage")
-    const ordered = new OrderedStorage(storage)
-    app.set('storage', ordered)
+    app.set('storage', new OrderedStorage(storage))
     app.set('authentication', null)
     const { cookie, storageKey } = this.options
-    const call = (): LoginService => this.#call()
-    this.#session = new SessionRefresh({ options: this.options, storage: ordered, call })
-    this.#logout = new ServerLogout(this.#session, call)
-    const Kept = cookie ? CookieLogin : TokenLogin
-    this.#kept = new Kept({
-      ...{ options: this.options, session: this.#session, logout: this.#logout, call },
-      findLogin: () => this.#state.login,
-      findToken: () => this.getAccessToken(),
-      readToken: () => this.#readToken(),
-      usePageToken: () => this.#usePageToken(),
-      removeTokens: (tokens) => (tokens ? this.#removeOwn(tokens) : this.removeAccessToken()),
-      tellEnd: (result) => void app.emit('logout', result),
-    })
-    this.#state = new LoginState({
+    this.#refreshKey = `${storageKey}-refresh`
+    this.#state = new LoginState(app, {
       toKey: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
       keep: (result) => this.#keep(result),
       drop: (tokens) => this.#drop(tokens),
-      publish: (result) => void app.set('authentication', result),
-      announce: (result) => {
-        app.emit('login', result)
-        app.emit('authenticated', result)
-      },
-      expire: (error) => void app.emit('expired', error),
     })
-    this.#authorizeCalls()
+    this.#authorizer = new CallAuthorizer(this, this.#state)
     followOtherTabs(storage, storageKey, (value) => this.#followTab(value))
   }
 
@@ -106,7 +92,7 @@ export class AuthenticationClient {
    * @throws {GeneralError} the server answers to the code without a token
    */
   async getFromLocation(location: LocationWithHash): Promise<string | null> {
-    return this.#pageLogin.read(location, this.options, this.#call())
+    return this.#page.read(location, this.options, this.#call())
   }
 
   /**
@@ -132,9 +118,10 @@ export class AuthenticationClient {
   async getAccessToken(): Promise<string | null> {
     if (this.options.cookie) return this.#state.login?.result.accessToken ?? null
     const location = findLocation()
-    if (location !== undefined) await this.#pageLogin.remember(this.getFromLocation(location))
+    if (location !== undefined) await this.#page.remember(this.getFromLocation(location))
     // The second reading: another caller may have moved the token of the page into the storage.
-    return (await this.#readToken()) ?? (await this.#usePageToken()) ?? this.#readToken()
+    const read = (): Promise<string | null> => this.#readItem(this.options.storageKey)
+    return (await read()) ?? (await this.#usePageToken()) ?? read()
   }
 
   /**
@@ -145,8 +132,9 @@ export class AuthenticationClient {
   async removeAccessToken(tokens?: ReadonlySet<string>): Promise<void> {
     const { cookie, storageKey } = this.options
     const storage: OrderedStorage = this.app.get('storage')
-    if (await storage.removeItem(storageKey, cookie ? undefined : tokens))
-      await this.#session.drop()
+    if (await storage.removeItem(storageKey, cookie ? undefined : tokens)) {
+      await storage.removeItem(this.#refreshKey)
+    }
   }
 
   /** Forgets who is logged in, and leaves the token in the storage. */
@@ -165,14 +153,12 @@ export class AuthenticationClient {
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
     if (!data) return this.reAuthenticate()
     const { accessToken } = data
-    const attempt: LoginAttempt = {
+    return this.#state.attempt({
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
       send: () => this.#call().create(data, params),
-    }
-    if (!this.options.cookie) return this.#state.attempt(attempt)
-    // The answer to a logout would remove the cookies of this login, that to a refresh replace them.
-    const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
-    return this.#state.attempt({ ...attempt, lock, sparesLogin: true })
+      // The response to a logout would remove the cookies of this login, that to a refresh replace them.
+      ...(this.options.cookie && { lock: this.#lock, sparesLogin: true }),
+    })
   }
 
   /**
@@ -188,13 +174,14 @@ export class AuthenticationClient {
     strategy?: string,
     params?: ClientParams,
   ): Promise<LoginResult> {
-    const { jwtStrategy } = this.options
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     // A listener hands its event on: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
-    const attempt = this.#kept.createAttempt(strategy || jwtStrategy, params)
-    const lock: LoginAttempt['lock'] = (work) => this.#session.lock(work)
-    return this.#state.attempt({ ...attempt, isRenewal: true, lock })
+    const { cookie, jwtStrategy } = this.options
+    const attempt = cookie
+      ? this.#createCookieAttempt()
+      : this.#createTokenAttempt(strategy || jwtStrategy, params)
+    return this.#state.attempt({ ...attempt, isRenewal: true, lock: this.#lock })
   }
 
   /**
@@ -206,16 +193,140 @@ export class AuthenticationClient {
    */
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
-    this.#pageLogin.take().catch(() => undefined)
-    return this.#kept.logOut(login)
+    this.#page.take().catch(() => undefined)
+    return this.options.cookie ? this.#endCookies(login) : this.#endTokens(login)
+  }
+
+  /** Returns how to log in by the token that was kept, or to renew its session. */
+  #createTokenAttempt(strategy: string, params: ClientParams | undefined): LoginAttempt {
+    const refresh = async (accessToken: string): Promise<LoginResult | undefined> => {
+      if (strategy !== this.options.jwtStrategy) return undefined
+      const refreshToken = findRefreshToken(await this.#readItem(this.#refreshKey), accessToken)
+      return refreshToken === undefined ? undefined : sendRefresh(this.#call(), refreshToken)
+    }
+    return {
+      readToken: async () => {
+        const accessToken = await this.getAccessToken()
+        if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
+        return accessToken
+      },
+      readOtherToken: () => this.#usePageToken(),
+      send: async (accessToken = '', present) => {
+        // Any other token is newer than that of the login: another tab has renewed it.
+        const isOfLogin = accessToken === present?.key
+        const renewed = isOfLogin ? await refresh(accessToken) : undefined
+        if (renewed !== undefined) return renewed
+        try {
+          return await this.#call().create({ strategy, accessToken }, params)
+        } catch (error) {
+          const late = isRefusal(error) && !isOfLogin ? await refresh(accessToken) : undefined
+          if (late === undefined) throw error
+          return late
+        }
+      },
+    }
+  }
+
+  /** Returns how to log in by the cookies; else by the code in the URL of the page, so that no link replaces a login. */
+  #createCookieAttempt(): LoginAttempt {
+    return {
+      send: async (_accessToken, present) => {
+        const location = findLocation()
+        const takeError = (): string | undefined =>
+          location && takeOutcome(location, this.options.locationErrorKey)
+        try {
+          const result = await sendRefresh(this.#call(), undefined)
+          takeError()
+          return result
+        } catch (error) {
+          if (!isRefusal(error) || present !== undefined) throw error
+        }
+        const result = location && (await exchangeCode(location, this.#call()))
+        const message = takeError()
+        if (message !== undefined) throw createLocationError(message)
+        if (!result) throw new NoAccessToken('Nobody is logged in by a cookie')
+        return result
+      },
+    }
+  }
+
+  async #endCookies(login: Login | undefined): Promise<LoginResult | null> {
+    let result: LoginResult | null = null
+    try {
+      // The response to a refresh under way brings cookies: it has to come before.
+      result = await this.#lock(() => this.#endOnServer(login?.result.accessToken ?? null))
+    } finally {
+      // Other tabs notice this, and would log in again by the cookies if these were still there.
+      await this.removeAccessToken()
+      this.app.emit('logout', result)
+    }
+    return result
+  }
+
+  async #endTokens(login: Login | undefined): Promise<LoginResult | null> {
+    const { storageKey } = this.options
+    const reading = Promise.all([storageKey, this.#refreshKey].map((key) => this.#readItem(key)))
+    const [stored] = await Promise.allSettled([reading])
+    const [kept = null, entry = null] = stored.status === 'fulfilled' ? stored.value : []
+    // Another tab may have renewed the session: the login would come back by its tokens.
+    const isNewer = login !== undefined && kept !== null && isSameSession(kept, login)
+    const accessToken = isNewer ? kept : (login?.key ?? kept)
+    const own = [login?.key, accessToken].filter((token) => token != null)
+    const removing = login === undefined ? this.removeAccessToken() : this.#removeOwn(own)
+    const [removed] = await Promise.allSettled([removing])
+    let result: LoginResult | null = null
+    try {
+      if (accessToken !== null) {
+        const refreshToken = findRefreshToken(entry, accessToken)
+        result = await this.#endOnServer(accessToken, refreshToken)
+      }
+    } finally {
+      if (accessToken !== null) this.app.emit('logout', result)
+    }
+    if (removed.status === 'rejected') throw removed.reason
+    if (accessToken === null && stored.status === 'rejected') throw stored.reason
+    return result
+  }
+
+  /**
+   * Ends a login on the server, after those before it. Resolves to the server's result, `null` if it knows nothing
+   * of the login.
+   * @param accessToken `null` for one in a cookie
+   */
+  #endOnServer(accessToken: string | null, refreshToken?: string): Promise<LoginResult | null> {
+    const remove = (token: string | null): Promise<LoginResult | null> => {
+      this.#authorizer.ending = token
+      return orNull(this.#call().remove(null))
+    }
+    return this.#logouts.run(async () => {
+      try {
+        const result = await remove(accessToken)
+        if (result !== null || refreshToken === undefined) return result
+        // The session outlives its access token: a new one is needed to end it.
+        const renewed = await orNull(sendRefresh(this.#call(), refreshToken))
+        return renewed && (await remove(renewed.accessToken))
+      } finally {
+        this.#authorizer.ending = undefined
+      }
+    })
+  }
+
+  /** Runs a login or logout while no other tab of the browser does: each finds the token that the one before stored. */
+  readonly #lock = <T>(work: () => Promise<T>): Promise<T> => {
+    const { cookie, path, storageKey } = this.options
+    const run = cookie ? () => this.#cookieTurns.run(work) : work
+    return lockTabs(`remex ${storageKey} ${path}`, run)
+  }
+
+  async #readItem(key: string): Promise<string | null> {
+    return (await this.storage.getItem(key)) as string | null
   }
 
   async #usePageToken(): Promise<string | undefined> {
-    const accessToken = await this.#pageLogin.take()
+    const accessToken = await this.#page.take()
     if (accessToken === null) return undefined
     await this.setAccessToken(accessToken)
-    const result = this.#pageLogin.findResult(accessToken)
-    if (result !== null) await this.#session.keep(result)
+    await this.#keepRefreshToken(this.#page.findResult(accessToken))
     return accessToken
   }
 
@@ -223,13 +334,8 @@ export class AuthenticationClient {
     return this.service as unknown as LoginService
   }
 
-  async #readToken(): Promise<string | null> {
-    const { cookie, storageKey } = this.options
-    return cookie ? null : ((await this.storage.getItem(storageKey)) as string | null)
-  }
-
   async #keep(result: LoginResult): Promise<void> {
-    this.#pageLogin.take().catch((err: unknown) => {
+    this.#page.take().catch((err: unknown) => {
       this.app.logger.warn({ err }, 'The login in the URL of the page has failed')
     })
     const { cookie, storageKey } = this.options
@@ -243,7 +349,15 @@ export class AuthenticationClient {
       // The browser tells other tabs of the new value.
       await this.storage.setItem(storageKey, String(result.authentication?.payload?.sub ?? ''))
     }
-    await this.#session.keep(result)
+    await this.#keepRefreshToken(result)
+  }
+
+  /** Keeps the refresh token of a login, after its access token was kept. */
+  async #keepRefreshToken(result: LoginResult | null): Promise<void> {
+    // A login by an access token brings none, and leaves the one that is there.
+    const { accessToken, refreshToken }: Partial<LoginResult> = result ?? {}
+    if (accessToken === undefined || !isNonEmptyString(refreshToken)) return
+    await this.storage.setItem(this.#refreshKey, toRefreshEntry(accessToken, refreshToken))
   }
 
   /** Follows a login or logout in another tab of the browser. */
@@ -276,24 +390,5 @@ export class AuthenticationClient {
       // The caller gets the refusal, which is the reason why the login has ended.
       this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
     }
-  }
-
-  #authorizeCalls(): void {
-    const { cookie, header, scheme } = this.options
-    const authorizer = new CallAuthorizer({
-      state: this.#state,
-      headerName: header.toLowerCase(),
-      findService: () => this.service,
-      findEndingToken: () => this.#logout.token,
-      toHeader: (accessToken) =>
-        accessToken === undefined
-          ? {}
-          : mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() }),
-      isDue: ({ dueAt, result }) =>
-        (cookie || isNonEmptyString(result['refreshToken'])) && performance.now() >= dueAt,
-      readToken: () => this.#readToken(),
-      renew: () => this.reAuthenticate(true),
-    })
-    authorizeServices(this.app, (call) => authorizer.send(call))
   }
 }

@@ -97,6 +97,12 @@ export function takeFromHash(location: LocationWithHash, ...names: string[]): st
   return values.map((pair = '') => decode(pair.slice(pair.indexOf('=') + 1)))
 }
 
+/** Takes the outcome of a login elsewhere out of a hash. Returns its error, `undefined` for none. */
+export function takeOutcome(location: LocationWithHash, errorKey: string): string | undefined {
+  takeFromHash(location, 'code', 'strategy')
+  return takeFromHash(location, errorKey)[0]
+}
+
 /** Returns the error that a server sent along with the page: it is one of a login. */
 export function createLocationError(message: string): NotAuthenticated {
   const error = new NotAuthenticated(message)

@@ -38,23 +38,8 @@ export interface LoginData extends AuthenticationRequest {
   strategy: string
 }
 
-/** What a login resolves to, where the type of the service tells of its user. */
-interface WithUser<User> {
-  /** The user. */
-  user: User
-}
-
 /** A service that logs users in. */
-interface Logins<User> {
-  /** Logs a user in. */
-  create(...values: never): Promise<WithUser<User>>
-}
-
-/** Services among which is one that logs users in. */
-interface WithAuthentication<Service> {
-  /** The service that logs users in. */
-  authentication: Service
-}
+type Logins<User> = { create(...values: never): Promise<{ user: User }> }
 
 /** The user in the result that the options of a `Served` service describe, else `unknown`. */
 type ServedUser<Service> = [ServedOptions<Service>] extends [never]
@@ -69,7 +54,7 @@ type ServedUser<Service> = [ServedOptions<Service>] extends [never]
  * service, where its type tells.
  */
 export type LoginUser<Services = unknown> = Received<
-  Services extends WithAuthentication<infer Service>
+  Services extends { authentication: infer Service }
     ? unknown extends ServedUser<Service>
       ? DeclaredOr<Service extends Logins<infer User> ? User : unknown>
       : ServedUser<Service>

@@ -1,3 +1,4 @@
+import type { AnyApplication } from '../../core/app.ts'
 import { GeneralError, NotAuthenticated, ServiceError } from '../../core/errors/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { LoginClaims, LoginResult } from './login-result.ts'
@@ -8,14 +9,21 @@ export interface Login {
   readonly number: number
   /** The number of the login whose place it took, `undefined` if nobody was logged in. */
   readonly replaces: number | undefined
+  /** The number of the login that it has renewed by the token of that login. */
+  renews?: number
   /** The token that was sent to log in, `undefined` for a login by something else. */
   readonly proof: string | undefined
   /** Its access token; the claim `jti` of one in a cookie. Tells the login from others. */
   readonly key: string
+  /** Why services have refused this token, which the server then confirmed. */
+  readonly confirmed: Set<RefusalReason>
   readonly result: LoginResult
   /** When the token should be renewed, by `performance.now()`. */
   readonly dueAt: number
 }
+
+/** Why a call was refused: its token had expired for certain, or anything else about a token. */
+export type RefusalReason = 'expired' | 'other'
 
 /** How to log in. */
 export interface LoginAttempt {
@@ -26,36 +34,24 @@ export interface LoginAttempt {
   /** Runs the attempt while no other tab of the browser logs in. */
   lock?<T>(work: () => Promise<T>): Promise<T>
   /** Resolves to the token to log in by, `undefined` for a login by something else. */
-  readToken(): Promise<string | undefined>
+  readToken?(): Promise<string | undefined>
   /** Resolves to the token to try where that one is refused, `undefined` for none. */
   readOtherToken?(): Promise<string | undefined>
-  /** Asks the server. */
-  send(accessToken: string | undefined): Promise<LoginResult>
+  /** Sends the login to the server. */
+  send(accessToken: string | undefined, present: Login | undefined): Promise<LoginResult>
 }
 
-/** What follows from logins, outside of their state. */
-export interface LoginEffects {
+/** Keeps the tokens of logins. */
+export interface TokenKeeper {
   /** Returns the access token of a login, or the claim `jti` of one in a cookie: it tells the login from others. */
   toKey(result: LoginResult): unknown
   /** Keeps the tokens of a new login. Until that is done, the login does not count. */
   keep(result: LoginResult): Promise<void>
   /** Removes the token that is kept, if it is a refused one or that of the login. Never rejects. */
   drop(tokens: ReadonlySet<string>): Promise<void>
-  /** Called with each new state: the result of the login, or of the attempt that goes on. */
-  publish(result: Promise<LoginResult> | null): void
-  /** Called with the result of each login that brings another token, and begins another session. */
-  announce(result: LoginResult): void
-  /** Called with the refusal when the login could not be renewed. */
-  expire(error: unknown): void
 }
 
 type Proven = Pick<Login, 'proof' | 'result'>
-
-interface Decided {
-  readonly result: LoginResult
-  /** Whether it is to be announced: the token is another one than that of the login before. */
-  readonly isNews: boolean
-}
 
 /** A token is visible ASCII: headers refuse other characters, or servers read them differently. */
 const HEADER_TOKEN = /^[!-~](?:[ -~]*[!-~])?$/
@@ -71,49 +67,43 @@ export class NoAccessToken extends NotAuthenticated {
 
 /**
  * Who is logged in, and the attempts to change that. Of several attempts the one counts that began
- * last, unless it fails without an answer: that changes nothing.
+ * last, unless it fails without an answer: that changes nothing. The application has each state as its setting
+ * `authentication`: a promise of the login's result, or `null`.
  */
 export class LoginState {
-  readonly #effects: LoginEffects
-  #login: Login | undefined
+  readonly #app: AnyApplication
+  readonly #keeper: TokenKeeper
+  /** Who is logged in at this moment, whatever goes on. */
+  login: Login | undefined
+  /** The latest attempt, while it goes on. */
+  pending: Promise<LoginResult> | undefined
   /** How many attempts and logouts have begun. */
   #started = 0
   /** The number of the latest one that has changed who is logged in. */
   #decided = 0
-  /** The latest attempt, while it goes on. */
-  #pending: Promise<LoginResult> | undefined
   #isRenewing = false
   readonly #ends = new Set<(error: unknown) => void>()
   /** Whether listeners are being told of a login right now. */
   #isAnnouncing = false
 
-  constructor(effects: LoginEffects) {
-    this.#effects = effects
-  }
-
-  /** Who is logged in at this moment, whatever goes on. */
-  get login(): Login | undefined {
-    return this.#login
-  }
-
-  /** The latest attempt, while it goes on. */
-  get pending(): Promise<LoginResult> | undefined {
-    return this.#pending
+  constructor(app: AnyApplication, keeper: TokenKeeper) {
+    this.#app = app
+    this.#keeper = keeper
   }
 
   /** Resolves to who is logged in after the attempt that goes on; rejects as that does. */
   async settle(): Promise<Login | undefined> {
-    const before = this.#login
+    const before = this.login
     const isRenewing = this.#isRenewing
     try {
-      await this.#pending
+      await this.pending
     } catch (error) {
       // Without an answer to a renewal, the token that is there may still be good.
       const isKept = isRenewing && before !== undefined && !isRefusal(error)
       const isNobody = before === undefined && error instanceof NoAccessToken
       if (!isKept && !isNobody) throw error
     }
-    return this.#login
+    return this.login
   }
 
   /**
@@ -124,7 +114,7 @@ export class LoginState {
   attempt(attempt: LoginAttempt): Promise<LoginResult> {
     this.#started += 1
     const pending = this.#run(this.#started, attempt, this.#isAnnouncing)
-    this.#pending = pending
+    this.pending = pending
     this.#isRenewing = attempt.isRenewal === true
     this.#publish()
     return pending
@@ -132,11 +122,11 @@ export class LoginState {
 
   /** Ends the login and all attempts, which reject. Returns the login. */
   end(): Login | undefined {
-    const login = this.#login
+    const { login } = this
     this.#started += 1
     this.#decided = this.#started
-    this.#login = undefined
-    this.#pending = undefined
+    this.login = undefined
+    this.pending = undefined
     this.#publish()
     const error = new NotAuthenticated('The login has ended before this was done')
     for (const end of this.#ends) end(error)
@@ -149,31 +139,32 @@ export class LoginState {
       end = reject
     })
     this.#ends.add(end)
-    let decided: Decided
-    try {
-      const decide = (): Promise<Decided> => this.#decide(number, attempt, isEcho)
-      decided = await Promise.race([attempt.lock?.(decide) ?? decide(), ended])
-    } finally {
+    const decide = () => this.#decide(number, attempt, isEcho)
+    const deciding = Promise.race([attempt.lock?.(decide) ?? decide(), ended])
+    const { result, isNews } = await deciding.finally(() => {
       this.#ends.delete(end)
       // Before the promise settles: who waits for it finds the new state.
-      if (this.#started === number) this.#pending = undefined
+      if (this.#started === number) this.pending = undefined
       this.#publish()
-    }
-    const { result, isNews } = decided
+    })
     if (!isNews) return result
     this.#isAnnouncing = true
     try {
-      this.#effects.announce(result)
+      this.#app.emit('login', result)
+      this.#app.emit('authenticated', result)
     } finally {
       this.#isAnnouncing = false
     }
     return result
   }
 
-  /** @param isEcho whether a listener that is being told of a login has begun the attempt */
-  async #decide(number: number, attempt: LoginAttempt, isEcho: boolean): Promise<Decided> {
+  /**
+   * Resolves to the result once it is the login, and to whether it is news: another token, and another session.
+   * @param isEcho whether a listener that is being told of a login has begun the attempt
+   */
+  async #decide(number: number, attempt: LoginAttempt, isEcho: boolean) {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
-    const key = result == null ? undefined : this.#effects.toKey(result)
+    const key = result == null ? undefined : this.#keeper.toKey(result)
     if (!isNonEmptyString(key)) {
       throw new GeneralError('The server has answered a login without an access token')
     }
@@ -182,28 +173,30 @@ export class LoginState {
     }
     this.#checkLast(number)
     this.#decided = number
-    await this.#effects.keep(result)
+    await this.#keeper.keep(result)
     this.#checkLast(number)
-    const before = this.#login
-    const dueAt = toDueTime(result)
-    const login: Login = { number, replaces: before?.number, proof, key, result, dueAt }
-    this.#login = login
-    const { sid, sub } = toClaims(login)
+    const before = this.login
+    const isSameToken = before?.key === key
+    this.login = {
+      ...{ number, replaces: before?.number, proof, key, result, dueAt: toDueTime(result) },
+      confirmed: isSameToken ? before.confirmed : new Set(),
+    }
+    const { sid, sub } = toClaims(this.login)
     const { sid: sidBefore, sub: subBefore } = before === undefined ? {} : toClaims(before)
     // A renewed session is no login. And a listener to `login` that logs the same user in must not call itself.
     const isOther = sub !== subBefore || !(isEcho || (sid !== undefined && sid === sidBefore))
-    return { result, isNews: before?.key !== key && isOther }
+    return { result, isNews: !isSameToken && isOther }
   }
 
-  /** Asks the server. A refusal ends the login that is there. */
+  /** Sends an attempt to the server. A refusal ends the login that is there. */
   async #proveOrEnd(number: number, attempt: LoginAttempt): Promise<Proven> {
     const tokens = new Set<string>()
     const prove = async (proof: string | undefined): Promise<Proven> => {
       if (proof !== undefined) tokens.add(proof)
-      return { proof, result: await attempt.send(proof) }
+      return { proof, result: await attempt.send(proof, this.login) }
     }
     try {
-      const first = prove(await attempt.readToken())
+      const first = prove(await attempt.readToken?.())
       return await first.catch(async (error: unknown) => {
         if (!isRefusal(error) || number < this.#decided) throw error
         const other = await attempt.readOtherToken?.()
@@ -213,11 +206,11 @@ export class LoginState {
     } catch (error) {
       if (isRefusal(error) && number >= this.#decided && !attempt.sparesLogin) {
         this.#decided = number
-        const ended = this.#login
+        const ended = this.login
         if (ended !== undefined) tokens.add(ended.key)
-        this.#login = undefined
-        await this.#effects.drop(tokens)
-        if (ended !== undefined && attempt.isRenewal) this.#effects.expire(error)
+        this.login = undefined
+        await this.#keeper.drop(tokens)
+        if (ended !== undefined && attempt.isRenewal) this.#app.emit('expired', error)
       }
       throw error
     }
@@ -229,8 +222,8 @@ export class LoginState {
   }
 
   #publish(): void {
-    const { result } = this.#login ?? {}
-    this.#effects.publish(this.#pending ?? (result === undefined ? null : Promise.resolve(result)))
+    const present = this.login === undefined ? null : Promise.resolve(this.login.result)
+    this.#app.set('authentication', this.pending ?? present)
   }
 }
 

@@ -1,4 +1,6 @@
 import { isObject } from '../../core/value-kind.ts'
+import type { Login } from './login-state.ts'
+import { toClaims } from './login-state.ts'
 
 /** What a browser says of a change that another tab has made. */
 interface StorageChange {
@@ -42,5 +44,38 @@ export function readClaims(accessToken: string): Readonly<Record<string, unknown
   } catch {
     // Tokens of other servers may have any form.
     return {}
+  }
+}
+
+/** Whether a token was issued for the session of a login, as far as both say. */
+export function isSameSession(accessToken: string, login: Login): boolean {
+  const { sid } = toClaims(login)
+  return sid !== undefined && readClaims(accessToken)['sid'] === sid
+}
+
+/** The locks that the tabs of a browser share. */
+interface SharedLocks {
+  request<T>(name: string, work: () => Promise<T>): Promise<T>
+}
+
+/** Runs a function while no other tab of the browser runs one under the same name. */
+export async function lockTabs<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const { location, navigator } = globalThis as {
+    readonly location?: object
+    readonly navigator?: { readonly locks?: SharedLocks }
+  }
+  // Elsewhere than in a browser, one process has logins of many users.
+  const locks = location == null ? undefined : navigator?.locks
+  let hasBegun = false
+  const begin = (): Promise<T> => {
+    hasBegun = true
+    return work()
+  }
+  try {
+    return await (locks?.request(name, begin) ?? work())
+  } catch (error) {
+    // A browser that keeps nothing of this site has no locks for it either.
+    if (hasBegun || locks === undefined) throw error
+    return work()
   }
 }
