@@ -1,7 +1,7 @@
 import { isKeyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings } from './oauth-settings.ts'
-import type { Fail, ProviderSection } from './provider-section.ts'
+import type { ProviderSection } from './provider-section.ts'
 import { AUTH_METHODS } from './provider-section.ts'
 
 /** Where a provider without OpenID answers. */
@@ -13,8 +13,9 @@ export interface OAuthEndpoints {
   readonly emailUrl: string | null
 }
 
-/** How this application proves to a provider who it is. */
-interface Credentials {
+/** The settings of one provider with everything filled in. */
+export interface ProviderSettings {
+  readonly name: string
   readonly key: string
   /** `null` for a public client, and for one with a private key. */
   readonly secret: string | null
@@ -22,11 +23,6 @@ interface Credentials {
   /** `null` for a secret, sent as the provider takes it. */
   readonly authMethod: string | null
   readonly signingAlgorithm: string | null
-}
-
-/** The settings of one provider with everything filled in. */
-export interface ProviderSettings extends Credentials {
-  readonly name: string
   /** The OpenID provider; beside `endpoints` only what its answers must name as their issuer. */
   readonly issuer: string | null
   /** `null` where the discovery document of the issuer names them. */
@@ -45,10 +41,11 @@ export interface ProviderSettings extends Credentials {
   readonly allowPrivateNetwork: boolean
 }
 
+/** A section that may be of a provider without PKCE. */
+type MergedSection = Omit<ProviderSection, 'pkce'> & { readonly pkce?: boolean }
+
 /** What is known of a provider before its section of the settings is read. */
-export interface KnownProvider extends Omit<ProviderSection, 'pkce'> {
-  /** Whether the provider knows PKCE. Default: `true`. */
-  readonly pkce?: boolean
+export interface KnownProvider extends MergedSection {
   /**
    * Where its profiles say that an e-mail address belongs to the person: the name of a flag, `null`
    * where they never do.
@@ -159,47 +156,32 @@ export function resolveProvider(
   name: string,
   override?: ProviderSection,
 ): ProviderSettings {
-  const fail = (text: string): never => {
-    throw new TypeError(`The setting '${place}' ${text}`)
-  }
   const section = mergeSection(settings, name, override)
-  const { subdomain, allowPrivateNetwork = false, scope_delimiter = ' ' } = section
-  const { customParams, dynamic } = readParameters(section, fail)
-  const fill = (url: string): string =>
-    url.includes(SUBDOMAIN) ? url.replace(SUBDOMAIN, subdomain ?? fail("needs 'subdomain'")) : url
-  const endpoints = readEndpoints(section, fill, fail)
-  const issuer = section.issuer === undefined ? null : fill(section.issuer)
-  // A part of a host that stands nowhere is a URL that was forgotten.
-  if (
-    subdomain !== undefined &&
-    !`${section.issuer} ${section.authorize_url}`.includes(SUBDOMAIN)
-  ) {
-    fail(`has 'subdomain', but no URL with '${SUBDOMAIN}'`)
-  }
-  if (endpoints === null && issuer === null) {
-    fail("needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'")
-  }
-  const urls = [issuer, ...Object.values(endpoints ?? {})]
-  const insecure = urls.find((url) => /^http:/i.test(url ?? ''))
-  if (insecure !== undefined && !allowPrivateNetwork) {
-    fail(`has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`)
-  }
-  const scopes = [section.scope ?? []].flat()
+  const problem = findProblem(section)
+  if (problem !== undefined) throw new TypeError(`The setting '${place}' ${problem}`)
+  const { key = '', secret = null, private_key: privateKey = null, subdomain = '' } = section
+  const { scope = [], scope_delimiter = ' ', custom_params = {}, dynamic = false } = section
+  const fill = (url: (typeof URL_KEYS)[number]): string | null =>
+    section[url]?.replace(SUBDOMAIN, subdomain) ?? null
+  const authorizeUrl = fill('authorize_url')
+  const accessUrl = fill('access_url') ?? ''
+  const [profileUrl, emailUrl] = [fill('profile_url'), fill('email_url')]
+  const endpoints = authorizeUrl === null ? null : { authorizeUrl, accessUrl, profileUrl, emailUrl }
+  const scopes = [scope].flat()
   const isMissing = endpoints === null && !scopes.join(' ').split(' ').includes('openid')
   return {
-    name,
-    ...readCredentials(section, fail),
-    issuer,
-    endpoints,
+    ...{ name, key, secret, privateKey, issuer: fill('issuer'), endpoints },
+    authMethod: section.token_endpoint_auth_method ?? (secret === null ? 'private_key_jwt' : null),
+    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
     scope: (isMissing ? ['openid', ...scopes] : scopes).join(scope_delimiter),
     redirectUri: section.redirect_uri ?? null,
-    customParams,
-    dynamic,
+    customParams: custom_params,
+    dynamic: dynamic === true ? DYNAMIC_DEFAULTS : dynamic || [],
     overrides: section.overrides ?? {},
-    hasPkce: (section.pkce as boolean | undefined) !== false,
+    hasPkce: section.pkce !== false,
     hasNonce: endpoints === null && section.nonce !== false,
     givesCode: section.response === 'code',
-    allowPrivateNetwork,
+    allowPrivateNetwork: section.allowPrivateNetwork ?? false,
   }
 }
 
@@ -207,7 +189,7 @@ function mergeSection(
   settings: OAuthSettings,
   name: string,
   override: ProviderSection | undefined,
-): ProviderSection {
+): MergedSection {
   const { verifiedEmail: _verifiedEmail, ...known } = findKnownProvider(name) ?? {}
   const { prefix: _prefix, origin: _origin, ...defaults } = settings.defaults ?? {}
   const own = { ...defaults, ...(settings[name] as ProviderSection), ...override }
@@ -216,79 +198,51 @@ function mergeSection(
   const inherited = Object.entries(known).filter(
     ([key]) => !isOther || !URL_KEYS.some((one) => one === key),
   )
-  return mergeSettings(Object.fromEntries(inherited), own) as ProviderSection
+  return mergeSettings(Object.fromEntries(inherited), own) as MergedSection
 }
 
-function readParameters(section: ProviderSection, fail: Fail) {
-  const { custom_params: customParams = {}, dynamic = false } = section
-  const names = dynamic === true ? DYNAMIC_DEFAULTS : dynamic || []
-  for (const name of OWN_PARAMETERS) {
-    if (Object.hasOwn(customParams, name))
-      fail(`sets '${name}' in 'custom_params', as each flow does`)
-    if (names.includes(name)) fail(`lets callers set '${name}' by 'dynamic'`)
-  }
-  return { customParams, dynamic: names }
-}
-
-function readEndpoints(
-  section: ProviderSection,
-  fill: (url: string) => string,
-  fail: Fail,
-): OAuthEndpoints | null {
-  const { authorize_url: authorizeUrl, access_url: accessUrl, profile_url, email_url } = section
-  if (authorizeUrl === undefined) {
-    for (const name of ['access_url', 'profile_url', 'email_url'] as const) {
-      if (section[name] !== undefined) fail(`has '${name}', but no 'authorize_url'`)
-    }
-    return null
-  }
-  if (accessUrl === undefined) return fail("has 'authorize_url', but no 'access_url'")
-  return {
-    authorizeUrl: fill(authorizeUrl),
-    accessUrl: fill(accessUrl),
-    profileUrl: profile_url === undefined ? null : fill(profile_url),
-    emailUrl: email_url === undefined ? null : fill(email_url),
-  }
-}
-
-/**
- * Returns the credentials in a section.
- * @throws {TypeError} something is missing, or is there and would not be used
- */
-function readCredentials(section: ProviderSection, fail: Fail): Credentials {
-  const key = pickOne(section, ['key', 'client_id'], fail)
-  const secret = pickOne(section, ['secret', 'client_secret'], fail)
-  const { private_key: privateKey = null, token_endpoint_auth_method: authMethod = null } = section
-  if (key === null) return fail("has no 'key': the id of your application")
-  if (authMethod !== null) {
-    const needed = AUTH_METHODS[authMethod]
-    for (const [name, value] of Object.entries({ secret, private_key: privateKey })) {
-      if (name === needed && value === null) fail(`has no '${name}', which '${authMethod}' needs`)
-      if (name !== needed && value !== null)
-        fail(`has '${name}', which '${authMethod}' does not use`)
-    }
-  } else if (secret === null && privateKey === null) {
+/** Returns what is missing in a section, or contradicts something else; `undefined` for nothing. */
+function findProblem(section: MergedSection): string | undefined {
+  const { key, issuer, authorize_url, access_url, subdomain } = section
+  const { custom_params = {}, dynamic, token_endpoint_auth_method: method = '' } = section
+  const urls = URL_KEYS.map((name) => section[name] ?? '')
+  const hasPlace = urls.some((url) => url.includes(SUBDOMAIN))
+  const insecure = urls.find((url) => /^http:/i.test(url))
+  const orphan = URL_KEYS.slice(2).find((name) => section[name] !== undefined)
+  const set = OWN_PARAMETERS.find((name) => Object.hasOwn(custom_params, name))
+  const open = OWN_PARAMETERS.find((name) => Array.isArray(dynamic) && dynamic.includes(name))
+  const proofs = (['secret', 'private_key'] as const).filter((name) => section[name] !== undefined)
+  const needed = AUTH_METHODS[method]
+  const isLacking = needed != null && !proofs.includes(needed)
+  const unused = method === '' ? undefined : proofs.find((name) => name !== needed)
+  const problems: readonly (readonly [isThere: boolean, problem: string])[] = [
+    [set !== undefined, `sets '${set}' in 'custom_params', as each flow does`],
+    [open !== undefined, `lets callers set '${open}' by 'dynamic'`],
+    [hasPlace && subdomain === undefined, "needs 'subdomain'"],
+    // A part of a host that stands nowhere is a URL that was forgotten.
+    [!hasPlace && subdomain !== undefined, `has 'subdomain', but no URL with '${SUBDOMAIN}'`],
+    [!authorize_url && orphan !== undefined, `has '${orphan}', but no 'authorize_url'`],
+    [!!authorize_url && !access_url, "has 'authorize_url', but no 'access_url'"],
+    [
+      !authorize_url && !issuer,
+      "needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'",
+    ],
+    [
+      insecure !== undefined && section.allowPrivateNetwork !== true,
+      `has '${insecure}': only a provider with 'allowPrivateNetwork: true' may have http:`,
+    ],
+    [key === undefined, "has no 'key': the id of your application"],
+    [isLacking, `has no '${needed}', which '${method}' needs`],
+    [unused !== undefined, `has '${unused}', which '${method}' does not use`],
     // The variable that it was to come from may not be set.
-    fail("has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'")
-  } else if (secret !== null && privateKey !== null) {
-    fail("has 'secret' and 'private_key': 'token_endpoint_auth_method' must say which is used")
-  }
-  return {
-    key,
-    secret,
-    privateKey,
-    authMethod: authMethod ?? (secret === null ? 'private_key_jwt' : null),
-    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
-  }
-}
-
-/** Returns the value of a setting that has two names. */
-function pickOne(
-  section: ProviderSection,
-  [name, alias]: readonly [keyof ProviderSection, keyof ProviderSection],
-  fail: Fail,
-): string | null {
-  const values = [section[name], section[alias]].filter((value) => value !== undefined)
-  if (values.length > 1) fail(`has '${name}' and '${alias}', which are the same setting`)
-  return values.length === 0 ? null : String(values[0])
+    [
+      method === '' && proofs.length === 0,
+      "has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'",
+    ],
+    [
+      method === '' && proofs.length > 1,
+      "has 'secret' and 'private_key': 'token_endpoint_auth_method' must say which is used",
+    ],
+  ]
+  return problems.find(([isThere]) => isThere)?.[1]
 }

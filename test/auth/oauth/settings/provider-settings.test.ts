@@ -51,7 +51,6 @@ t.test('knows the providers by their names', async (t) => {
 const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
   ['github', {}, /'oauth.github' has no 'key': the id of your application/],
   ['github', { secret: 'x' }, /has no 'key'/],
-  ['github', { ...KEYS, client_id: 'id' }, /'key' and 'client_id', which are the same setting/],
   ['google', { ...KEYS, subdomain: 'own' }, /'subdomain', but no URL with '\[subdomain\]'/],
   ['google', { ...KEYS, profile_url: URLS.profile_url }, /'profile_url', but no 'authorize_url'/],
   [
@@ -176,7 +175,7 @@ t.test('always uses PKCE and nonces, and reaches no private network', async (t) 
     ...{ hasPkce: true, hasNonce: true, allowPrivateNetwork: false, givesCode: false },
     ...{ redirectUri: null, authMethod: null, dynamic: [] },
   })
-  t.match(resolve('own', { client_id: 'id', token_endpoint_auth_method: 'none', ...URLS }), {
+  t.match(resolve('own', { key: 'id', token_endpoint_auth_method: 'none', ...URLS }), {
     key: 'id',
     secret: null,
     authMethod: 'none',
