@@ -24,7 +24,7 @@ import type { AuthenticationConfiguration } from './settings/authentication-conf
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
 import { mergeSettings } from './settings-values.ts'
-import { StrategyRegistry } from './strategies/strategy-registry.ts'
+import { AuthenticationBaseStrategy } from './strategies/base-strategy.ts'
 import type { LoginThrottle } from './throttle/login-throttle.ts'
 import { decodeClaims } from './tokens/access-token.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
@@ -41,7 +41,8 @@ export class AuthenticationService implements Authentication {
   /** The application that the service was made for. */
   readonly app: Application
   readonly configKey: string
-  readonly #strategies: StrategyRegistry
+  // A map, as names come from requests: an object would have a strategy `constructor`.
+  readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
   readonly #extensions: readonly LoginExtension[]
   /** Whether the last set-up has failed. */
@@ -58,7 +59,6 @@ export class AuthenticationService implements Authentication {
     }
     this.app = app
     this.configKey = configKey
-    this.#strategies = new StrategyRegistry(this)
     this.#settings = new LiveSettings(app, configKey, options, {
       check: () => this.#checkSettings(),
       listExtensions: () => this.#extensions,
@@ -82,7 +82,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get strategyNames(): string[] {
-    return this.#strategies.names
+    return [...this.#strategies.keys()]
   }
 
   get parseStrategies(): readonly string[] {
@@ -103,7 +103,14 @@ export class AuthenticationService implements Authentication {
   }
 
   register(name: string, strategy: AuthenticationStrategy): this {
-    this.#strategies.add(name, strategy)
+    if (typeof strategy?.authenticate !== 'function') {
+      throw new TypeError(`The strategy '${name}' has no authenticate method`)
+    }
+    strategy.setName?.(name)
+    strategy.setApplication?.(this.app)
+    strategy.setAuthentication?.(this)
+    strategy.verifyConfiguration?.()
+    this.#strategies.set(name, strategy)
     // One that comes after the setup of the service is set up at once.
     if (this.#settings.isFrozen) {
       Promise.resolve()
@@ -135,7 +142,7 @@ export class AuthenticationService implements Authentication {
     try {
       this.#settings.freeze()
       for (const extension of this.loginExtensions) await extension.setup?.()
-      await this.#strategies.setup()
+      for (const [name, strategy] of this.#strategies) await strategy.setup?.(this, name)
     } catch (error) {
       this.#isBroken = true
       throw error
@@ -213,7 +220,29 @@ export class AuthenticationService implements Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    return this.#strategies.parse(request, reply, strategies)
+    return this.#parse(request, reply, strategies, 0)
+  }
+
+  /** Returns a promise only if a strategy does. @param start where in the list of names to begin */
+  #parse(
+    request: AuthenticationHttpRequest,
+    reply: unknown,
+    names: readonly string[],
+    start: number,
+  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
+    for (let index = start; index < names.length; index += 1) {
+      const strategy = this.#strategies.get(names[index] ?? '')
+      const parsed = strategy?.parse?.(request, reply) ?? null
+      if (parsed instanceof Promise) {
+        return parsed.then((value) => value ?? this.#parse(request, reply, names, index + 1))
+      }
+      if (parsed !== null) return parsed
+    }
+    for (const extension of this.loginExtensions) {
+      const parsed = extension.parse?.(request, names) ?? null
+      if (parsed !== null) return parsed
+    }
+    return null
   }
 
   async handleConnection(
@@ -309,9 +338,15 @@ export class AuthenticationService implements Authentication {
 
   /** @throws {TypeError} something about the settings in effect is not valid */
   #checkSettings(): void {
-    checkConfiguration(this, this.#strategies.sections, this.#extensions)
+    // Strategies that extend no class of this package may define the same names differently.
+    const own = [...this.#strategies].filter(([, one]) => one instanceof AuthenticationBaseStrategy)
+    checkConfiguration(
+      this,
+      own.map(([name]) => name),
+      this.#extensions,
+    )
     for (const extension of this.#extensions) extension.check(this.#settings.isFrozen)
-    this.#strategies.check()
+    for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
     for (const extension of this.#extensions) extension.guard()
   }
 }

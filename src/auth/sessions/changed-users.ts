@@ -15,10 +15,10 @@ export const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
  * are set to `isActive: false`. The session that changes its own password goes on.
  */
 export function createUserWatch(authentication: Authentication, sessions: Sessions): AroundHook {
-  const { app, configuration } = authentication
-  const entityService = findEntityService(app, configuration.service)
-  const idName = getEntityIdName({ configuration, entityService })
   return async (context, next) => {
+    const { app, configuration } = authentication
+    const entityService = findEntityService(app, configuration.service)
+    const idName = getEntityIdName({ configuration, entityService })
     const ends = await endsLogins(authentication, context)
     await next()
     // Asked again: a hook may have set the password from a field of another name.

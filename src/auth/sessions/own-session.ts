@@ -1,10 +1,12 @@
-import type { Params } from '../../core/index.ts'
+import type { AroundHook, HookContext, Params } from '../../core/index.ts'
+import { MethodNotAllowed } from '../../core/index.ts'
 import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import type { Authentication } from '../authentication.ts'
 import type { NoQuery, OwnFound, PagingQuery } from '../guarded-service.ts'
-import { describeOwn } from '../guarded-service.ts'
+import { describeOwn, proveOwner, restrictToOwn, showOnly } from '../guarded-service.ts'
 import type { MethodDescriber } from '../method-description.ts'
+import type { Sessions } from './sessions.ts'
 import type { SessionRecord, StoredSession } from './stored-session.ts'
 
 /** A session as its user sees it. */
@@ -28,7 +30,7 @@ interface OutsideSessions<S> {
 export type ServedSessions<S> = S & Serving<never, OutsideSessions<S>>
 
 /** The methods that external callers may call. */
-export const SESSION_METHODS: readonly string[] = ['find', 'get', 'remove']
+const SESSION_METHODS: readonly string[] = ['find', 'get', 'remove']
 
 const TIME: JSONSchema = { type: 'string', format: 'date-time' }
 const TEXT: JSONSchema = { type: ['string', 'null'] }
@@ -49,9 +51,32 @@ export function createSessionDescriber(authentication: Authentication): MethodDe
  * Returns a session as its user sees it.
  * @param sid the id of the session of the request
  */
-export function toOwnSession(stored: StoredSession, sid: unknown): Session {
+function toOwnSession(stored: StoredSession, sid: unknown): Session {
   const { _id, createdAt, usedAt, expiresAt, endsAt, userAgent, address } = stored
   // A refresh moves `expiresAt`, at times beyond the end that nothing moves.
   const end = endsAt < expiresAt ? endsAt : expiresAt
   return { _id, createdAt, usedAt, expiresAt: end, userAgent, address, current: _id === sid }
+}
+
+/** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
+export function createSessionGuard(authentication: Authentication, sessions: Sessions): AroundHook {
+  return async (context, next) => {
+    if (context.params.provider === undefined) {
+      await next()
+      return noteRemoval(sessions, context)
+    }
+    if (!SESSION_METHODS.includes(context.method)) {
+      throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
+    }
+    const owner = await proveOwner(authentication, context, 'Sessions')
+    restrictToOwn(context, owner.sub, 'Sessions')
+    await next()
+    showOnly(context, (session: StoredSession) => toOwnSession(session, owner['sid']))
+    noteRemoval(sessions, context)
+  }
+}
+
+/** Emits the end of a session that was removed by its id. `Sessions` does so where it removes many. */
+function noteRemoval(sessions: Sessions, { method, id }: HookContext): void {
+  if (method === 'remove' && id != null) sessions.noteEnd({ sid: String(id) })
 }

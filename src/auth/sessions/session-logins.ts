@@ -24,12 +24,13 @@ import { emitLoginEnd } from '../login-end.ts'
 import { getTokenClaims } from '../proof.ts'
 import { checkExists } from '../settings/configuration-check.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
-import { WATCHED_METHODS } from './changed-users.ts'
-import { createSessionDescriber } from './own-session.ts'
-import type { SessionCookies } from './session-cookies.ts'
+import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
+import { createSessionDescriber, createSessionGuard } from './own-session.ts'
+import { RefreshStrategy } from './refresh-strategy.ts'
+import { SessionCookies } from './session-cookies.ts'
 import { resolveSessionOptions, SESSIONS_RULE, toCookieName } from './session-options.ts'
-import type { SessionParts } from './session-setup.ts'
-import type { SessionEnd, Sessions } from './sessions.ts'
+import type { SessionEnd } from './sessions.ts'
+import { Sessions } from './sessions.ts'
 
 /** Indexes that find the sessions of a user, and by which the database removes sessions that have ended. */
 const INDEXES = [
@@ -40,8 +41,7 @@ const INDEXES = [
 
 /**
  * The sessions of an authentication service: logins have refresh tokens, and can be ended on the server. The hooks are
- * in place as soon as the settings name sessions and the services are registered; what they call is loaded when it is
- * first used.
+ * in place as soon as the settings name sessions and the services are registered.
  */
 export class SessionLogins implements LoginExtension {
   readonly setting = 'sessions'
@@ -49,28 +49,28 @@ export class SessionLogins implements LoginExtension {
   readonly strategies: readonly string[] = ['refresh']
   readonly #authentication: Authentication
   readonly #records: KeptRecords
+  readonly #sessions: Sessions
+  readonly #cookies: SessionCookies
+  /** Ends sessions when their users change. */
   readonly #watch: AroundHook
+  /** Puts the tokens of logins into cookies. */
   readonly #cookieHook: AroundHook
-  #parts: Promise<SessionParts> | null = null
-  #installed: Promise<Sessions> | null = null
-  /** Reads the tokens of sessions from cookies; `null` until it is loaded. */
-  #cookies: SessionCookies | null = null
+  #isInstalled = false
   /** The path of the service that stores sessions, as of the last check. */
   #path: string | undefined
 
   constructor(authentication: Authentication) {
     const { app } = authentication
-    const run = (pick: (parts: SessionParts) => AroundHook): AroundHook => {
-      return async (context, next) => pick(await this.#load())(context, next)
-    }
     this.#authentication = authentication
-    this.#watch = run(({ watch }) => watch)
-    this.#cookieHook = run(({ cookieHook }) => cookieHook)
+    this.#sessions = new Sessions(authentication)
+    this.#cookies = new SessionCookies(authentication, this.#sessions)
+    this.#cookieHook = this.#cookies.createHook()
+    this.#watch = createUserWatch(authentication, this.#sessions)
     this.#records = new KeptRecords({
       ...{ authentication, records: 'sessions', indexes: INDEXES },
       readSetting: () => `${authentication.configKey}.sessions`,
       readPath: () => authentication.configuration.sessions?.service,
-      guard: run(({ guard }) => guard),
+      guard: createSessionGuard(authentication, this.#sessions),
       describe: createSessionDescriber(authentication),
     })
     app.observe((change, path, entry) => {
@@ -117,25 +117,22 @@ export class SessionLogins implements LoginExtension {
    * @throws {TypeError} the setting names no `MongoDBService` or that of another authentication service, no
    *   strategy finds users, or one is named `refresh` already
    */
-  async setup(): Promise<Sessions> {
+  async setup(): Promise<void> {
     const authentication = this.#authentication
-    const { sessions, strategy } = await this.#load()
-    if (this.#installed !== null) return sessions
+    if (this.#isInstalled) return
     if (authentication.getStrategy('refresh') !== undefined) {
       throw new TypeError(
         `'${authentication.configKey}.sessions' adds a strategy 'refresh', and there is one already`,
       )
     }
     // Throws now, and not at each login, if `accessExpiresIn` is longer than tokens may live.
-    const { accessSeconds } = sessions.options
+    const { accessSeconds } = this.#sessions.options
     await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
     await this.#records.prepare()
     // Calls at the same time all get here: the first one registers the strategy.
-    if (this.#installed === null) {
-      authentication.register('refresh', strategy)
-      this.#installed = Promise.resolve(sessions)
-    }
-    return sessions
+    if (this.#isInstalled) return
+    authentication.register('refresh', new RefreshStrategy(authentication, this.#sessions))
+    this.#isInstalled = true
   }
 
   async begin(params: AuthenticationParams): Promise<AuthenticationParams> {
@@ -152,7 +149,7 @@ export class SessionLogins implements LoginExtension {
     request: AuthenticationHttpRequest,
     strategies: readonly string[],
   ): AuthenticationRequest | null {
-    return this.#cookies?.parse(request, strategies) ?? null
+    return this.#cookies.parse(request, strategies)
   }
 
   verify({ sid }: AccessTokenPayload): Promise<void> | undefined {
@@ -230,17 +227,9 @@ export class SessionLogins implements LoginExtension {
    * Resolves to the sessions once they are set up. If that fails, the next call tries again.
    * @throws {Unavailable} the set-up fails
    */
-  #open(): Promise<Sessions> {
-    return this.#installed ?? orNotReady('sessions', this.setup())
-  }
-
-  #load(): Promise<SessionParts> {
-    this.#parts ??= import('./session-setup.ts').then(({ createSessionParts }) => {
-      const parts = createSessionParts(this.#authentication)
-      this.#cookies = parts.cookies
-      return parts
-    })
-    return this.#parts
+  async #open(): Promise<Sessions> {
+    if (!this.#isInstalled) await orNotReady('sessions', this.setup())
+    return this.#sessions
   }
 }
 
