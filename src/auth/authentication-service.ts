@@ -91,7 +91,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get loginThrottle(): LoginThrottle | null {
-    return this.#settings.current.getThrottle()
+    return this.#settings.current.throttle
   }
 
   get revocationList(): RevocationList | null {
@@ -166,7 +166,7 @@ export class AuthenticationService implements Authentication {
     options?: NewTokenOptions,
     secret?: string,
   ): Promise<string> {
-    return this.#settings.current.getIssuer().sign(payload, options, secret)
+    return this.#settings.current.issuer.sign(payload, options, secret)
   }
 
   async verifyAccessToken(
@@ -174,8 +174,8 @@ export class AuthenticationService implements Authentication {
     options?: TokenOptions,
     secret?: string,
   ): Promise<AccessTokenPayload> {
-    const { getIssuer, revocationList, extensions } = this.#settings.current
-    const payload = getIssuer().verify(token, options, secret)
+    const { issuer, revocationList, extensions } = this.#settings.current
+    const payload = issuer.verify(token, options, secret)
     // Not part of what the issuer caches, so that a logout takes effect at once.
     if (revocationList !== null) await checkRevoked(revocationList, payload)
     for (const extension of extensions) {

@@ -6,15 +6,20 @@ import type { MethodDescriber } from './method-description.ts'
 import { setDescriber } from './method-description.ts'
 
 /**
- * Adds an around hook to the named methods, if the service has them, as the innermost one. A hook that was added before
- * moves there.
+ * Adds an around hook to the named methods, if the service has them, as the innermost one.
+ * @param replaced the hook that it takes the place of. Default: itself, which moves there
  */
-export function addAround(entry: ServiceEntry, names: readonly string[], hook: AroundHook): void {
+export function addAround(
+  entry: ServiceEntry,
+  names: readonly string[],
+  hook: AroundHook,
+  replaced: AroundHook = hook,
+): void {
   const { hooks, methods } = entry
   for (const [key, stored] of hooks.stored) {
     hooks.stored.set(
       key,
-      stored.filter((one) => one !== hook),
+      stored.filter((one) => one !== replaced),
     )
   }
   const known = names.filter((name) => name === 'all' || methods.has(name))
@@ -44,14 +49,11 @@ interface IndexedService {
   getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
-/** The key under which the entry of a service has its {@link Keeper}. */
+/** The key under which the entry of a service has the owner that guards it, and the hook by which it does. */
 const KEEPER = Symbol('remex.keeper')
 
-/** The owner that guards a service. */
 interface Keeper {
   readonly owner: KeptRecords
-  /** The path at which the owner has found the service. */
-  readonly path: string
   readonly hook: AroundHook
 }
 
@@ -88,15 +90,15 @@ export class KeptRecords {
     const path = this.#path
     const entry = path === undefined ? undefined : this.#app.entries.get(path)
     if (path === undefined || entry === undefined) return false
-    const keeper = entry.attachments.get(KEEPER) as Keeper | undefined
-    if (keeper !== undefined && keeper.owner !== this && keeper.owner.#isFirm) return false
-    // One hook per service, which calls the guard of the present owner: two guards would each make a key.
-    const hook = keeper?.hook ?? createHook(entry)
-    entry.attachments.set(KEEPER, { owner: this, path, hook } satisfies Keeper)
+    const before = entry.attachments.get(KEEPER) as Keeper | undefined
+    if (before !== undefined && before.owner !== this && before.owner.#isFirm) return false
+    const hook: AroundHook = (context, next) => this.#run(path, context, next)
+    entry.attachments.set(KEEPER, { owner: this, hook } satisfies Keeper)
     setDescriber(entry, (method) =>
       this.#isFor(path) ? this.#options.describe(method) : undefined,
     )
-    addAround(entry, ['all'], hook)
+    // It replaces the hook of another owner: two guards would each make a key.
+    addAround(entry, ['all'], hook, before?.hook)
     return true
   }
 
@@ -145,7 +147,7 @@ export class KeptRecords {
   }
 
   /** Runs a call of the service behind the guard. */
-  async run(path: string, context: HookContext, next: () => Promise<void>): Promise<void> {
+  async #run(path: string, context: HookContext, next: () => Promise<void>): Promise<void> {
     if (!this.#isFor(path)) return next()
     if (context.params.provider !== undefined) await this.require()
     await this.#options.guard(context, next)
@@ -155,13 +157,6 @@ export class KeptRecords {
   #isFor(path: string): boolean {
     const named = this.#path
     return named === undefined || named === path
-  }
-}
-
-function createHook({ attachments }: ServiceEntry): AroundHook {
-  return (context, next) => {
-    const { owner, path } = attachments.get(KEEPER) as Keeper
-    return owner.run(path, context, next)
   }
 }
 

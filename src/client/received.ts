@@ -46,22 +46,19 @@ type ReceivedItem<T> = T extends Omitted ? null : Received<T>
  * What arrives of a value that a server sends as JSON: a `Date` or an `ObjectId` is a string, what is
  * `undefined` is missing, functions are gone.
  */
-export type Received<T> =
-  IsAny<T> extends true
+export type Received<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null
     ? T
-    : unknown extends T
-      ? T
-      : T extends string | number | boolean | null
-        ? T
-        : T extends WithJSON<infer Form>
-          ? Received<Form>
-          : T extends Omitted | bigint
-            ? never
-            : T extends readonly unknown[]
-              ? { [Index in keyof T]: ReceivedItem<T[Index]> }
-              : IsOptional<T> extends true
-                ? { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> }
-                : Received<WithOptional<T>>
+    : T extends WithJSON<infer Form>
+      ? Received<Form>
+      : T extends Omitted | bigint
+        ? never
+        : T extends readonly unknown[]
+          ? { [Index in keyof T]: ReceivedItem<T[Index]> }
+          : IsOptional<T> extends true
+            ? { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> }
+            : Received<WithOptional<T>>
 
 /** What arrives of the result of a method: `null` where the method returns nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: of methods that return nothing
@@ -77,18 +74,15 @@ export type ReceivedResult<T> = T extends undefined | void
  * What can be sent where the server's type says `T`: a `Date` or an `ObjectId`, or the string that
  * it is sent as. A field that may be missing may be `undefined`.
  */
-export type Sendable<T> =
-  IsAny<T> extends true
+export type Sendable<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null | undefined
     ? T
-    : unknown extends T
-      ? T
-      : T extends string | number | boolean | null | undefined
-        ? T
-        : T extends WithJSON<unknown>
-          ? T | Received<T>
-          : T extends Omitted | bigint
-            ? never
-            : { [Name in keyof T]: SendableField<T[Name]> }
+    : T extends WithJSON<unknown>
+      ? T | Received<T>
+      : T extends Omitted | bigint
+        ? never
+        : { [Name in keyof T]: SendableField<T[Name]> }
 
 // Without this, the option `exactOptionalPropertyTypes` would refuse an `undefined` that JSON leaves out.
 type SendableField<V> = undefined extends V ? Sendable<V> | undefined : Sendable<V>
@@ -97,20 +91,17 @@ type SendableField<V> = undefined extends V ? Sendable<V> | undefined : Sendable
  * What can stand in a query where the server's type says `T`. A query string has no `null`: a server with
  * a schema reads it from an empty string.
  */
-export type SendableQuery<T> =
-  IsAny<T> extends true
+export type SendableQuery<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | bigint
     ? T
-    : unknown extends T
-      ? T
-      : T extends string | number | boolean | bigint
-        ? T
-        : T extends WithJSON<unknown>
-          ? T | Received<T>
-          : T extends null
-            ? ''
-            : T extends Omitted
-              ? never
-              : SentQuery<T>
+    : T extends WithJSON<unknown>
+      ? T | Received<T>
+      : T extends null
+        ? ''
+        : T extends Omitted
+          ? never
+          : SentQuery<T>
 
 /** A query of a known type as a client sends it: see {@link SendableQuery}. */
 export type SentQuery<T> = {

@@ -1,4 +1,4 @@
-import type { Application, Params } from '../../core/index.ts'
+import type { Params } from '../../core/index.ts'
 import { BadRequest, NotAuthenticated } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
@@ -18,75 +18,77 @@ interface Caller {
   readonly params: Params
 }
 
-/** Proves the callers of an account service, within the limits for failing logins. */
-export class AccountCallers {
-  readonly #app: Application
-  readonly #readSetting: () => AccountSetting
+/**
+ * Resolves to the caller, after a check of the password as at a login.
+ * @throws {NotAuthenticated} the caller is not logged in
+ * @throws {BadRequest} the password is wrong
+ */
+export async function proveCaller(
+  setting: AccountSetting,
+  password: string,
+  params: AuthenticationParams,
+): Promise<Caller> {
+  const { authentication, entity, idName, users } = setting
+  const holder = { params }
+  await proveParams(authentication, holder, authentication.configuration.authStrategies)
+  const { [entity]: found } = holder.params as Record<string, unknown>
+  const id = getField(found, idName) as string | undefined
+  if (id == null) throw new NotAuthenticated('Not authenticated')
+  const internal = { ...withoutProvider(holder.params), query: {} }
+  const user = (await users.get(id, internal)) as Entity
+  await checkPassword(setting, user, password, params)
+  return { id, user, params: holder.params }
+}
 
-  constructor(app: Application, readSetting: () => AccountSetting) {
-    this.#app = app
-    this.#readSetting = readSetting
+/** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
+async function checkPassword(
+  setting: AccountSetting,
+  user: Entity,
+  password: string,
+  params: AuthenticationParams,
+): Promise<void> {
+  const { authentication, strategy, nameField } = setting
+  const name = String(getField(user, nameField))
+  try {
+    await limitCaller(setting, name, params, () => strategy.comparePassword(user, password, params))
+  } catch (error) {
+    if (!(error instanceof NotAuthenticated)) throw error
+    const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
+    reportFailure(authentication, 'login', { data, params } as never, error)
+    throw new BadRequest('The password is wrong')
   }
+}
 
-  /**
-   * Resolves to the caller, after a check of the password as at a login.
-   * @throws {NotAuthenticated} the caller is not logged in
-   * @throws {BadRequest} the password is wrong
-   */
-  async prove(password: string, params: AuthenticationParams): Promise<Caller> {
-    const { authentication, entity, idName, users } = this.#readSetting()
-    const holder = { params }
-    await proveParams(authentication, holder, authentication.configuration.authStrategies)
-    const { [entity]: found } = holder.params as Record<string, unknown>
-    const id = getField(found, idName) as string | undefined
-    if (id == null) throw new NotAuthenticated('Not authenticated')
-    const internal = { ...withoutProvider(holder.params), query: {} }
-    const user = (await users.get(id, internal)) as Entity
-    await this.#checkPassword(user, password, params)
-    return { id, user, params: holder.params }
-  }
+/** Runs a proof of a caller within the limits for failing logins. */
+export function limitCaller<T>(
+  setting: AccountSetting,
+  name: string | null,
+  params: AuthenticationParams,
+  prove: () => Promise<T>,
+): Promise<T> {
+  const throttle = findThrottle(setting, params)
+  if (throttle === null) return prove()
+  const { address, signal } = params
+  return throttle.run(name, address, prove, { logger: setting.authentication.app.logger, signal })
+}
 
-  /** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
-  async #checkPassword(
-    user: Entity,
-    password: string,
-    params: AuthenticationParams,
-  ): Promise<void> {
-    const { authentication, strategy, nameField } = this.#readSetting()
-    const name = String(getField(user, nameField))
-    try {
-      await this.limit(name, params, () => strategy.comparePassword(user, password, params))
-    } catch (error) {
-      if (!(error instanceof NotAuthenticated)) throw error
-      const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
-      reportFailure(authentication, 'login', { data, params } as never, error)
-      throw new BadRequest('The password is wrong')
-    }
-  }
+/** Returns the limits for failing logins of external callers; `null` for none. */
+export function findThrottle(
+  { authentication }: AccountSetting,
+  params: Params,
+): LoginThrottle | null {
+  const { app, loginThrottle, configKey } = authentication
+  if (!params.provider || loginThrottle === null) return null
+  loginThrottle.warnOfProxy(params, app.logger, `${configKey}.loginThrottle`)
+  return loginThrottle
+}
 
-  /** Runs a proof of the caller within the limits for failing logins. */
-  limit<T>(name: string | null, params: AuthenticationParams, prove: () => Promise<T>): Promise<T> {
-    const throttle = this.findThrottle(params)
-    if (throttle === null) return prove()
-    const { address, signal } = params
-    return throttle.run(name, address, prove, { logger: this.#app.logger, signal })
-  }
-
-  /** Returns the limits for failing logins of external callers; `null` for none. */
-  findThrottle(params: Params): LoginThrottle | null {
-    const { authentication } = this.#readSetting()
-    const { loginThrottle, configKey } = authentication
-    if (!params.provider || loginThrottle === null) return null
-    loginThrottle.warnOfProxy(params, this.#app.logger, `${configKey}.loginThrottle`)
-    return loginThrottle
-  }
-
-  /** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
-  async countRequest(
-    purpose: TokenPurpose,
-    email: string,
-    params: Params,
-  ): Promise<LoginAttempt | undefined> {
-    return this.findThrottle(params)?.begin(`${purpose} ${email.trim()}`, params.address)
-  }
+/** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
+export async function countRequest(
+  setting: AccountSetting,
+  purpose: TokenPurpose,
+  email: string,
+  params: Params,
+): Promise<LoginAttempt | undefined> {
+  return findThrottle(setting, params)?.begin(`${purpose} ${email.trim()}`, params.address)
 }

@@ -8,7 +8,7 @@ import { getField } from '../entity-service.ts'
 import { omitFields } from '../hooks/protect.ts'
 import type { MethodDescription } from '../method-description.ts'
 import { describeService } from '../method-description.ts'
-import { AccountCallers } from './account-callers.ts'
+import { countRequest, findThrottle, limitCaller, proveCaller } from './account-callers.ts'
 import { checkAddress, readAccountData, toAccountSchemas } from './account-data.ts'
 import { AccountMails } from './account-mails.ts'
 import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
@@ -38,7 +38,6 @@ export class AccountService {
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
   readonly #mails: AccountMails
-  readonly #callers: AccountCallers
 
   /** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
   constructor(app: AnyApplication, options: AccountOptions) {
@@ -46,7 +45,6 @@ export class AccountService {
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
     this.#mails = new AccountMails(app, options.notify)
-    this.#callers = new AccountCallers(this.#app, () => this.#setting)
     describeService(this.#app, this, (method) => this.#describe(method))
   }
 
@@ -134,7 +132,7 @@ export class AccountService {
     const { password, newPassword } = readAccountData(data, params, 'changePassword')
     const { strategy, passwordField, emailField } = this.#setting
     strategy.checkPassword(newPassword)
-    const caller = await this.#callers.prove(password, params)
+    const caller = await proveCaller(this.#setting, password, params)
     // The proof of the caller stays in the params, so that the session that changes the password goes on.
     const internal = withoutProvider(caller.params)
     const user = await this.#patch(caller.id, { [passwordField]: newPassword }, {}, internal)
@@ -157,12 +155,11 @@ export class AccountService {
   ): Promise<object> {
     const { password, email } = readAccountData(data, params, 'changeEmail')
     checkAddress(email)
-    const { id } = await this.#callers.prove(password, params)
-    await this.#callers.countRequest('change', email, params)
+    const { id } = await proveCaller(this.#setting, password, params)
+    await countRequest(this.#setting, 'change', email, params)
     // Without this limit, one caller could send emails to many addresses, even from many networks.
-    await this.#callers
-      .findThrottle(params)
-      ?.begin(`change by ${this.#setting.path} ${id}`, undefined)
+    const throttle = findThrottle(this.#setting, params)
+    await throttle?.begin(`change by ${this.#setting.path} ${id}`, undefined)
     this.#mails.start('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
@@ -183,7 +180,7 @@ export class AccountService {
 
   /** Answers before anything is looked up: it takes as long where there is no account. */
   async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
-    const attempt = await this.#callers.countRequest(purpose, email, params)
+    const attempt = await countRequest(this.#setting, purpose, email, params)
     this.#mails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
@@ -232,7 +229,7 @@ export class AccountService {
     toChanges: (stored: StoredToken) => Entity,
   ): Promise<{ readonly stored: StoredToken; readonly user: Entity }> {
     const { path } = this.#setting
-    return this.#callers.limit(null, params, async () => {
+    return limitCaller(this.#setting, null, params, async () => {
       const token = readAccountToken(text)
       if (token === null || !purposes.includes(token.purpose)) throw new BadRequest(INVALID)
       const stored = await this.#tokens.take(token, path)

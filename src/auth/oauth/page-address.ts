@@ -6,38 +6,28 @@ import { isOrigin, parseUrl } from '../settings-values.ts'
 /** What stands for the address of this server where a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'
 
-/** An address of the settings, what a caller appends to it, and both. */
-interface JoinedAddress {
-  readonly base: string
-  readonly path: string
-  readonly address: string
-}
-
-/** What a caller may not append, by the reason that is logged. */
-const PROBLEMS: Readonly<Record<string, (joined: JoinedAddress) => boolean>> = {
-  'half of a character': ({ path }) => !path.isWellFormed(),
-  // Browsers drop some of these, so that what they stand between grows together.
-  'a space or a control character': ({ path }) => /[\s\p{Cc}]/u.test(path),
-  'an encoded control character': ({ path }) => /%(?:[01][\da-f]|7f)/i.test(path),
-  // Browsers read it as a slash.
-  'a backslash': ({ path }) => /\\|%5c/i.test(path),
-  'a scheme': ({ path }) => /^[a-z][a-z\d+.-]*:/i.test(path),
-  'a segment that leads upwards': ({ path }) => /(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(path),
-  'a part of the host': ({ base, path }) => HOST_ONLY.test(base) && !/^[/?#]/.test(path),
-  'a query for the outcome': ({ path, address }) => path.endsWith('?') && !address.includes('#'),
-  'another host': ({ base, path, address }) => {
-    const { origin } = new URL(getAbsoluteAddress(base))
-    const resolved = URL.canParse(path, getAbsoluteAddress(base))
-      ? new URL(path, getAbsoluteAddress(base))
-      : null
-    const target = parseUrl(getAbsoluteAddress(address))
-    return target?.origin !== origin || resolved?.origin !== origin || address.startsWith('//')
-  },
-  'another folder': ({ base, address }) => {
-    const { pathname } = new URL(getAbsoluteAddress(base))
-    return parseUrl(getAbsoluteAddress(address))?.pathname.startsWith(pathname) !== true
-  },
-  'an outcome of its own': ({ address }) => OUTCOME.test(decodeOften(getFragment(address))),
+/** Returns what a caller may not append to an address of the settings, for the log; `undefined` for nothing. */
+function findProblem(base: string, path: string, address: string): string | undefined {
+  const root = new URL(getAbsoluteAddress(base))
+  const target = parseUrl(getAbsoluteAddress(address))
+  const resolved = URL.canParse(path, root.href) ? new URL(path, root) : null
+  const problems: Readonly<Record<string, boolean>> = {
+    'half of a character': !path.isWellFormed(),
+    // Browsers drop some of these, so that what they stand between grows together.
+    'a space or a control character': /[\s\p{Cc}]/u.test(path),
+    'an encoded control character': /%(?:[01][\da-f]|7f)/i.test(path),
+    // Browsers read it as a slash.
+    'a backslash': /\\|%5c/i.test(path),
+    'a scheme': /^[a-z][a-z\d+.-]*:/i.test(path),
+    'a segment that leads upwards': /(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(path),
+    'a part of the host': HOST_ONLY.test(base) && !/^[/?#]/.test(path),
+    'a query for the outcome': path.endsWith('?') && !address.includes('#'),
+    'another host':
+      [target, resolved].some((url) => url?.origin !== root.origin) || address.startsWith('//'),
+    'another folder': target?.pathname.startsWith(root.pathname) !== true,
+    'an outcome of its own': OUTCOME.test(decodeOften(getFragment(address))),
+  }
+  return Object.keys(problems).find((name) => problems[name])
 }
 
 /** An address that ends with its host, which anything but a path would be a part of. */
@@ -60,8 +50,7 @@ export function joinPageAddress(base: string, path: string): string {
   if (path === '') return base
   // Of two slashes one goes: `//notes` behind a path of this server would be another host.
   const address = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
-  const joined = { base, path, address }
-  const [problem] = Object.entries(PROBLEMS).find(([, isIn]) => isIn(joined)) ?? []
+  const problem = findProblem(base, path, address)
   if (problem === undefined) return address
   throw createRefusal('Invalid redirect path.', `the redirect holds ${problem}`)
 }

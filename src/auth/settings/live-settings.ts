@@ -51,7 +51,7 @@ export class LiveSettings {
     // Until it is frozen the setting may change in place; what was made of it stays if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
     const extensions = this.#owner.listExtensions()
-    const prepared = prepareSettings(configuration, this.#configKey, extensions, known)
+    const prepared = new PreparedSettings(configuration, this.#configKey, extensions, known)
     this.#prepared = prepared
     if (known === null || !this.isFrozen) return prepared
     try {
@@ -75,63 +75,55 @@ export class LiveSettings {
   }
 
   /** Checks settings that are in effect already, for strategies read theirs from the service. */
-  #checkPrepared({ getIssuer, getThrottle }: PreparedSettings): void {
+  #checkPrepared(prepared: PreparedSettings): void {
     this.#owner.check()
     // Made now, so that what is not valid for them fails now.
-    getIssuer()
-    getThrottle()
+    void [prepared.issuer, prepared.throttle]
   }
 }
 
 /**
- * One state of the configuration, with what is made of it. Issuer and limits are made when they are
- * first used, and throw then where a setting is not valid.
+ * One state of the configuration, with what is made of it. Counters and revocations are taken over from the state
+ * before unless their settings differ, so they survive a change of keys.
  */
-interface PreparedSettings {
+class PreparedSettings {
   readonly configuration: AuthenticationConfiguration
-  readonly getIssuer: () => TokenIssuer
-  /** Returns `null` only where the setting is `false`. */
-  readonly getThrottle: () => LoginThrottle | null
   readonly revocationList: RevocationList | null
   /** Those whose settings are there. */
   readonly extensions: readonly LoginExtension[]
-}
+  readonly #configKey: string
+  #issuer: TokenIssuer | undefined
+  readonly #limits: { throttle?: LoginThrottle }
 
-/**
- * Counters and revocations are taken over from the state before unless their settings differ, so they
- * survive a change of keys.
- */
-function prepareSettings(
-  configuration: AuthenticationConfiguration,
-  configKey: string,
-  extensions: readonly LoginExtension[],
-  previous: PreparedSettings | null,
-): PreparedSettings {
-  const { loginThrottle, revocation } = configuration
-  const prepared: PreparedSettings = {
-    configuration,
-    getIssuer: once(() => new TokenIssuer(configuration, configKey)),
-    getThrottle: once(() => {
-      const options = loginThrottle === true ? {} : loginThrottle
-      return options === false ? null : new LoginThrottle(options)
-    }),
-    revocationList: revocation === true ? new MemoryRevocationList() : revocation || null,
-    extensions: extensions.filter(({ setting }) => configuration[setting] !== undefined),
+  constructor(
+    configuration: AuthenticationConfiguration,
+    configKey: string,
+    extensions: readonly LoginExtension[],
+    before: PreparedSettings | null,
+  ) {
+    const keptFor = (name: 'loginThrottle' | 'revocation'): PreparedSettings | null =>
+      isSameSetting(configuration[name], before?.configuration[name]) ? before : null
+    const { revocation } = configuration
+    const ownList = revocation === true ? new MemoryRevocationList() : revocation || null
+    const [sameList, sameLimits] = [keptFor('revocation'), keptFor('loginThrottle')]
+    this.configuration = configuration
+    this.#configKey = configKey
+    this.revocationList = sameList === null ? ownList : sameList.revocationList
+    this.#limits = sameLimits === null ? {} : sameLimits.#limits
+    this.extensions = extensions.filter(({ setting }) => configuration[setting] !== undefined)
   }
-  if (previous === null) return prepared
-  const { configuration: old, getThrottle, revocationList } = previous
-  return {
-    ...prepared,
-    ...(isSameSetting(loginThrottle, old.loginThrottle) && { getThrottle }),
-    ...(isSameSetting(revocation, old.revocation) && { revocationList }),
-  }
-}
 
-/** Returns a function that makes a value when it is first called; one that throws is called again. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
+  /** Made when it is first used. @throws {TypeError} the secret or an option is not allowed */
+  get issuer(): TokenIssuer {
+    this.#issuer ??= new TokenIssuer(this.configuration, this.#configKey)
+    return this.#issuer
+  }
+
+  /** Made when it is first used; `null` only where the setting is `false`. @throws {TypeError} an option is no limit */
+  get throttle(): LoginThrottle | null {
+    const { loginThrottle } = this.configuration
+    if (loginThrottle === false) return null
+    this.#limits.throttle ??= new LoginThrottle(loginThrottle === true ? {} : loginThrottle)
+    return this.#limits.throttle
   }
 }
