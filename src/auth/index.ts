@@ -47,8 +47,11 @@ export type { OAuthParams } from './oauth/oauth-strategy.ts'
 export { OAuthStrategy } from './oauth/oauth-strategy.ts'
 export type { OAuthOutcome } from './oauth/page-address.ts'
 export type { OAuthProfile } from './oauth/provider/profile.ts'
-export type { OAuthDefaults, OAuthSettings } from './oauth/settings/oauth-settings.ts'
-export type { ProviderSection } from './oauth/settings/provider-section.ts'
+export type {
+  OAuthDefaults,
+  OAuthSettings,
+  ProviderSection,
+} from './oauth/settings/oauth-settings.ts'
 export type { HashOptions, PasswordOptions, PasswordVerdict } from './passwords/passwords.ts'
 export { Passwords } from './passwords/passwords.ts'
 export type { ServedSessions, Session } from './sessions/own-session.ts'

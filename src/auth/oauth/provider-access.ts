@@ -40,14 +40,14 @@ export class ProviderAccess {
 
   /** Whether the provider has a section. */
   get hasSection(): boolean {
-    const settings = findOAuthSettings(this.authentication.configuration)
-    return settings !== null && Object.hasOwn(settings, this.name)
+    const settings = findOAuthSettings(this.authentication.configuration) ?? {}
+    return Object.hasOwn(settings, this.name)
   }
 
   /** The section `oauth`. */
   get oauth(): Readonly<OAuthSettings> {
     const settings = findOAuthSettings(this.authentication.configuration)
-    if (settings !== null && this.hasSection) return settings
+    if (settings !== null && Object.hasOwn(settings, this.name)) return settings
     throw new TypeError(`The strategy '${this.name}' needs the setting '${this.place}'`)
   }
 

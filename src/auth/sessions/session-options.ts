@@ -79,21 +79,16 @@ export const SESSIONS_RULE: OptionRule = {
   keys: RULES,
 }
 
-/** The options of sessions with their defaults. */
-export interface ResolvedSessionOptions {
-  readonly service: string
+/** The options of sessions with their defaults, `maxPerUser` as `Infinity` for no limit. */
+export interface ResolvedSessionOptions
+  extends Required<Omit<SessionOptions, TimeOption | 'checkSession'>> {
   readonly accessSeconds: number
   readonly idleMs: number
   readonly absoluteMs: number
-  /** `Infinity` for no limit. */
-  readonly maxPerUser: number
-  readonly graceMs: number
   readonly checksAlways: boolean
-  readonly checkCacheMs: number
-  readonly cookie: boolean | 'all'
-  readonly cookiePath: string
-  readonly origins: readonly string[]
 }
+
+type TimeOption = 'accessExpiresIn' | 'idle' | 'absolute'
 
 /**
  * Returns the options of sessions with their defaults, times as numbers.
@@ -106,10 +101,7 @@ export function resolveSessionOptions(
 ): ResolvedSessionOptions {
   const { service, maxPerUser = Number.POSITIVE_INFINITY, graceMs = 10_000 } = options
   const { checkSession, checkCacheMs = 0, cookie = false, cookiePath = '/', origins = [] } = options
-  const toSeconds = (
-    option: 'accessExpiresIn' | 'idle' | 'absolute',
-    otherwise: string,
-  ): number => {
+  const toSeconds = (option: TimeOption, otherwise: string): number => {
     const seconds = parseTimeSpan(options[option] ?? otherwise, `${name}.${option}`)
     if (seconds >= 1) return seconds
     throw new TypeError(

@@ -171,9 +171,10 @@ export class TokenIssuer {
   /** A token that names no key was signed while there was only one, which may be any of today's. */
   #findVerifiers(token: string): Iterable<SignatureVerifier> {
     const all = this.#verifiers
-    const kid = all.size === 1 ? undefined : readKeyId(token)
-    if (kid === undefined) return all.values()
-    const named = all.get(kid)
+    if (all.size === 1) return all.values()
+    const { header } = decodeToken(token)
+    if (!Object.hasOwn(header, 'kid')) return all.values()
+    const named = all.get(header['kid'])
     if (named === undefined) throw createTokenError('unknown key')
     return [named]
   }
@@ -242,7 +243,7 @@ function createSecretVerifier(
   const type = toComparedType(String(header['typ']))
   return (token) => {
     if (!isSigned(token, key, digest)) return null
-    const { header: own, payload } = decodeSigned(token)
+    const { header: own, payload } = decodeToken(token)
     const { alg, crit, typ } = own
     if (alg !== algorithm) throw createTokenError('invalid algorithm')
     // Extensions that are critical must be understood, and none is. See RFC 7515 §4.1.11
@@ -258,7 +259,7 @@ function toComparedType(type: string): string {
   return type.toLowerCase().replace(/^application\//, '')
 }
 
-function decodeSigned(token: string): { header: Record<string, unknown>; payload: Claims } {
+function decodeToken(token: string): { header: Record<string, unknown>; payload: Claims } {
   try {
     return runWithoutStack(() => decode(token))
   } catch (error) {
@@ -272,14 +273,4 @@ function isSigned(token: string, key: KeyObject, digest: string): boolean {
   const expected = createHmac(digest, key).update(token.slice(0, end)).digest()
   const signature = Buffer.from(token.slice(end + 1), 'base64url')
   return signature.length === expected.length && timingSafeEqual(signature, expected)
-}
-
-/** Returns the name of the key in the header, `undefined` when there is none. */
-function readKeyId(token: string): unknown {
-  try {
-    const { header } = runWithoutStack(() => decode(token))
-    return Object.hasOwn(header, 'kid') ? header.kid : undefined
-  } catch (error) {
-    throw createTokenError('jwt malformed', error)
-  }
 }

@@ -42,7 +42,7 @@ export class AxiosClient extends RemoteService {
     return {
       status,
       readHeaders: () => joinHeaders({ ...answerHeaders }),
-      body: isStream ? data : convertBytes(data, responseType, answerHeaders['content-type']),
+      body: isStream ? data : await convertBytes(data, responseType, answerHeaders['content-type']),
     }
   }
 }

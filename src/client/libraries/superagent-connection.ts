@@ -60,7 +60,7 @@ export class SuperagentClient extends RemoteService {
       return {
         status,
         readHeaders: () => joinHeaders(answerHeaders),
-        body: convertBytes(bytes, responseType, answerHeaders['content-type']),
+        body: await convertBytes(bytes, responseType, answerHeaders['content-type']),
       }
     } finally {
       signal?.removeEventListener('abort', abort)

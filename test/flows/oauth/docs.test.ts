@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { PROVIDER_RULES } from '../../../src/auth/oauth/settings/provider-section.ts'
+import { PROVIDER_RULES } from '../../../src/auth/oauth/settings/oauth-settings.ts'
 import { findKnownProvider } from '../../../src/auth/oauth/settings/provider-settings.ts'
 
 const ROOT = new URL('../../../../', import.meta.url)
@@ -34,7 +34,8 @@ t.test(
     for (const [, name = '', kind = '', scopes = '', address = ''] of rows) {
       const known = findKnownProvider(name)
       t.strictSame([known?.scope].flat().toSorted(), scopes.split(' ').toSorted(), name)
-      if (kind.startsWith('OpenID')) t.match(kind, `\`${known?.issuer}\``)
+      if (kind.startsWith('OpenID'))
+        t.match(kind, known?.issuer ? `\`${known.issuer}\`` : '`issuer:')
       else t.type(known?.profile_url, 'string')
       const flag = known?.verifiedEmail ?? null
       t.match(address, flag === null ? 'nowhere' : `\`${flag}\``)

@@ -1,8 +1,7 @@
 import { isKeyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-values.ts'
-import type { OAuthSettings } from './oauth-settings.ts'
-import type { ProviderSection } from './provider-section.ts'
-import { AUTH_METHODS } from './provider-section.ts'
+import type { OAuthSettings, ProviderSection } from './oauth-settings.ts'
+import { AUTH_METHODS } from './oauth-settings.ts'
 
 /** Where a provider without OpenID answers. */
 export interface OAuthEndpoints {
@@ -57,8 +56,8 @@ export interface KnownProvider extends MergedSection {
 const OPENID = { scope: ['openid', 'profile', 'email'], verifiedEmail: 'email_verified' } as const
 
 /**
- * Well-known providers. A section of the settings wins over what stands here, key by key.
- * `[subdomain]` stands for the key `subdomain` of the section.
+ * Well-known providers. A section of the settings wins over what stands here, key by key. Those without `issuer` have
+ * one for each customer.
  */
 const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
   Object.entries<KnownProvider>({
@@ -69,7 +68,7 @@ const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
       custom_params: { response_mode: 'form_post' },
       verifiedEmail: 'email_verified',
     },
-    auth0: { ...OPENID, issuer: 'https://[subdomain].auth0.com/' },
+    auth0: OPENID,
     discord: {
       issuer: 'https://discord.com',
       authorize_url: 'https://discord.com/api/oauth2/authorize',
@@ -97,7 +96,7 @@ const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
     },
     gitlab: { ...OPENID, issuer: 'https://gitlab.com' },
     google: { ...OPENID, issuer: 'https://accounts.google.com' },
-    keycloak: { ...OPENID, issuer: 'https://[subdomain]' },
+    keycloak: OPENID,
     // It refuses the verifier of PKCE, and its id tokens have no nonce.
     linkedin: { ...OPENID, issuer: 'https://www.linkedin.com/oauth', pkce: false, nonce: false },
     microsoft: {
@@ -106,7 +105,7 @@ const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
       // Anybody who runs a tenant can write any address into its accounts.
       verifiedEmail: null,
     },
-    okta: { ...OPENID, issuer: 'https://[subdomain].okta.com' },
+    okta: OPENID,
   }),
 )
 
@@ -139,9 +138,6 @@ const OWN_PARAMETERS: readonly string[] = [
   ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
 ]
 
-/** What the key `subdomain` of a section takes the place of. */
-const SUBDOMAIN = '[subdomain]'
-
 const URL_KEYS = ['issuer', 'authorize_url', 'access_url', 'profile_url', 'email_url'] as const
 
 /**
@@ -159,18 +155,16 @@ export function resolveProvider(
   const section = mergeSection(settings, name, override)
   const problem = findProblem(section)
   if (problem !== undefined) throw new TypeError(`The setting '${place}' ${problem}`)
-  const { key = '', secret = null, private_key: privateKey = null, subdomain = '' } = section
+  const { key = '', secret = null, private_key: privateKey = null } = section
   const { scope = [], scope_delimiter = ' ', custom_params = {}, dynamic = false } = section
-  const fill = (url: (typeof URL_KEYS)[number]): string | null =>
-    section[url]?.replace(SUBDOMAIN, subdomain) ?? null
-  const authorizeUrl = fill('authorize_url')
-  const accessUrl = fill('access_url') ?? ''
-  const [profileUrl, emailUrl] = [fill('profile_url'), fill('email_url')]
-  const endpoints = authorizeUrl === null ? null : { authorizeUrl, accessUrl, profileUrl, emailUrl }
+  const { issuer = null, authorize_url: authorizeUrl, access_url: accessUrl = '' } = section
+  const { profile_url: profileUrl = null, email_url: emailUrl = null } = section
+  const endpoints =
+    authorizeUrl === undefined ? null : { authorizeUrl, accessUrl, profileUrl, emailUrl }
   const scopes = [scope].flat()
   const isMissing = endpoints === null && !scopes.join(' ').split(' ').includes('openid')
   return {
-    ...{ name, key, secret, privateKey, issuer: fill('issuer'), endpoints },
+    ...{ name, key, secret, privateKey, issuer, endpoints },
     authMethod: section.token_endpoint_auth_method ?? (secret === null ? 'private_key_jwt' : null),
     signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
     scope: (isMissing ? ['openid', ...scopes] : scopes).join(scope_delimiter),
@@ -203,11 +197,9 @@ function mergeSection(
 
 /** Returns what is missing in a section, or contradicts something else; `undefined` for nothing. */
 function findProblem(section: MergedSection): string | undefined {
-  const { key, issuer, authorize_url, access_url, subdomain } = section
+  const { key, issuer, authorize_url, access_url } = section
   const { custom_params = {}, dynamic, token_endpoint_auth_method: method = '' } = section
-  const urls = URL_KEYS.map((name) => section[name] ?? '')
-  const hasPlace = urls.some((url) => url.includes(SUBDOMAIN))
-  const insecure = urls.find((url) => /^http:/i.test(url))
+  const insecure = URL_KEYS.map((name) => section[name]).find((url) => /^http:/i.test(url ?? ''))
   const orphan = URL_KEYS.slice(2).find((name) => section[name] !== undefined)
   const set = OWN_PARAMETERS.find((name) => Object.hasOwn(custom_params, name))
   const open = OWN_PARAMETERS.find((name) => Array.isArray(dynamic) && dynamic.includes(name))
@@ -218,9 +210,6 @@ function findProblem(section: MergedSection): string | undefined {
   const problems: readonly (readonly [isThere: boolean, problem: string])[] = [
     [set !== undefined, `sets '${set}' in 'custom_params', as each flow does`],
     [open !== undefined, `lets callers set '${open}' by 'dynamic'`],
-    [hasPlace && subdomain === undefined, "needs 'subdomain'"],
-    // A part of a host that stands nowhere is a URL that was forgotten.
-    [!hasPlace && subdomain !== undefined, `has 'subdomain', but no URL with '${SUBDOMAIN}'`],
     [!authorize_url && orphan !== undefined, `has '${orphan}', but no 'authorize_url'`],
     [!!authorize_url && !access_url, "has 'authorize_url', but no 'access_url'"],
     [

@@ -16,26 +16,29 @@ const URLS = {
   profile_url: 'https://own.test/me',
 }
 
+/** The issuer of one customer. */
+const OWN = 'https://own.test/'
+
 const KNOWN = {
   apple: { issuer: 'https://appleid.apple.com' },
-  auth0: { issuer: 'https://own.auth0.com/' },
+  auth0: { issuer: OWN },
   discord: { endpoints: { accessUrl: 'https://discord.com/api/oauth2/token' } },
   facebook: { endpoints: { profileUrl: /^https:\/\/graph\.facebook\.com\/me\?/ } },
   github: { endpoints: { emailUrl: 'https://api.github.com/user/emails' } },
   gitlab: { issuer: 'https://gitlab.com' },
   google: { issuer: 'https://accounts.google.com' },
-  keycloak: { issuer: 'https://own' },
+  keycloak: { issuer: OWN },
   linkedin: { issuer: 'https://www.linkedin.com/oauth', hasPkce: false, hasNonce: false },
   microsoft: { issuer: 'https://login.microsoftonline.com/common/v2.0' },
-  okta: { issuer: 'https://own.okta.com' },
+  okta: { issuer: OWN },
 }
 
-const NEED_SUBDOMAIN = ['auth0', 'keycloak', 'okta']
+const NEED_ISSUER = ['auth0', 'keycloak', 'okta']
 
 t.test('knows the providers by their names', async (t) => {
   for (const [name, expected] of Object.entries(KNOWN)) {
-    const subdomain = NEED_SUBDOMAIN.includes(name) ? { subdomain: 'own' } : {}
-    const settings = resolve(name, { ...KEYS, ...subdomain })
+    const issuer = NEED_ISSUER.includes(name) ? { issuer: OWN } : {}
+    const settings = resolve(name, { ...KEYS, ...issuer })
     t.match(settings, { name, key: 'id', secret: 'secret', hasPkce: true, ...expected }, name)
     t.not(settings.scope, '', `${name}: a scope`)
     for (const url of [settings.issuer, ...Object.values(settings.endpoints ?? {})]) {
@@ -51,7 +54,6 @@ t.test('knows the providers by their names', async (t) => {
 const WRONG: readonly (readonly [name: string, section: object, message: RegExp])[] = [
   ['github', {}, /'oauth.github' has no 'key': the id of your application/],
   ['github', { secret: 'x' }, /has no 'key'/],
-  ['google', { ...KEYS, subdomain: 'own' }, /'subdomain', but no URL with '\[subdomain\]'/],
   ['google', { ...KEYS, profile_url: URLS.profile_url }, /'profile_url', but no 'authorize_url'/],
   [
     'github',
@@ -72,9 +74,9 @@ const WRONG: readonly (readonly [name: string, section: object, message: RegExp]
   ['own', KEYS, /needs 'issuer', or 'authorize_url', 'access_url' and 'profile_url'/],
   ['own', { ...KEYS, authorize_url: URLS.authorize_url }, /'authorize_url', but no 'access_url'/],
   ['own', { ...KEYS, access_url: URLS.access_url }, /'access_url', but no 'authorize_url'/],
-  ['auth0', KEYS, /needs 'subdomain'/],
-  ['okta', KEYS, /needs 'subdomain'/],
-  ['keycloak', KEYS, /needs 'subdomain'/],
+  ['auth0', KEYS, /needs 'issuer'/],
+  ['okta', KEYS, /needs 'issuer'/],
+  ['keycloak', KEYS, /needs 'issuer'/],
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'nonce'].map(
     (name) =>
       [
