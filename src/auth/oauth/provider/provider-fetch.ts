@@ -33,7 +33,7 @@ function parseProviderUrl(target: string, { allowPrivateNetwork }: ProviderFetch
   if (!URL.canParse(target)) throw new TypeError('The URL of a provider is not valid')
   const url = new URL(target)
   const refuse = (problem: string): never => {
-    throw new ProviderError(url, 'address', problem)
+    throw new ProviderError(url, problem)
   }
   if (url.username !== '' || url.password !== '') refuse('has a user or a password in its URL')
   if (url.protocol === 'https:') return url
@@ -84,7 +84,7 @@ async function sendRequest(
     })
     // An answer that changes the protocol is neither a response nor an error.
     request.once('close', () => {
-      reject(new ProviderError(url, 'answer', 'sent something that is no answer'))
+      reject(new ProviderError(url, 'sent something that is no answer'))
     })
     request.end(body)
   })
@@ -97,12 +97,12 @@ function findAddressError(
   allowPrivateNetwork: boolean,
 ): ProviderError | null {
   if (url.protocol === 'http:' && !addresses.every(isPrivateAddress)) {
-    return new ProviderError(url, 'address', 'needs https:, as it is in no private network')
+    return new ProviderError(url, 'needs https:, as it is in no private network')
   }
   if (!addresses.some(allowPrivateNetwork ? isUnspecifiedAddress : isSpecialAddress)) return null
   const problem =
     "is at an address that is not allowed; those of private networks are by 'allowPrivateNetwork'"
-  return new ProviderError(url, 'address', problem)
+  return new ProviderError(url, problem)
 }
 
 /** A request, as `fetch()` takes it. */
@@ -134,15 +134,12 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderFetc
     const url = parseProviderUrl(target, options)
     const call = new AbortController()
     const { signal } = init
-    const leave = (): void => call.abort(signal?.reason)
-    if (signal?.aborted) leave()
-    const release = signal && followSignal(signal, leave)
-    const expire = (): void => {
-      call.abort(new ProviderError(url, 'timeout', `did not answer within ${timeoutMs} ms`))
-    }
-    const timer = setTimeout(expire, timeoutMs)
+    signal?.throwIfAborted()
+    const release = signal && followSignal(signal, () => call.abort(signal.reason))
+    const timer = setTimeout(() => {
+      call.abort(new ProviderError(url, `did not answer within ${timeoutMs} ms`))
+    }, timeoutMs)
     try {
-      call.signal.throwIfAborted()
       const request = createRequest(url, init)
       const answer = await sendRequest(request, url, options, call.signal)
       checkHead(answer, url)
@@ -170,7 +167,7 @@ function createRequest(
   } catch {
     // Its error would repeat the header that is wrong, which may hold a token.
     const problem = 'can not be asked: the method, a header or the body is not valid'
-    throw new ProviderError(url, 'request', problem)
+    throw new ProviderError(url, problem)
   }
 }
 
@@ -178,20 +175,20 @@ function createRequest(
 function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
   if (statusCode < 200 || statusCode > 599) {
     const problem = `answered with the status ${statusCode}, which HTTP does not have`
-    throw new ProviderError(url, 'answer', problem)
+    throw new ProviderError(url, problem)
   }
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
     const to = `${statusCode} to ${findRedirectTarget(url, headers.location)}`
-    throw new ProviderError(url, 'redirect', `answered with a redirect (${to}): none is followed`)
+    throw new ProviderError(url, `answered with a redirect (${to}): none is followed`)
   }
   const { 'content-encoding': encoding = '' } = headers
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
     const name = /^[\w-]{1,20}$/.test(encoding) ? `'${encoding}'` : 'another'
     const problem = `sent its answer in the encoding ${name}: it was asked for none`
-    throw new ProviderError(url, 'encoding', problem)
+    throw new ProviderError(url, problem)
   }
   if (statusCode >= 500 || statusCode === 429) {
-    throw new ProviderError(url, 'status', `answered with status ${statusCode}`)
+    throw new ProviderError(url, `answered with status ${statusCode}`)
   }
 }
 
@@ -206,7 +203,7 @@ async function readBody(answer: IncomingMessage, url: URL, maxBytes: number): Pr
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) {
-      throw new ProviderError(url, 'size', `sent an answer of more than ${maxBytes} bytes`)
+      throw new ProviderError(url, `sent an answer of more than ${maxBytes} bytes`)
     }
     chunks.push(chunk)
   }

@@ -4,7 +4,6 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
-import type { ProviderFailure } from '../../../../src/auth/oauth/provider/provider-error.ts'
 import { ProviderError } from '../../../../src/auth/oauth/provider/provider-error.ts'
 import type { TestScope } from '../../../support/http.ts'
 
@@ -74,10 +73,31 @@ export async function listen(
 /** Stands in requests and answers where codes, tokens and passwords do; no log may have it. */
 export const SECRET = 'S3CRET'
 
+/** What is wrong with a provider, by the messages of its errors. */
+const FAILURES = {
+  timeout: / did not answer within /,
+  size: / sent an answer of more than /,
+  redirect: / answered with a redirect /,
+  encoding: / sent its answer in the encoding /,
+  status: / answered with status \d/,
+  certificate: / has a certificate that is not trusted/,
+  request: / can not be asked: /,
+  address: / (?:needs https:|has a user or|has a URL that|is at an address that is not allowed)/,
+  unreachable: / can not be reached/,
+  answer:
+    / (?:sent something that is no answer|sent an answer that is not|answered with the status)/,
+}
+
+/** Returns what is wrong with a provider, `undefined` for another error. */
+export function toFailure(error: unknown): string | undefined {
+  if (!(error instanceof ProviderError)) return undefined
+  return Object.entries(FAILURES).find(([, pattern]) => pattern.test(error.message))?.[0]
+}
+
 /** Resolves to the error of a request to a provider; one that tells a secret fails the test. */
 export async function failureOf(
   answer: Promise<unknown>,
-): Promise<{ failure: ProviderFailure | undefined; message: string }> {
+): Promise<{ failure: string | undefined; message: string }> {
   const error = await answer.then(
     (value) => new Error(`answered ${inspect(value)}`),
     (thrown: unknown) => thrown,
@@ -88,5 +108,5 @@ export async function failureOf(
   if (text.includes(SECRET) || text.includes(bytes)) {
     return { failure: undefined, message: `has a secret: ${text}` }
   }
-  return { failure: error instanceof ProviderError ? error.failure : undefined, message }
+  return { failure: toFailure(error), message }
 }

@@ -5,18 +5,18 @@ import {
   getSafeOrigin,
   ProviderError,
 } from '../../../../src/auth/oauth/provider/provider-error.ts'
+import { toFailure } from './fake-provider.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')
-const error = new ProviderError(url, 'timeout', 'did not answer within 5000 ms')
+const error = new ProviderError(url, 'did not answer within 5000 ms')
 
-t.test('says who did what, and keeps the two apart for programs', async (t) => {
+t.test('says who did what', async (t) => {
   t.ok(error instanceof Error)
   t.equal(error.name, 'ProviderError')
   t.equal(
     error.message,
     'The provider at https://provider.example:8443 did not answer within 5000 ms',
   )
-  t.match(error, { origin: 'https://provider.example:8443', failure: 'timeout' })
   t.notOk('cause' in error)
 })
 
@@ -53,7 +53,7 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
   for (const [code, failure] of technical) {
     const cause = Object.assign(new Error('x'.repeat(9000)), { code, rawPacket: 'bytes', cert: {} })
     const made = createProviderError(url, cause) as ProviderError
-    t.equal(made.failure, failure, code)
+    t.equal(toFailure(made), failure, code)
     t.match(made.message, `(${code})`)
     t.notOk('cause' in made)
   }
