@@ -150,7 +150,8 @@ export class CallAuthorizer {
     }
     const { storage, options } = this.#client
     // An unreadable storage is no proof that its token is the one of the refused login.
-    const reading = Promise.resolve(storage.getItem(options.storageKey)).catch(() => null)
+    const read = async (): Promise<unknown> => storage.getItem(options.storageKey)
+    const reading = read().catch(() => null)
     const [kept, result] = await Promise.all([reading, this.#client.reAuthenticate(true)])
     const { login } = this.#state
     if (login?.result !== result || login.replaces !== refused.number) return
