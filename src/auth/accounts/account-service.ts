@@ -9,9 +9,13 @@ import { omitFields } from '../hooks/protect.ts'
 import type { MethodDescription } from '../method-description.ts'
 import { describeService } from '../method-description.ts'
 import { countRequest, findThrottle, limitCaller, proveCaller } from './account-callers.ts'
-import { checkAddress, readAccountData, toAccountSchemas } from './account-data.ts'
-import { AccountMails } from './account-mails.ts'
-import type { AccountLink, AccountOptions, ResolvedAccountOptions } from './account-options.ts'
+import { checkAddress, isAddress, readAccountData, toAccountSchemas } from './account-data.ts'
+import type {
+  AccountLink,
+  AccountNotice,
+  AccountOptions,
+  ResolvedAccountOptions,
+} from './account-options.ts'
 import { resolveAccountOptions } from './account-options.ts'
 import type { AccountSetting } from './account-setting.ts'
 import { findAccountSetting, findByEmail } from './account-setting.ts'
@@ -26,6 +30,9 @@ import {
 /** The methods that change the account of the caller. */
 const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
+/** How long the application waits for mails when it closes. */
+const CLOSE_MS = 5000
+
 const INVALID = 'The token is not valid any more: ask for a new one'
 
 /**
@@ -37,14 +44,14 @@ export class AccountService {
   readonly #app: Application
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
-  readonly #mails: AccountMails
+  /** The mails under way: they are sent after the answers to the calls that cause them. */
+  readonly #mails = new Set<Promise<void>>()
 
   /** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
   constructor(app: AnyApplication, options: AccountOptions) {
     this.#app = app
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
-    this.#mails = new AccountMails(app, options.notify)
     describeService(this.#app, this, (method) => this.#describe(method))
   }
 
@@ -56,7 +63,12 @@ export class AccountService {
 
   /** Waits for mails under way, for five seconds at most. */
   async teardown(): Promise<void> {
-    await this.#mails.end()
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS)
+    })
+    await Promise.race([Promise.allSettled(this.#mails), limit])
+    clearTimeout(timer)
   }
 
   /**
@@ -160,7 +172,7 @@ export class AccountService {
     // Without this limit, one caller could send emails to many addresses, even from many networks.
     const throttle = findThrottle(this.#setting, params)
     await throttle?.begin(`change by ${this.#setting.path} ${id}`, undefined)
-    this.#mails.start('change', async () => {
+    this.#startMail('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
       // Read anew: the check of the password may have replaced its hash.
@@ -181,7 +193,7 @@ export class AccountService {
   /** Answers before anything is looked up: it takes as long where there is no account. */
   async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
     const attempt = await countRequest(this.#setting, purpose, email, params)
-    this.#mails.start(purpose, async () => {
+    this.#startMail(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
       const isVerified = getField(user, this.#options.verifiedField) === true
@@ -292,9 +304,38 @@ export class AccountService {
     return user as Entity
   }
 
+  /**
+   * Sends a mail after the answer, and logs what fails.
+   * @param create resolves to the notice, `null` where nobody is to get one
+   */
+  #startMail(kind: AccountNotice['kind'], create: () => Promise<AccountNotice | null>): void {
+    const mail = new Promise((resolve) => setImmediate(resolve))
+      .then(create)
+      .then((notice) => (notice === null ? undefined : this.#notify(notice)))
+      .catch((error: unknown) => {
+        this.#app.logger.error({ err: error, kind }, 'A mail of an account could not be sent')
+      })
+      .finally(() => this.#mails.delete(mail))
+    this.#mails.add(mail)
+  }
+
+  /** Rejects with the text of an error alone: any of its fields may have the mail, and with it the token. */
+  async #notify(notice: AccountNotice): Promise<void> {
+    // The application stores users, with its own rules for addresses or none.
+    if (!isAddress(notice.email)) {
+      throw new TypeError('The stored address of the user is not one email address')
+    }
+    try {
+      await this.#options.notify(notice)
+    } catch (error) {
+      const text = String(error)
+      throw new Error(notice.token === undefined ? text : text.replaceAll(notice.token, '[token]'))
+    }
+  }
+
   #tell(kind: 'passwordChanged' | 'emailChanged', email: unknown, user: Entity): void {
     if (typeof email !== 'string') return
-    this.#mails.start(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
+    this.#startMail(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
   }
 
   #hidePassword(user: Entity): Entity {

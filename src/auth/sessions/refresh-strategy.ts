@@ -65,7 +65,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     params: AuthenticationParams,
     isSecond = false,
   ): Promise<AuthenticationResult> {
-    const { tokenKeys, users } = this.#sessions
+    const { tokenKeys } = this.#sessions
     const given = readRefreshToken(text, tokenKeys)
     if (given === null) {
       // A look at the database as well: how long the answer takes says nothing.
@@ -77,7 +77,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     // The work on tokens is done while the database works: after the commands have left.
     const [user, next] = await Promise.all([
       // Before anything is written: a user who cannot be read now keeps the token.
-      users.read(given.userId, params, tokenKeys),
+      this.#sessions.readUser(given.userId, params),
       afterOutput(() =>
         sealSuccessor(successor, given, Math.ceil(this.#sessions.options.absoluteMs / 1000)),
       ),

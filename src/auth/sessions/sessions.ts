@@ -1,11 +1,22 @@
 import type { Application, Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { listSecrets } from '../../core/secrets/secret.ts'
+import { isObject } from '../../core/value-kind.ts'
 import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
+import { withoutProvider } from '../authentication-params.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Entity } from '../entity-service.ts'
+import {
+  createEntityParams,
+  findEntityService,
+  findUserFinder,
+  getEntityIdName,
+  getField,
+} from '../entity-service.ts'
 import { findRecordService } from '../guarded-service.ts'
+import { listLoginFields } from '../login-fields.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { RefreshToken, TokenKeys } from './refresh-token.ts'
 import {
@@ -17,10 +28,9 @@ import {
 } from './refresh-token.ts'
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
-import { SessionUsers } from './session-users.ts'
 import type { SessionService, StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
-import type { UserState } from './user-state.ts'
+import { UserState } from './user-state.ts'
 
 /** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
 export interface SessionEnd {
@@ -31,6 +41,15 @@ export interface SessionEnd {
 
 const MAX_CHECKED = 10_000
 
+const CHANGED = 'The account has changed during the login: log in again'
+
+/** The user of a session. */
+interface SessionUser {
+  /** The part of the result of a login that holds the user; empty without an `entity`. */
+  readonly result: Readonly<Record<string, unknown>>
+  readonly state: UserState
+}
+
 /** What follows from one state of the settings. */
 interface Prepared {
   readonly base: unknown
@@ -38,9 +57,11 @@ interface Prepared {
   readonly tokenKeys: TokenKeys
 }
 
-/** The sessions of one authentication service. */
+/**
+ * The sessions of one authentication service. It finds their users by the strategy for access tokens: a user whom that
+ * excludes has no session.
+ */
 export class Sessions {
-  readonly users: SessionUsers
   readonly #authentication: Authentication
   /** Until when a session need not be looked up again, by its id and `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
@@ -48,7 +69,6 @@ export class Sessions {
 
   constructor(authentication: Authentication) {
     this.#authentication = authentication
-    this.users = new SessionUsers(authentication)
   }
 
   get options(): ResolvedSessionOptions {
@@ -85,7 +105,7 @@ export class Sessions {
     const token = createRefreshToken({ sessionId: sid, userId, generation: 0 }, this.tokenKeys)
     const issuedAt = Math.floor(now / 1000)
     const answer = await this.issue(token, issuedAt, login)
-    const proven = await this.users.findProven(userId, result, params, this.tokenKeys)
+    const proven = await this.#findProven(userId, result, params)
     const session: StoredSession = {
       _id: sid,
       userId,
@@ -134,7 +154,11 @@ export class Sessions {
     params: AuthenticationParams,
   ): Promise<void> {
     try {
-      const state = await this.users.confirm(userId, proven, params, this.tokenKeys)
+      const { state } = await this.readUser(userId, withoutProvider(params))
+      const field = state.findChange(proven.knownMarks)
+      if (field !== null) {
+        throw createRefusal(CHANGED, `'${field}' is not what the login has proven`)
+      }
       if (state.findChange(proven.marks) === null) return
       // The strategy has noted only a part of the record.
       await this.patch(_id, { marks: state.marks }, {})
@@ -184,7 +208,7 @@ export class Sessions {
 
   /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
   async endOutdated(userId: string): Promise<void> {
-    const user = await orRefused(this.users.read(userId, {}, this.tokenKeys))
+    const user = await orRefused(this.readUser(userId, {}))
     const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
     for (const { _id } of ended) this.noteEnd({ sid: _id })
   }
@@ -199,7 +223,7 @@ export class Sessions {
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
-    const user = await orRefused(this.users.read(userId, {}, this.tokenKeys))
+    const user = await orRefused(this.readUser(userId, {}))
     if (user === null) return
     await this.patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
@@ -215,6 +239,59 @@ export class Sessions {
   patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
     const patched = this.#service.patch(sid, data, { query } as Params)
     return orNone(patched) as Promise<StoredSession | null>
+  }
+
+  /**
+   * Resolves to a user. In external calls, the result has only what external callers may see.
+   * @throws {NotAuthenticated} there is no such user, or the user may not log in
+   */
+  async readUser(userId: string, params: AuthenticationParams): Promise<SessionUser> {
+    const { app, configuration } = this.#authentication
+    const { entity, service } = configuration
+    if (entity == null) return { result: {}, state: this.#toState(null) }
+    // The strategy notes the stored record here, so that it need not be read again.
+    const proven: Entity[] = []
+    const finder = findUserFinder(this.#authentication)
+    const user = await finder?.getEntity(userId, { ...params, proven })
+    const record =
+      this.#findOwn(proven, userId) ??
+      (await findEntityService(app, service)?.get(userId, createEntityParams(params, {})))
+    if (!isObject(record)) throw createRefusal('There is no such user', { userId })
+    return { result: { [entity]: user }, state: this.#toState(record) }
+  }
+
+  /** Resolves to the state of the user that a login has proven; if its strategy notes none, to the present state. */
+  async #findProven(
+    userId: string,
+    result: AuthenticationResult,
+    params: AuthenticationParams,
+  ): Promise<UserState> {
+    const { entity } = this.#authentication.configuration
+    const { proven = [] } = params
+    const { passwords } = listLoginFields(this.#authentication)
+    // A record with a hash is the stored one. One without may be what external callers see.
+    const isStored = (record: unknown): boolean =>
+      passwords.some((field) => getField(record, field) !== undefined)
+    const returned = [entity == null ? null : result[entity]].filter(isStored)
+    const record = this.#findOwn(proven, userId) ?? this.#findOwn(returned, userId)
+    if (record !== undefined) return this.#toState(record)
+    return (await this.readUser(userId, withoutProvider(params))).state
+  }
+
+  /** Returns the last record of a user, with `isActive` of the first: a login may change the record in between. */
+  #findOwn(records: readonly unknown[], userId: string): Entity | undefined {
+    const { app, configuration } = this.#authentication
+    const entityService = findEntityService(app, configuration.service)
+    const idName = getEntityIdName({ configuration, entityService })
+    const isOwn = (record: unknown): record is Entity =>
+      isObject(record) && String(record[idName]) === userId
+    const own = records.filter(isOwn)
+    const [first] = own
+    return first && { ...own.at(-1), isActive: first['isActive'] }
+  }
+
+  #toState(record: Entity | null): UserState {
+    return new UserState(listLoginFields(this.#authentication), record, this.tokenKeys)
   }
 
   get #app(): Application {
