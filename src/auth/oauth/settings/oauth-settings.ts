@@ -48,9 +48,11 @@ export interface ProviderSection {
   readonly oauth?: 2
   /**
    * What reaches the page after a login: an access token (`'token'`), or a code that it exchanges
-   * for one (`'code'`). Default: `'token'`.
+   * for one (`'code'`). Default: `'token'`, as is the list that Feathers has as its default.
    */
-  readonly response?: 'token' | 'code'
+  readonly response?: 'token' | 'code' | readonly ('tokens' | 'raw' | 'profile')[]
+  /** Of Grant: Feathers has it as its default. */
+  readonly transport?: 'state'
   /** How the application proves to the provider who it is. Default: what the provider takes. */
   readonly token_endpoint_auth_method?: string
   /** The algorithm of the key, for `private_key_jwt`. */
@@ -128,7 +130,14 @@ export const PROVIDER_RULES: OptionRules = {
     isValid: (value) => typeof value === 'boolean' || isStringList(value),
   },
   nonce: OPTION.boolean,
-  ...{ pkce: oneOf(true), state: oneOf(true), oauth: oneOf(2), response: oneOf('token', 'code') },
+  ...{ pkce: oneOf(true), state: oneOf(true), oauth: oneOf(2), transport: oneOf('state') },
+  response: {
+    expected: "'token', 'code', or a list of 'tokens', 'raw' and 'profile', which means 'token'",
+    isValid: (value) =>
+      value === 'token' ||
+      value === 'code' ||
+      (isStringList(value) && value.every((one) => ['tokens', 'raw', 'profile'].includes(one))),
+  },
   token_endpoint_auth_method: oneOf(...Object.keys(AUTH_METHODS)),
   token_endpoint_auth_signing_alg: OPTION.string,
   allowPrivateNetwork: OPTION.boolean,

@@ -48,6 +48,10 @@ const OF_FEATHERS: Readonly<Record<string, object>> = {
       pkce: true,
     },
   },
+  'with the defaults of Feathers written out': {
+    defaults: { transport: 'state', response: ['tokens', 'raw', 'profile'] },
+    github: { key: 'id', secret: 'secret' },
+  },
   'with what Grant knows': {
     defaults: { prefix: '/oauth', origin: 'http://localhost:3030' },
     github: {
@@ -143,10 +147,10 @@ const WRONG_OPTIONS: Readonly<Record<string, readonly [value: unknown, message: 
   pkce: [false, /'pkce' must be true/],
   state: [false, /'state' must be true/],
   oauth: [1, /'oauth' must be 2/],
-  transport: ['session', /unknown option 'transport'/],
+  transport: ['session', /'transport' must be state/],
   client_id: ['id', /unknown option 'client_id'/],
   client_secret: ['x', /unknown option 'client_secret'/],
-  response: [['code'], /'response' must be one of token, code/],
+  response: [['code'], /'response' must be 'token', 'code', or a list/],
   token_endpoint_auth_method: ['basic', /must be one of client_secret_basic, client_secret_post/],
   allowPrivateNetwork: ['yes', /'allowPrivateNetwork' must be true or false/],
   entity: ['admin', /unknown option 'entity'/],
