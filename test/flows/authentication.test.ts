@@ -4,7 +4,7 @@ import { authenticate, JwtStrategy } from '../../src/auth/index.ts'
 import type { AuthenticationRequest } from '../../src/core/index.ts'
 import type { Application, Params } from '../../src/transport/index.ts'
 import { parseAuthentication } from '../../src/transport/index.ts'
-import { CREDENTIALS, forge, SECRET } from '../auth/login-app.ts'
+import { CREDENTIALS, forge } from '../auth/login-app.ts'
 import type { AccountOptions, Accounts } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
 import type { Mode, ServerOptions, TestScope } from '../support/http.ts'
@@ -110,9 +110,10 @@ for (const mode of MODES) {
       mode,
       rest,
       more(app) {
-        const settings = { entity: 'admin', secret: SECRET, jwt: { header: 'X-Admin' } }
+        const jwt = { header: 'X-Admin' }
+        const settings = { entity: 'admin', service: 'admins', jwt }
         const key = 'adminAuthentication'
-        extra.push(addAccounts(app, { path: 'admin-login', key, users: 'admins', settings }))
+        extra.push(addAccounts(app, { path: 'admin-login', key, settings }))
         app.use('audit', { find: async (params: Params) => ({ admin: 'admin' in params }) })
         const guard = authenticate({ service: 'admin-login', strategies: ['jwt'] })
         app.service('audit').hooks({ before: { all: [guard] } })

@@ -1,24 +1,14 @@
 import type { Test } from 'tap'
-import { MongoDBListService, MongoDBService } from '../../src/adapter/index.ts'
 import type { AccountNotice, AccountOptions } from '../../src/auth/index.ts'
-import {
-  AccountService,
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
+import { AccountService, authenticate } from '../../src/auth/index.ts'
 import type { FastifyApplication } from '../../src/transport/index.ts'
 import type { TestDatabase } from './database.ts'
 import type { OwnServerOptions } from './own-server.ts'
-import { startOwnServer } from './own-server.ts'
-import type { Tokens } from './session-server.ts'
+import type { Tokens } from './test-app.ts'
+import { ADA, startApp, withToken } from './test-app.ts'
 import { until } from './until.ts'
-import { CHEAP_SCRYPT, SECRET } from './users.ts'
 
-export const ADA = { email: 'ada@example.org', password: 'correct horse' }
+export { ADA } from './test-app.ts'
 export const BOB = { email: 'bob@example.org', password: 'bobs own horse' }
 
 export const ACCOUNT_METHODS = [
@@ -41,69 +31,55 @@ export interface AccountServerOptions {
 /** Starts a server with the users Ada and Bob, sessions and accounts, in an empty database. */
 export async function startAccounts(
   t: Test,
-  { db, empty }: TestDatabase,
+  database: TestDatabase,
   { options = {}, settings = {}, server: serverOptions = {}, configure }: AccountServerOptions = {},
 ) {
-  await Promise.all(['users', 'sessions', 'accountTokens'].map((name) => empty(name)))
+  const { db, empty } = database
+  const stored = await empty('accountTokens')
   const mails: AccountNotice[] = []
-  let authentication: AuthenticationService | undefined
-  const addServices = (app: FastifyApplication) => {
-    app.set('authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-      local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-      loginThrottle: { maxAttempts: 1000 },
-      sessions: { service: 'sessions' },
-      ...settings,
-    })
-    authentication = new AuthenticationService(app)
-    authentication.register('local', new LocalStrategy()).register('jwt', new JwtStrategy())
-    app.use('authentication', authentication as never)
-    app.use('sessions', new MongoDBService({ Model: db.collection('sessions') }) as never)
-    const indexes = [{ key: { email: 1 }, unique: true }] as const
-    const users = new MongoDBListService({ Model: db.collection('users'), indexes } as never)
-    app.use('users', users as never, { methods: ['get', 'create'] } as never)
-    app.service('users').hooks({
-      before: {
-        get: [authenticate('jwt')],
-        create: [hashPassword('password')],
-        patch: [hashPassword('password')],
+  const indexes = [{ key: { email: 1 }, unique: true }] as const
+  const app = await startApp(t, {
+    ...serverOptions,
+    database,
+    accounts: {
+      settings: {
+        loginThrottle: { maxAttempts: 1000 },
+        sessions: { service: 'sessions' },
+        ...settings,
       },
-      after: { all: [protect('password')] },
-    } as never)
-    const accounts = new AccountService(app, {
-      notify: (mail) => void mails.push(mail),
-      tokens: db.collection('accountTokens'),
-      ...options,
-    })
-    app.use('accounts', accounts as never, { methods: [...ACCOUNT_METHODS] } as never)
-    configure?.(app)
-  }
-  const server = await startOwnServer(t, addServices, serverOptions)
-  for (const data of [ADA, BOB]) await server.request('/users', { data })
+    },
+    stores: { sessions: {}, users: { indexes, service: { methods: ['get', 'create'] } } },
+    hooks: { users: { before: { get: [authenticate('jwt')] } } },
+    configure(app) {
+      const notify = (mail: AccountNotice): unknown => mails.push(mail)
+      const accounts = new AccountService(app, { notify, tokens: stored as never, ...options })
+      app.use('accounts', accounts as never, { methods: [...ACCOUNT_METHODS] } as never)
+      configure?.(app)
+    },
+  })
+  const { server, request, refresh, logIn } = app
+  for (const user of [ADA, BOB]) await app.signUp(user)
   const call = (method: AccountMethod, data: unknown, headers: Record<string, string> = {}) =>
-    server.request('/accounts', {
+    request('/accounts', {
       data,
       method: 'POST',
       headers: { 'x-service-method': method, ...headers },
     })
-  const logIn = (data: object = ADA) =>
-    server.request('/authentication', { data: { strategy: 'local', ...data } })
   return {
-    ...{ server, mails, call, logIn },
-    authentication: authentication as unknown as AuthenticationService,
-    accounts: server.app.service('accounts') as unknown as AccountService,
+    ...{ server, mails, call, stored },
+    authentication: app.authentication,
+    logIn: (data: object = ADA) =>
+      request('/authentication', { data: { strategy: 'local', ...data } }),
+    accounts: app.service('accounts') as unknown as AccountService,
     users: db.collection('users'),
-    stored: db.collection('accountTokens'),
     /** Resolves to the headers of a login, and what renews it. */
     async open(data: object = ADA) {
-      const { accessToken, refreshToken } = (await logIn(data)).body as Tokens
-      return { headers: { authorization: `Bearer ${accessToken}` }, refreshToken }
+      const { accessToken, refreshToken } = await logIn(data)
+      return { headers: withToken(accessToken), refreshToken }
     },
     /** Resolves to the status of a refresh. */
-    async refresh({ refreshToken }: { readonly refreshToken: string }): Promise<number> {
-      const data = { strategy: 'refresh', refreshToken }
-      return (await server.request('/authentication', { data })).status
-    },
+    refresh: async ({ refreshToken }: Pick<Tokens, 'refreshToken'>) =>
+      (await refresh(refreshToken)).status,
     /** Calls a method, and resolves to the token of the mail that it sends. */
     async mailOf(
       method: AccountMethod,

@@ -5,9 +5,10 @@ import {
   JwtStrategy,
   LocalStrategy,
 } from '../../src/auth/index.ts'
+import type { ServiceOptions } from '../../src/core/index.ts'
 import type { Application, Params } from '../../src/transport/index.ts'
 import type { Answer, TestServer } from './http.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from './users.ts'
+import { CREDENTIALS, LOCAL, SECRET, UserService } from './users.ts'
 
 /** The part of a server that requests need. */
 export type Server = Pick<TestServer, 'request'>
@@ -17,45 +18,53 @@ export interface AccountOptions {
   readonly path?: string
   /** Key of the setting. Default: `'authentication'`. */
   readonly key?: string
-  /** Path of the users. Default: `'users'`. */
-  readonly users?: string
   /** Over the usual settings, key by key. */
   readonly settings?: object
-  /** Beside `jwt` and `local`, or in their place. */
-  readonly strategies?: Readonly<Record<string, AuthenticationStrategy>>
+  /** Beside `jwt` and `local`, or in their place; `undefined` removes one. */
+  readonly strategies?: Readonly<Record<string, AuthenticationStrategy | undefined>>
+  /** The service of the users; `null` if the test adds it. Default: users in memory. */
+  readonly users?: object | null
+  /** Options of the authentication service. */
+  readonly service?: ServiceOptions
 }
 
 export interface Accounts {
   readonly authentication: AuthenticationService
+  readonly local: LocalStrategy
   readonly users: UserService
   /** Stores a user with the password of {@link CREDENTIALS}. */
   addUser(fields: { readonly id: number; readonly email: string }): Promise<void>
 }
 
-/** Adds users in memory, and the authentication service that logs them in. */
-export function addAccounts(app: Application, options: AccountOptions = {}): Accounts {
-  const { path = 'authentication', key = 'authentication', users: usersPath = 'users' } = options
+/** Adds an authentication service with the strategies `jwt` and `local`, and its users, to any application. */
+export function addAccounts(app: object, options: AccountOptions = {}): Accounts {
+  const { key = 'authentication', path = 'authentication', users = new UserService() } = options
   const local = new LocalStrategy()
-  const authentication = new AuthenticationService(app, key, {
-    secret: SECRET,
-    entity: 'user',
-    service: usersPath,
-    authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-    ...options.settings,
-  })
   const strategies = { jwt: new JwtStrategy(), local, ...options.strategies }
-  for (const [name, strategy] of Object.entries(strategies)) authentication.register(name, strategy)
-  const users = new UserService()
-  app.use(usersPath, users)
-  app.service(usersPath).hooks({ around: { all: [hidePassword] } })
-  app.use(path, authentication)
+  const settings: Record<string, unknown> & { readonly service: string } = {
+    ...{ secret: SECRET, entity: 'user', service: 'users' },
+    authStrategies: (['jwt', 'local'] as const).filter((name) => strategies[name] !== undefined),
+    ...(strategies.local === undefined ? {} : { local: LOCAL }),
+    ...options.settings,
+  }
+  const to = app as Application
+  const authentication = new AuthenticationService(to, key, settings)
+  for (const [name, strategy] of Object.entries(strategies)) {
+    if (strategy !== undefined) authentication.register(name, strategy)
+  }
+  if (users !== null) to.use(settings.service, users as UserService)
+  if (options.users === undefined) {
+    to.service(settings.service).hooks({ around: { all: [hidePassword] } })
+  }
+  to.use(path, authentication, options.service)
   return {
     authentication,
-    users,
+    local,
+    users: users as UserService,
     async addUser(fields) {
-      await users.create({ ...fields, password: await local.hashPassword(CREDENTIALS.password) })
-      users.takeCalls()
+      const password = await local.hashPassword(CREDENTIALS.password)
+      await to.service(settings.service).create({ ...fields, password })
+      if (users instanceof UserService) users.takeCalls()
     },
   }
 }

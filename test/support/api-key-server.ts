@@ -1,22 +1,10 @@
 import type { Test } from 'tap'
-import { MongoDBListService, MongoDBService } from '../../src/adapter/index.ts'
-import {
-  ApiKeyStrategy,
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-  requireScope,
-} from '../../src/auth/index.ts'
+import { ApiKeyStrategy, authenticate, JwtStrategy, requireScope } from '../../src/auth/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
-import type { FastifyApplication } from '../../src/transport/index.ts'
 import { realtime } from '../../src/transport/realtime/index.ts'
 import type { TestDatabase } from './database.ts'
 import type { OwnServerOptions } from './own-server.ts'
-import { startOwnServer } from './own-server.ts'
-import { CHEAP_SCRYPT, SECRET } from './users.ts'
+import { startApp, withToken } from './test-app.ts'
 
 /** What the creation of a key answers. */
 export interface CreatedKey {
@@ -47,64 +35,53 @@ export class UnblockedUsers extends JwtStrategy {
  */
 export async function startKeys(
   t: Test,
-  { db, empty }: TestDatabase,
+  database: TestDatabase,
   { section, settings, jwt = new JwtStrategy(), ...options }: KeyServerOptions = {},
 ) {
-  await Promise.all(['users', 'api-keys', 'sessions', 'notes'].map((name) => empty(name)))
   const seen: HookContext['params']['authentication'][] = []
   const created: unknown[] = []
-  const server = await startOwnServer(
-    t,
-    (app: FastifyApplication) => {
-      app.set('authentication', {
-        ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
+  const see = ({ params }: HookContext): void => void seen.push(params.authentication)
+  const app = await startApp(t, {
+    ...options,
+    database,
+    plugins: [realtime()],
+    accounts: {
+      strategies: { jwt, 'api-key': new ApiKeyStrategy() },
+      settings: {
         parseStrategies: ['jwt', 'api-key'],
         jwtOptions: { issuer: 'tests', audience: 'tests', expiresIn: '1d' },
-        local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
         loginThrottle: { maxAttempts: 100 },
         'api-key': {
           ...{ service: 'api-keys', prefix: 'acme', scopes: ['notes:read', 'notes:write'] },
           ...section,
         },
         ...settings,
-      })
-      app.configure(realtime())
-      const authentication = new AuthenticationService(app)
-      authentication.register('local', new LocalStrategy()).register('jwt', jwt)
-      authentication.register('api-key', new ApiKeyStrategy())
-      app.use('authentication', authentication as never)
-      app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
-      app.service('users').hooks({
-        before: { all: [hashPassword('password')] },
-        after: { all: [protect('password')] },
-      } as never)
-      for (const name of ['api-keys', 'sessions']) {
-        const service = new MongoDBService({
-          Model: db.collection(name),
-          paginate: { default: 10 },
-        })
-        app.use(name, service as never)
-      }
-      app.service('api-keys').on('created', (record: unknown) => created.push(record))
-      app.use('notes', new MongoDBListService({ Model: db.collection('notes') }) as never)
-      const see = ({ params }: HookContext): void => void seen.push(params.authentication)
-      app.service('notes').hooks({
+      },
+    },
+    stores: {
+      ...{ users: {}, notes: {} },
+      'api-keys': { paginate: { default: 10 } },
+      sessions: { paginate: { default: 10 } },
+    },
+    hooks: {
+      notes: {
         around: { all: [authenticate('jwt', 'api-key')] },
         before: {
           find: [see, requireScope('notes:read')],
           create: [see, requireScope('notes:write')],
         },
-      } as never)
+      },
     },
-    options,
-  )
-  const withToken = (accessToken: string) => ({ authorization: `Bearer ${accessToken}` })
+    configure: (app) =>
+      app.service('api-keys').on('created', (record: unknown) => created.push(record)),
+  })
+  const { server } = app
   const withKey = (key: string) => ({ 'x-api-key': key })
 
   /** Resolves to the headers and the id of a new user. */
   const signUp = async (email: string) => {
     const credentials = { email, password: 'correct horse' }
-    const { body } = await server.request('/users', { data: credentials })
+    const { body } = await app.signUp(credentials)
     const data = { strategy: 'local', ...credentials }
     const login = await server.request('/authentication', { data })
     const { accessToken } = login.body as { accessToken: string }
@@ -118,6 +95,6 @@ export async function startKeys(
   }
   const readNotes = async (key: string): Promise<number> =>
     (await server.request('/notes', { headers: withKey(key) })).status
-  const stored = db.collection('api-keys')
+  const stored = database.db.collection('api-keys')
   return { server, ada, seen, created, signUp, createKey, readNotes, withKey, withToken, stored }
 }

@@ -6,6 +6,9 @@ export const SECRET = 'a secret of the tests, with 32 bytes and more'
 /** Hashes that take about a millisecond. */
 export const CHEAP_SCRYPT = { cost: 2 ** 10, blockSize: 8, parallelization: 1 }
 
+/** Settings of `LocalStrategy`. */
+export const LOCAL = { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT }
+
 export const CREDENTIALS = Object.freeze({
   strategy: 'local',
   email: 'ada@example.org',
