@@ -1,12 +1,14 @@
 import { SignJWT } from 'jose'
 import type { AuthenticationParams } from '../../src/auth/index.ts'
-import { AuthenticationService, JwtStrategy, LocalStrategy } from '../../src/auth/index.ts'
+import { JwtStrategy, LocalStrategy } from '../../src/auth/index.ts'
 import type { Application } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
-import { CHEAP_SCRYPT, SECRET, UserService } from '../support/users.ts'
+import type { AccountOptions, Accounts } from '../support/accounts.ts'
+import { addAccounts } from '../support/accounts.ts'
+import { CREDENTIALS, SECRET, UserService } from '../support/users.ts'
 
 export type { User } from '../support/users.ts'
-export { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../support/users.ts'
+export { CHEAP_SCRYPT, CREDENTIALS, LOCAL, SECRET, UserService } from '../support/users.ts'
 
 export const AUDIENCE = 'https://yourdomain.com'
 export const ISSUER = 'feathers'
@@ -17,50 +19,33 @@ interface LogLine {
   readonly message: string | undefined
 }
 
-export interface LoginApp {
+export interface LoginApp extends Accounts {
   readonly app: Application
-  readonly authentication: AuthenticationService
-  readonly users: UserService
-  readonly local: LocalStrategy
   readonly jwt: JwtStrategy
   /** What was logged, in its order. */
   readonly log: LogLine[]
 }
 
-export interface LoginAppOptions {
-  /** Over the usual settings, key by key. */
-  readonly settings?: object
+export interface LoginAppOptions extends AccountOptions {
   readonly local?: LocalStrategy
   readonly jwt?: JwtStrategy
 }
 
 /** An application with users and the strategies `jwt` and `local`, not set up yet. */
 export function createLoginApp(options: LoginAppOptions = {}): LoginApp {
+  const { local = new LocalStrategy(), jwt = new JwtStrategy(), ...others } = options
+  const { strategies, users = new UserService() } = others
   const app = createApp()
   const log = collectLog(app)
-  const { local = new LocalStrategy(), jwt = new JwtStrategy() } = options
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-    ...options.settings,
-  })
-  authentication.register('jwt', jwt).register('local', local)
-  const users = new UserService()
-  app.use('users', users)
-  app.use('authentication', authentication)
-  return { app, authentication, users, local, jwt, log }
+  const given = { ...others, users, strategies: { jwt, local, ...strategies } }
+  return { app, jwt, log, ...addAccounts(app, given) }
 }
 
 /** The same, set up, with the user `ada@example.org` whose password is `correct horse`. */
 export async function startLoginApp(options: LoginAppOptions = {}): Promise<LoginApp> {
   const started = createLoginApp(options)
   await started.app.setup()
-  const password = await started.local.hashPassword('correct horse')
-  await started.users.create({ id: 1, email: 'ada@example.org', password })
-  started.users.takeCalls()
+  await started.addUser({ id: 1, email: CREDENTIALS.email })
   return started
 }
 

@@ -1,56 +1,44 @@
 import bcrypt from 'bcryptjs'
-import type { Document } from 'mongodb'
+import type { Collection, Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import t from 'tap'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import {
-  AuthenticationService,
   authenticate,
   CollectionRevocationList,
   CollectionThrottleStore,
   hashPassword,
-  JwtStrategy,
-  LocalStrategy,
   protect,
 } from '../../src/auth/index.ts'
 import type { Params } from '../../src/core/index.ts'
-import { createApp } from '../../src/core/index.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/database.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, collectLog, external, forge, SECRET } from './login-app.ts'
+import { LOCAL } from '../support/users.ts'
+import { CREDENTIALS, createLoginApp, external, forge } from './login-app.ts'
 
-const LOCAL = { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT }
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 
 async function start({ db, empty }: TestDatabase) {
   const users = await empty('users')
   const revoked = await empty('revoked')
   const counters = await empty('counters')
-  const app = createApp()
-  collectLog(app)
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    local: LOCAL,
-    revocation: new CollectionRevocationList(db.collection<{ _id: string }>('revoked')),
-    loginThrottle: {
-      maxAttempts: 3,
-      // Windows of a collection begin with the clock: none is to end during the test, and the first
-      // of so many seconds ends in the year 2286.
-      windowSeconds: 10_000_000_000,
-      store: new CollectionThrottleStore(db.collection<{ _id: string }>('counters')),
+  const { app, authentication } = createLoginApp({
+    users: new MongoDBService({ Model: users as Collection<Document>, hidden: ['password'] }),
+    settings: {
+      revocation: new CollectionRevocationList(db.collection<{ _id: string }>('revoked')),
+      loginThrottle: {
+        maxAttempts: 3,
+        // Windows of a collection begin with the clock: none is to end during the test, and the first
+        // of so many seconds ends in the year 2286.
+        windowSeconds: 10_000_000_000,
+        store: new CollectionThrottleStore(db.collection<{ _id: string }>('counters')),
+      },
     },
   })
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  const Model = db.collection<Document>('users')
-  app.use('users', new MongoDBService({ Model, hidden: ['password'] }))
   app.service('users').hooks({
     before: { create: [hashPassword('password')], patch: [hashPassword('password')] },
     after: { all: [protect('password')] },
   })
-  app.use('authentication', authentication)
   app.use('echo', { get: async (_id: unknown, params: Params) => params })
   app.service('echo').hooks({ before: { all: [authenticate('jwt')] } })
   await app.setup()

@@ -6,18 +6,11 @@ import {
 } from 'feathers-authentication-management'
 import { disallow, iff, isProvider, preventChanges } from 'feathers-hooks-common'
 import t from 'tap'
-
 import { MongoDBService } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
+import { hashPassword, protect } from '../../src/auth/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
+import { addAccounts } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
-import { SECRET } from '../support/users.ts'
 
 const database = await openDatabase(t)
 
@@ -25,20 +18,16 @@ const database = await openDatabase(t)
 async function start() {
   const app = fastifyApp(createApp()).configure(rest())
   const notes: { type: string; user: ManagedUser }[] = []
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    // The package compares passwords by bcryptjs.
-    local: { usernameField: 'email', passwordField: 'password', hash: 'bcrypt' },
-    sessions: { service: 'sessions' },
+  addAccounts(app, {
+    users: null,
+    settings: {
+      // The package compares passwords by bcryptjs.
+      local: { usernameField: 'email', passwordField: 'password', hash: 'bcrypt' },
+      sessions: { service: 'sessions' },
+    },
   })
-  authentication.register('jwt', new JwtStrategy())
-  authentication.register('local', new LocalStrategy())
   app.use('users', new MongoDBService({ Model: await database.empty('users'), multi: true }))
   app.use('sessions', new MongoDBService({ Model: await database.empty('sessions') }))
-  app.use('authentication', authentication)
   const options = {
     notifier: async (type: string, user: ManagedUser) => notes.push({ type, user }),
     sanitizeUserForClient: (user: ManagedUser) => ({ email: user.email }),

@@ -3,21 +3,14 @@ import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
 import type { Document } from 'mongodb'
 import t from 'tap'
-import { MongoDBService } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
-import type { Application, Params } from '../../src/transport/index.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../auth/login-app.ts'
+import { authenticate } from '../../src/auth/index.ts'
+import type { Params } from '../../src/transport/index.ts'
+import { CREDENTIALS } from '../auth/login-app.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Mode, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401, message: 'Not authenticated' }
 const STORAGE_KEY = 'feathers-jwt'
@@ -25,42 +18,21 @@ const STORAGE_KEY = 'feathers-jwt'
 /** What the server knew in the last call of the service `dummy`. */
 let seen: Params = {}
 
-function addServices(app: Application, { db }: TestDatabase): void {
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-    revocation: true,
-  })
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  app.use('authentication', authentication)
-  const Model = db.collection<Document>('users')
-  app.use(
-    'users',
-    new MongoDBService({ Model, paginate: { default: 10, max: 50 }, hidden: ['password'] }),
-  )
-  app.service('users').hooks({
-    before: { create: [hashPassword('password')] },
-    after: { all: [protect('password')] },
-  })
-  app.use('dummy', {
+/** A server with one user, and a client that nobody has logged in with. */
+async function start(t: TestScope, mode: Mode, database: TestDatabase) {
+  const dummy = {
     async find(params: Params) {
       seen = params
       return { provider: params.provider }
     },
+  }
+  const server = await startApp(t, {
+    ...{ mode, database, services: { dummy } },
+    accounts: { settings: { revocation: true } },
+    stores: { users: { paginate: { default: 10, max: 50 }, hidden: ['password'] } },
+    hooks: { dummy: { before: { all: [authenticate('jwt')] } } },
   })
-  app.service('dummy').hooks({ before: { all: [authenticate('jwt')] } })
-}
-
-/** A server with one user, and a client that nobody has logged in with. */
-async function start(t: TestScope, mode: Mode, database: TestDatabase) {
-  await database.empty('users')
-  const services = (app: Application) => addServices(app, database)
-  const server = await startServer(t, mode, { services })
-  const { email, password } = CREDENTIALS
-  const user = (await server.app.service('users').create({ email, password })) as Document
+  const user = (await server.signUp()).body as Document
   return { server, user, ...connect(server.url) }
 }
 

@@ -1,51 +1,30 @@
 import t from 'tap'
-import type { Application, Params } from '../../src/transport/index.ts'
+import type { HookContext, Params } from '../../src/transport/index.ts'
 import { compress } from '../../src/transport/index.ts'
 import { CREDENTIALS } from '../auth/login-app.ts'
-import type { Accounts } from '../support/accounts.ts'
-import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
-import type { Answer, Mode, ServerOptions, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
-import type { OwnServerOptions } from '../support/own-server.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
+import type { Answer, TestScope } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
+import type { TestAppOptions } from '../support/test-app.ts'
+import { startApp } from '../support/test-app.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
 const LONG = 'long enough to be compressed '.repeat(200)
 
 /** Services that fail and answer much, beside those of the accounts. */
-function addServices(app: Application): Accounts {
-  const accounts = addAccounts(app)
-  addEcho(app)
-  app.use('long', { find: async () => ({ text: LONG }) })
-  app.use('failing', {
-    async find() {
-      throw new Error('a fault')
+function start(t: TestScope, options: TestAppOptions = {}) {
+  const { services = {}, ...others } = options
+  const fail = () => Promise.reject(new Error('a fault'))
+  return startApp(t, {
+    accounts: {},
+    services: {
+      long: { find: async () => ({ text: LONG }) },
+      failing: { find: fail },
+      ...services,
     },
+    configure: (app) => addEcho(app),
+    ...others,
   })
-  return accounts
-}
-
-async function start(t: TestScope, mode: Mode, options: ServerOptions = {}) {
-  const opened: Accounts[] = []
-  const services = (app: Application) => opened.push(addServices(app))
-  const server = await startServer(t, mode, { ...options, services })
-  await opened[0]?.addUser(ADA)
-  return server
-}
-
-async function startOwn(t: TestScope, options: OwnServerOptions & { isCompressing?: boolean }) {
-  const { isCompressing = false, ...others } = options
-  const opened: Accounts[] = []
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      opened.push(addServices(app as unknown as Application))
-      if (isCompressing) app.configure(compress({ threshold: 10 }))
-    },
-    others,
-  )
-  await opened[0]?.addUser(ADA)
-  return server
 }
 
 /** How an answer may be kept: as said to caches. */
@@ -55,7 +34,7 @@ function cachingOf({ headers }: Answer): unknown[] {
 
 for (const mode of MODES) {
   t.test(`HTTP-12: no cache keeps what is for one caller, ${mode}`, async (t) => {
-    const server = await start(t, mode)
+    const server = await start(t, { mode })
     const headers = bearer(await logIn(server))
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     const answers: Record<string, Answer> = {
@@ -78,7 +57,7 @@ for (const mode of MODES) {
   })
 
   t.test(`HTTP-12: every answer has its type, and no server, ${mode}`, async (t) => {
-    const server = await start(t, mode)
+    const server = await start(t, { mode })
     const headers = bearer(await logIn(server))
     const paths = ['/authentication', '/echo', '/open', '/failing', '/nowhere', '/authentication/x']
     for (const path of paths) {
@@ -94,7 +73,7 @@ for (const mode of MODES) {
   })
 
   t.test(`AUTH-9: a token in a link counts for nothing by default, ${mode}`, async (t) => {
-    const server = await start(t, mode)
+    const server = await start(t, { mode })
     const token = await logIn(server)
     const answer = await server.request(`/echo?access_token=${token}`)
     t.strictSame(refusalOf(answer), [401, 'Not authenticated'])
@@ -104,7 +83,7 @@ for (const mode of MODES) {
   })
 
   t.test(`AUTH-9: where links may carry a token, it goes no further, ${mode}`, async (t) => {
-    const server = await start(t, mode, { authentication: { queryToken: true } })
+    const server = await start(t, { mode, authentication: { queryToken: true } })
     const token = await logIn(server)
     const answer = await server.request(`/echo?a=1&access_token=${token}`)
     t.match(answer.body, { query: { a: '1' }, user: { email: ADA.email } })
@@ -133,7 +112,7 @@ for (const mode of MODES) {
 t.test('AUTH-9: the token of a link is not logged, nor repeated in an error', async (t) => {
   const lines: string[] = []
   const logger = { level: 'trace', stream: { write: (line: string) => lines.push(line) } }
-  const server = await startOwn(t, { authentication: { queryToken: true }, fastify: { logger } })
+  const server = await start(t, { authentication: { queryToken: true }, fastify: { logger } })
   const token = await logIn(server)
   for (const path of ['/echo', '/open/1', '/nowhere', '/failing', '/authentication']) {
     const { text } = await server.request(`${path}?access_token=${token}&b=2`)
@@ -145,7 +124,7 @@ t.test('AUTH-9: the token of a link is not logged, nor repeated in an error', as
 })
 
 t.test('BRC-1: no answer with a secret is compressed', async (t) => {
-  const server = await startOwn(t, { isCompressing: true })
+  const server = await start(t, { plugins: [compress({ threshold: 10 })] })
   const accepts = { 'accept-encoding': 'gzip' }
   const headers = { ...bearer(await logIn(server)), ...accepts }
   const encodingOf = async (path: string, options: RequestInit) =>
@@ -163,20 +142,12 @@ t.test('BRC-1: no answer with a secret is compressed', async (t) => {
 })
 
 t.test('what hooks say about caches counts for answers with a token too', async (t) => {
-  const server = await startServer(t, 'standalone', {
-    services(app) {
-      addAccounts(app)
-      app.use('kept', { find: async (_params: Params) => [] })
-      app.service('kept').hooks({
-        after: {
-          find: [
-            async (context) => {
-              context.http.headers = { 'Cache-Control': 'private, max-age=60', Vary: 'x-tenant' }
-            },
-          ],
-        },
-      })
-    },
+  const keep = async ({ http }: HookContext): Promise<void> => {
+    http.headers = { 'Cache-Control': 'private, max-age=60', Vary: 'x-tenant' }
+  }
+  const server = await start(t, {
+    services: { kept: { find: async (_params: Params) => [] } },
+    hooks: { kept: { after: { find: [keep] } } },
   })
   const answer = await server.request('/kept', { headers: bearer('any') })
   t.equal(answer.headers['cache-control'], 'private, max-age=60')

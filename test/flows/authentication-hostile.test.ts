@@ -3,31 +3,23 @@ import { request as sendRequest } from 'node:http'
 import t from 'tap'
 import type { AuthenticationParams } from '../../src/auth/index.ts'
 import { hashPassword, LocalStrategy } from '../../src/auth/index.ts'
+import type { AroundHook, Hook } from '../../src/core/index.ts'
 import type { Application } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge } from '../auth/login-app.ts'
-import type { AccountOptions, Accounts } from '../support/accounts.ts'
+import type { AccountOptions } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
 import { stopClock, stopTime } from '../support/clock.ts'
 import { Gate } from '../support/gate.ts'
 import type { Answer, Mode, TestScope } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
 const INVALID_LOGIN = [401, 'Invalid login']
 const NOBODY = [401, 'Not authenticated']
 
-async function start(t: TestScope, mode: Mode, options: AccountOptions = {}) {
-  const opened: Accounts[] = []
-  const server = await startServer(t, mode, {
-    services(app: Application) {
-      opened.push(addAccounts(app, options))
-      addEcho(app)
-    },
-  })
-  const [accounts] = opened
-  if (accounts === undefined) throw new Error('There are no accounts')
-  await accounts.addUser(ADA)
-  return { server, ...accounts }
+function start(t: TestScope, mode: Mode, accounts: AccountOptions = {}) {
+  return startApp(t, { mode, accounts, configure: (app) => addEcho(app) })
 }
 
 /** Waits at a gate once it has hashed. */
@@ -210,30 +202,21 @@ t.test('RES-11: nothing more is hashed for a client who has gone, or had its tim
     const strategy = new SlowStrategy()
     const ended: Promise<unknown>[] = []
     const time = way === 'late' ? stopTime(t) : null
+    const copy: Hook = (context) => {
+      context.params = { ...context.params }
+    }
+    const wait: AroundHook = async (_context, next) => {
+      const call = next()
+      ended.push(call.catch((error: unknown) => error))
+      await call
+    }
     const server = await startServer(t, 'standalone', {
       ...(way === 'late' && { handlerTimeoutMs: 50 }),
       services(app: Application) {
         addAccounts(app, { strategies: { local: strategy } })
         app.use('members', { create: async (data: unknown) => data })
-        app.service('members').hooks({
-          before: {
-            create: [
-              (context) => {
-                context.params = { ...context.params }
-              },
-              hashPassword('password'),
-            ],
-          },
-          around: {
-            create: [
-              async (_context, next) => {
-                const call = next()
-                ended.push(call.catch((error: unknown) => error))
-                await call
-              },
-            ],
-          },
-        })
+        const before = { create: [copy, hashPassword('password')] }
+        app.service('members').hooks({ around: { create: [wait] }, before })
       },
     })
     const body = JSON.stringify(Array.from({ length: 5 }, () => ({ password: 'pony' })))

@@ -1,14 +1,13 @@
 import t from 'tap'
-import type { Application, Params } from '../../src/transport/index.ts'
+import type { Params } from '../../src/transport/index.ts'
 import { Forbidden } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge, SECRET } from '../auth/login-app.ts'
-import type { Accounts } from '../support/accounts.ts'
-import { addAccounts, addEcho, bearer, logIn } from '../support/accounts.ts'
+import { addEcho, bearer, logIn } from '../support/accounts.ts'
 import type { Mode, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 import { laterTurns, until } from '../support/until.ts'
 
-const ADA = { id: 1, email: CREDENTIALS.email }
 const WRONG = { ...CREDENTIALS, password: 'the wrong horse' }
 
 type Line = Record<string, unknown>
@@ -17,16 +16,16 @@ type Line = Record<string, unknown>
 async function start(t: TestScope, mode: Mode, settings: object = {}) {
   const written: string[] = []
   const stream = { write: (line: string) => written.push(line) }
-  const opened: Accounts[] = []
-  const server = await startServer(t, mode, {
+  const server = await startApp(t, {
+    mode,
     ...(mode === 'standalone' ? { fastify: { logger: { level: 'trace', stream } } } : {}),
-    services(app: Application) {
+    accounts: { settings: { revocation: true, ...settings } },
+    configure(app) {
       if (mode === 'plugin') {
         const write = (details: object, message?: string) =>
           written.push(JSON.stringify({ ...details, msg: message }))
         app.logger = { error: write, warn: write, info: write }
       }
-      opened.push(addAccounts(app, { settings: { revocation: true, ...settings } }))
       addEcho(app)
       app.use('failing', {
         async find(params: Params) {
@@ -41,9 +40,8 @@ async function start(t: TestScope, mode: Mode, settings: object = {}) {
       })
     },
   })
-  await opened[0]?.addUser(ADA)
   const takeLines = () => written.splice(0).map((line) => JSON.parse(line) as Line)
-  return { server, written, takeLines, users: opened[0]?.users }
+  return { server, written, takeLines, users: server.users }
 }
 
 for (const mode of MODES) {
@@ -51,7 +49,7 @@ for (const mode of MODES) {
     const { server, written, users } = await start(t, mode)
     const token = await logIn(server)
     const headers = bearer(token)
-    const hash = String(users?.users.get('1')?.password)
+    const hash = String(users.users.get('1')?.password)
     await server.request('/authentication', { data: WRONG })
     await server.request('/echo', { headers })
     await server.request('/echo', { headers: { authorization: token } })

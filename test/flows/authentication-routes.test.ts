@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import t from 'tap'
-import type { Application } from '../../src/transport/index.ts'
+import type { Application, FastifyApplication } from '../../src/transport/index.ts'
 import {
   authenticateRequest,
   createApp,
@@ -10,11 +10,11 @@ import {
   ServiceError,
 } from '../../src/transport/index.ts'
 import { CREDENTIALS } from '../auth/login-app.ts'
-import type { Accounts, Server } from '../support/accounts.ts'
+import type { Server } from '../support/accounts.ts'
 import { addAccounts, bearer, logIn } from '../support/accounts.ts'
 import type { TestScope } from '../support/http.ts'
-import { HOST, startServer } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { HOST } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
 
@@ -33,7 +33,7 @@ const ME = { email: ADA.email, sub: '1', provider: 'rest' }
 
 /** A server of somebody else, without an error handler, that has the plugin. */
 async function startHost(t: TestScope): Promise<Server> {
-  const app = createApp() as Application
+  const app = createApp()
   const accounts = addAccounts(app)
   const host = fastify()
   await host.register(remex, { app, prefix: '/api' })
@@ -71,12 +71,12 @@ t.test('protects a plain route, and answers errors as the host does', async (t) 
 })
 
 t.test('hands the error to the error handler of the host', async (t) => {
-  const opened: Accounts[] = []
   let app: Application | null = null
-  const server = await startServer(t, 'plugin', {
-    services(services) {
+  const server = await startApp(t, {
+    mode: 'plugin',
+    accounts: {},
+    configure(services) {
       app = services
-      opened.push(addAccounts(services))
     },
     server: (host) => {
       host.get('/me', {
@@ -91,7 +91,6 @@ t.test('hands the error to the error handler of the host', async (t) => {
       })
     },
   })
-  await opened[0]?.addUser(ADA)
   const token = await logIn(server)
   const me = `${new URL(server.url).origin}/me`
   const accepted = await fetch(me, { headers: bearer(token) })
@@ -101,12 +100,8 @@ t.test('hands the error to the error handler of the host', async (t) => {
 })
 
 t.test('on a server of our own errors have the shape of all others', async (t) => {
-  const opened: Accounts[] = []
-  const server = await startOwnServer(t, (app) => {
-    opened.push(addAccounts(app as unknown as Application))
-    addRoutes(app.fastify, app as unknown as Application)
-  })
-  await opened[0]?.addUser(ADA)
+  const configure = (app: FastifyApplication): void => addRoutes(app.fastify, app)
+  const server = await startApp(t, { accounts: {}, configure })
   const token = await logIn(server)
   t.strictSame((await server.request('/me', { headers: bearer(token) })).body, ME)
   const { status, body } = await server.request('/me')
@@ -115,17 +110,15 @@ t.test('on a server of our own errors have the shape of all others', async (t) =
 })
 
 t.test('what a hook of Fastify has found out is what counts', async (t) => {
-  const opened: Accounts[] = []
-  const server = await startOwnServer(t, (app) => {
-    opened.push(addAccounts(app as unknown as Application))
+  const configure = (app: FastifyApplication): void => {
     app.fastify.addHook('onRequest', async (request) => {
       const accessToken = request.headers['x-session']
       if (typeof accessToken !== 'string') return
       request.feathers['authentication'] = { strategy: 'jwt', accessToken }
     })
-    addRoutes(app.fastify, app as unknown as Application)
-  })
-  await opened[0]?.addUser(ADA)
+    addRoutes(app.fastify, app)
+  }
+  const server = await startApp(t, { accounts: {}, configure })
   const token = await logIn(server)
   t.strictSame((await server.request('/me', { headers: { 'x-session': token } })).body, ME)
   const forged = { 'x-session': 'forged', ...bearer(token) }

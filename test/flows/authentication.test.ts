@@ -2,37 +2,32 @@ import t from 'tap'
 import type { AuthenticationHttpRequest } from '../../src/auth/index.ts'
 import { authenticate, JwtStrategy } from '../../src/auth/index.ts'
 import type { AuthenticationRequest } from '../../src/core/index.ts'
-import type { Application, Params } from '../../src/transport/index.ts'
+import type { Application, Middleware, Params } from '../../src/transport/index.ts'
 import { parseAuthentication } from '../../src/transport/index.ts'
 import { CREDENTIALS, forge } from '../auth/login-app.ts'
 import type { AccountOptions, Accounts } from '../support/accounts.ts'
 import { addAccounts, addEcho, bearer, logIn, refusalOf } from '../support/accounts.ts'
-import type { Mode, ServerOptions, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import type { Mode, TestScope } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
+import type { TestAppOptions } from '../support/test-app.ts'
+import { startApp } from '../support/test-app.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
 
 interface Options extends AccountOptions {
   readonly mode?: Mode
-  readonly rest?: ServerOptions
+  readonly rest?: TestAppOptions
   readonly more?: (app: Application) => unknown
 }
 
 /** A server with users, of whom Ada is one, and a protected service. */
 async function start(t: TestScope, options: Options = {}) {
-  const { mode = 'standalone', rest = {}, more, ...accountOptions } = options
-  const opened: Accounts[] = []
-  const services = (app: Application) => {
-    opened.push(addAccounts(app, accountOptions))
+  const { mode = 'standalone', rest = {}, more, ...accounts } = options
+  const configure = (app: Application): void => {
     addEcho(app)
     more?.(app)
   }
-  const server = await startServer(t, mode, { ...rest, services })
-  const [accounts] = opened
-  if (accounts === undefined) throw new Error('There are no accounts')
-  await accounts.addUser(ADA)
-  return { server, ...accounts }
+  return startApp(t, { mode, ...rest, accounts, configure })
 }
 
 const NOBODY = [401, 'Not authenticated']
@@ -104,7 +99,7 @@ for (const mode of MODES) {
 
   t.test(`JWT-15: two services with one secret and the same ids, ${mode}`, async (t) => {
     const admin = { service: 'admin-login' }
-    const rest: ServerOptions = mode === 'plugin' ? { authentication: [{}, admin] } : {}
+    const rest: TestAppOptions = mode === 'plugin' ? { authentication: [{}, admin] } : {}
     const extra: Accounts[] = []
     const { server } = await start(t, {
       mode,
@@ -166,21 +161,16 @@ t.test('waits for strategies that read a request later', async (t) => {
 })
 
 t.test('functions before a service may say who calls', async (t) => {
-  const opened: Accounts[] = []
-  const server = await startOwnServer(t, (app) => {
-    opened.push(addAccounts(app))
-    const find = async ({ user }: Params) => ({ user: (user as typeof ADA).email })
-    app.use(
-      'mine',
-      async (request: { headers: Record<string, unknown>; feathers: Record<string, unknown> }) => {
-        const accessToken = request.headers['x-session']
-        if (accessToken) request.feathers['authentication'] = { strategy: 'jwt', accessToken }
-      },
-      { find },
-    )
-    app.service('mine').hooks({ before: { all: [authenticate('jwt')] } })
+  const find = async ({ user }: Params) => ({ user: (user as typeof ADA).email })
+  const findCaller: Middleware = async ({ headers, feathers }) => {
+    const accessToken = headers['x-session']
+    if (accessToken) feathers['authentication'] = { strategy: 'jwt', accessToken }
+  }
+  const server = await startApp(t, {
+    accounts: {},
+    services: { mine: [findCaller, { find }] },
+    hooks: { mine: { before: { all: [authenticate('jwt')] } } },
   })
-  await opened[0]?.addUser(ADA)
   const token = await logIn(server)
   const answer = await server.request('/mine', { headers: { 'x-session': token } })
   t.strictSame(answer.body, { user: ADA.email })

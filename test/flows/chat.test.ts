@@ -3,30 +3,22 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
 import { MongoDBService } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
+import { authenticate, hashPassword, protect } from '../../src/auth/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
 import type { FastifyApplication } from '../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
 import { socketio } from '../../src/transport/socketio/index.ts'
+import { addAccounts } from '../support/accounts.ts'
 import type { ChromiumPage } from '../support/chromium.ts'
 import { findChromium, openPage } from '../support/chromium.ts'
 import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { CHEAP_SCRYPT, SECRET } from '../support/users.ts'
 
 const { empty } = await openDatabase(t)
 const chromium = findChromium()
 const collections = { users: await empty('users'), messages: await empty('messages') }
 const IGNORE = (): void => undefined
 
-/** Socket.IO's own script makes `io`. */
 const HTML = `<!doctype html>
 <p id="user"></p><p id="failure"></p><p id="messages"></p>
 <input id="email"><input id="password"><button id="sign-up">Sign up</button><button id="log-in">Log in</button>
@@ -85,12 +77,7 @@ async function startChat(script: string, port = 0): Promise<FastifyApplication> 
   app.logger = { error: IGNORE, warn: IGNORE, info: IGNORE }
   app.configure(rest())
   app.configure(socketio())
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-  })
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  app.use('authentication', authentication as never)
+  addAccounts(app, { users: null })
   app.use('users', new MongoDBService({ Model: collections.users }), { methods: ['create'] })
   app.service('users').hooks({
     before: { create: [hashPassword('password')] },

@@ -3,22 +3,16 @@ import restClient from '@feathersjs/rest-client'
 import type { Document } from 'mongodb'
 import t from 'tap'
 import { MongoDBService } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
+import { authenticate } from '../../src/auth/index.ts'
 import { rest } from '../../src/client/index.ts'
 import type { Application, Params } from '../../src/transport/index.ts'
 import { createApp } from '../../src/transport/index.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../auth/login-app.ts'
+import { CREDENTIALS } from '../auth/login-app.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Mode, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 
 /** What the plug-ins add to an application. */
 interface ClientMembers {
@@ -42,30 +36,6 @@ const CONNECTIONS: Readonly<Record<string, (url: string) => Connection>> = {
 
 const METHODS = ['find', 'get', 'create', 'patch', 'remove', 'shout'] as const
 
-function addServices(app: Application, { db }: TestDatabase): void {
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-  })
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  app.use('authentication', authentication)
-  app.use('users', new MongoDBService({ Model: db.collection<Document>('users') }))
-  app.service('users').hooks({
-    before: { create: [hashPassword('password')] },
-    after: { all: [protect('password')] },
-  })
-  const notes = new MongoDBService({ Model: db.collection<Document>('notes'), multi: true })
-  const shout = async (data: { text: string }, { user }: Params) => ({
-    text: data.text.toUpperCase(),
-    by: (user as Document)['email'],
-  })
-  app.use('notes', Object.assign(notes, { shout }), { methods: METHODS })
-  app.service('notes').hooks({ before: { all: [authenticate('jwt')] } })
-}
-
 /** A server with one user, and an application of our own with the official plug-ins of clients. */
 async function start(
   t: TestScope,
@@ -73,15 +43,23 @@ async function start(
   database: TestDatabase,
   connect: (url: string) => Connection,
 ) {
-  for (const name of ['users', 'notes']) await database.empty(name)
-  const server = await startServer(t, mode, { services: (app) => addServices(app, database) })
-  const { email, password } = CREDENTIALS
-  await server.app.service('users').create({ email, password })
-  const connection = connect(server.url)
+  const Model = await database.empty('notes')
+  const shout = async (data: { text: string }, { user }: Params) => ({
+    text: data.text.toUpperCase(),
+    by: (user as Document)['email'],
+  })
+  const notes = Object.assign(new MongoDBService({ Model, multi: true }), { shout })
+  const { signUp, url } = await startApp(t, {
+    ...{ mode, database, accounts: {}, stores: { users: {} } },
+    services: { notes: [notes, { methods: METHODS }] },
+    hooks: { notes: { before: { all: [authenticate('jwt')] } } },
+  })
+  await signUp()
+  const connection = connect(url)
   const client = createApp()
     .configure(connection)
     .configure(authenticationClient.default({ storage: new MemoryStorage() }) as unknown as Plugin)
-  return { server, connection, client: client as Client }
+  return { connection, client: client as Client }
 }
 
 t.test('official plug-ins of clients work on an application of our own', async (t) => {

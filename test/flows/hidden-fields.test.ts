@@ -1,55 +1,35 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
 
-import { MongoDBService } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  protect,
-} from '../../src/auth/index.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../auth/login-app.ts'
+import { authenticate, protect } from '../../src/auth/index.ts'
+import { CREDENTIALS } from '../auth/login-app.ts'
 import { bearer, logIn, refusalOf } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { startApp } from '../support/test-app.ts'
 
-const { empty, commandsOf } = await openDatabase(t)
-const users = await empty('users')
+const database = await openDatabase(t)
+const { commandsOf } = database
+const users = database.db.collection('users')
 const events: unknown[] = []
-const server = await startOwnServer(t, (app) => {
-  app.set('authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-  })
-  const authentication = new AuthenticationService(app)
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  app.use(
-    'users',
-    new MongoDBService({
-      ...{
-        Model: users,
-        multi: true,
-        paginate: { default: 10 },
-        hidden: ['password', 'reset.code'],
-      },
-      ...{ operators: ['$regex', '$not', '$where', '$expr'] },
+const isUser = [authenticate('jwt')]
+const server = await startApp(t, {
+  database,
+  accounts: {},
+  stores: {
+    users: {
+      ...{ multi: true, paginate: { default: 10 }, hidden: ['password', 'reset.code'] },
+      operators: ['$regex', '$not', '$where', '$expr'],
       updateOperators: ['$rename', '$max', '$set', 'address.city'],
-    }),
-  )
-  app.service('users').hooks({
-    before: {
-      find: [authenticate('jwt')],
-      create: [hashPassword('password')],
-      patch: [authenticate('jwt'), hashPassword('password')],
     },
-    after: { all: [protect('password', 'reset.code')] },
-  })
-  for (const name of ['created', 'patched']) {
-    app.service('users').on(name, (user) => events.push(user))
-  }
-  app.use('authentication', authentication)
+  },
+  hooks: {
+    users: { before: { find: isUser, patch: isUser }, after: { all: [protect('reset.code')] } },
+  },
+  configure(app) {
+    for (const name of ['created', 'patched']) {
+      app.service('users').on(name, (user) => events.push(user))
+    }
+  },
 })
 const { email, password } = CREDENTIALS
 const created = await server.request('/users', { data: { email, password } })

@@ -14,15 +14,16 @@ import {
 } from '../../src/auth/index.ts'
 import type { Application } from '../../src/core/index.ts'
 import { createApp } from '../../src/core/index.ts'
+import { addAccounts } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { ADA } from '../support/test-app.ts'
 import { laterTurns, until } from '../support/until.ts'
-import { CHEAP_SCRYPT, SECRET } from '../support/users.ts'
+import { LOCAL, SECRET } from '../support/users.ts'
 
 const database = await openDatabase(t)
 const NAMES = ['authentication', 'users', 'sessions', 'api-keys'] as const
-const ADA = { email: 'ada@example.org', password: 'correct horse' }
 const SECTIONS = {
   sessions: { service: 'sessions' },
   'api-key': { service: 'api-keys', prefix: 'acme' },
@@ -60,7 +61,7 @@ async function startWithoutLogins(
     app.set('authentication', {
       ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
       parseStrategies: ['jwt', 'api-key'],
-      local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
+      local: LOCAL,
       ...sections,
     })
     app.use('me', { find: async () => [] } as never)
@@ -244,14 +245,12 @@ t.test(
   async (t) => {
     const { server, request } = await startWithoutLogins(t)
     const inner = createApp()
-    inner.set('authentication', { ...(server.app.get('authentication') as object) })
     for (const name of ['users', 'sessions', 'api-keys']) {
       inner.use(name, new MongoDBService({ Model: database.db.collection(name) }) as never)
     }
-    const authentication = new AuthenticationService(inner)
-    authentication.register('local', new LocalStrategy()).register('jwt', new JwtStrategy())
-    authentication.register('api-key', new ApiKeyStrategy())
-    inner.use('authentication', authentication as never)
+    const settings = server.app.get('authentication') as object
+    const strategies = { 'api-key': new ApiKeyStrategy() }
+    addAccounts(inner, { users: null, settings, strategies })
     server.app.use('inner', inner as never)
     const { record } = forgeKey('u1')
     t.equal((await request('/inner/api-keys', { data: record })).status, 401)

@@ -3,19 +3,12 @@ import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
 import fastify from 'fastify'
 import t from 'tap'
-import {
-  AuthenticationService,
-  authenticate,
-  hashPassword,
-  JwtStrategy,
-  LocalStrategy,
-  OAuthStrategy,
-  oauth,
-} from '../../src/auth/index.ts'
+import { authenticate, hashPassword, OAuthStrategy, oauth } from '../../src/auth/index.ts'
 import { rest as restOfClient } from '../../src/client/index.ts'
 import type { FastifyApplication, OpenApiDocument, Params } from '../../src/transport/index.ts'
 import { createApp, fastifyApp, notFound, openapi, rest } from '../../src/transport/index.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET, UserService } from '../auth/login-app.ts'
+import { CREDENTIALS } from '../auth/login-app.ts'
+import { addAccounts } from '../support/accounts.ts'
 import type { ListeningServer, TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
 import { TODO_METHODS, TodoService } from '../support/todo-service.ts'
@@ -39,17 +32,8 @@ function start(
 }
 
 function addLogins(app: FastifyApplication): void {
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-    oauth: { github: { key: 'id', secret: 'secret' } },
-  })
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  authentication.register('github', new OAuthStrategy())
-  app.use('authentication', authentication).use('users', new UserService())
+  const settings = { oauth: { github: { key: 'id', secret: 'secret' } } }
+  addAccounts(app, { settings, strategies: { github: new OAuthStrategy() } })
   app.configure(oauth())
   app.service('users').hooks({ before: { create: [hashPassword('password')] } })
   app.service('todos').hooks({ before: { remove: [authenticate('jwt')] } })

@@ -6,8 +6,9 @@ import { createApp, remex, Unavailable } from '../../src/transport/index.ts'
 import { CREDENTIALS, SECRET } from '../auth/login-app.ts'
 import { addAccounts, addEcho, bearer, logIn } from '../support/accounts.ts'
 import type { Answer, Mode, RequestOptions, TestScope } from '../support/http.ts'
-import { MODES, startServer } from '../support/http.ts'
+import { MODES } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { startApp } from '../support/test-app.ts'
 
 type Row = readonly [status: number, path: string, options?: RequestOptions]
 
@@ -73,7 +74,6 @@ const CALLS: readonly Row[] = [
 ]
 
 function addServices(app: Application): void {
-  addAccounts(app, { settings: { loginThrottle: false } })
   addEcho(app)
   app.use('nothing', { find: async () => null })
   app.use('failing', { find: () => Promise.reject(new Error('a fault')) })
@@ -81,19 +81,8 @@ function addServices(app: Application): void {
 }
 
 /** A server with a user who can log in. */
-async function start(t: TestScope, mode: Mode) {
-  const server = await startServer(t, mode, { services: addServices })
-  const users = server.app.service('users')
-  await users.create({ id: 1, email: CREDENTIALS.email, password: await hash(server.app) })
-  return server
-}
-
-function hash(app: Application): Promise<string> {
-  const service = app.service('authentication') as unknown as {
-    getStrategy(name: string): { hashPassword(password: string): Promise<string> }
-  }
-  return service.getStrategy('local').hashPassword(CREDENTIALS.password)
-}
+const start = (t: TestScope, mode: Mode) =>
+  startApp(t, { mode, accounts: { settings: { loginThrottle: false } }, configure: addServices })
 
 /** How an answer may be kept: as said to caches. */
 function cachingOf({ headers }: Answer): unknown[] {
@@ -197,6 +186,7 @@ t.test('HTTP-12: nor what functions before a login answer by themselves', async 
 
 t.test('HTTP-12: nor what a host answers below a login of a plugin without prefix', async (t) => {
   const app = createApp()
+  addAccounts(app)
   addServices(app)
   const host = fastify()
   t.teardown(() => host.close())

@@ -10,10 +10,10 @@ import type {
 } from '../../src/transport/index.ts'
 import { Conflict } from '../../src/transport/index.ts'
 import { CREDENTIALS } from '../auth/login-app.ts'
-import type { Accounts } from '../support/accounts.ts'
-import { addAccounts, bearer, logIn } from '../support/accounts.ts'
+import { bearer, logIn } from '../support/accounts.ts'
 import type { ServerOptions, TestScope, TestServer } from '../support/http.ts'
 import { injectServer } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 
 interface User {
   id: number
@@ -258,16 +258,14 @@ t.test('records in the data of an error keep their fields back too', async (t) =
 })
 
 t.test('BOLA-6: so does the user whom a login or a token has proven', async (t) => {
-  let accounts: Accounts | undefined
-  const server = await injectServer(t, {
-    services: (app) => {
-      accounts = addAccounts(app)
-      app.service('users').hooks({ after: { all: [protect('password')] } })
-      app.use('me', { find: async ({ user }: Params) => ({ user, users: [user] }) })
-      app.service('me').hooks({ before: { all: [authenticate('jwt', 'local')] } })
+  const server = await startApp(t, {
+    accounts: {},
+    services: { me: { find: async ({ user }: Params) => ({ user, users: [user] }) } },
+    hooks: {
+      users: { after: { all: [protect('password')] } },
+      me: { before: { all: [authenticate('jwt', 'local')] } },
     },
   })
-  await accounts?.addUser({ id: 1, email: CREDENTIALS.email })
   const token = await logIn(server)
   const shown = { id: 1, email: CREDENTIALS.email }
   const { body } = await server.request('/me', { headers: bearer(token) })

@@ -2,13 +2,7 @@ import type { Document } from 'mongodb'
 import t from 'tap'
 
 import { MongoDBService, resolveObjectId } from '../../src/adapter/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  JwtStrategy,
-  LocalStrategy,
-  passwordHash,
-} from '../../src/auth/index.ts'
+import { authenticate, passwordHash } from '../../src/auth/index.ts'
 import type { Application } from '../../src/core/index.ts'
 import { Forbidden, NotFound, toExternalForm } from '../../src/core/index.ts'
 import {
@@ -22,8 +16,8 @@ import {
 import type { HookContext } from '../../src/transport/index.ts'
 import { bearer, logIn } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
-import { startOwnServer } from '../support/own-server.ts'
-import { CHEAP_SCRYPT, CREDENTIALS, SECRET } from '../support/users.ts'
+import { startApp } from '../support/test-app.ts'
+import { CREDENTIALS } from '../support/users.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
 const users = await empty('users')
@@ -52,48 +46,40 @@ const postResult = resolve<Document, HookContext>({
   ),
 })
 
-function addUsers(app: Application): void {
-  const options = { Model: users, multi: true, paginate: { default: 10 } }
-  app.use('users', new MongoDBService(options))
-  app.service('users').hooks({
-    around: {
-      all: [resolveExternal(userExternal), resolveResult(userResult)],
-      patch: [authenticate('jwt')],
-    },
-    before: {
-      patch: [resolveQuery(userQuery)],
-      create: [resolveData(userData)],
-    },
-  })
-  app.service('users').hooks({ before: { patch: [resolveData(userData)] } })
-}
-
 const events: { record: unknown; dispatch: unknown }[] = []
-const server = await startOwnServer(t, (app) => {
-  app.set('authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-  })
-  const authentication = new AuthenticationService(app)
-  authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
-  addUsers(app)
-  app.use('posts', new MongoDBService({ Model: posts }))
-  app.service('posts').hooks({
-    around: { all: [resolveResult(postResult)] },
-    before: {
-      create: [resolveData(resolve<Document, HookContext>({ authorId: resolveObjectId }))],
+const server = await startApp(t, {
+  accounts: { users: null },
+  services: {
+    users: new MongoDBService({ Model: users, multi: true, paginate: { default: 10 } }),
+    posts: new MongoDBService({ Model: posts }),
+    nothing: { get: async () => null, find: async () => undefined },
+  },
+  hooks: {
+    users: {
+      around: {
+        all: [resolveExternal(userExternal), resolveResult(userResult)],
+        patch: [authenticate('jwt')],
+      },
+      before: {
+        patch: [resolveQuery(userQuery), resolveData(userData)],
+        create: [resolveData(userData)],
+      },
     },
-  })
-  app.use('nothing', { get: async () => null, find: async () => undefined })
-  app.service('nothing').hooks({
-    around: { all: [resolveExternal(userExternal), resolveResult(userResult)] },
-  })
-  for (const name of ['created', 'patched', 'removed']) {
-    app.service('users').on(name, (record, context) => {
-      events.push({ record, dispatch: (context as HookContext).dispatch })
-    })
-  }
-  app.use('authentication', authentication)
+    posts: {
+      around: { all: [resolveResult(postResult)] },
+      before: {
+        create: [resolveData(resolve<Document, HookContext>({ authorId: resolveObjectId }))],
+      },
+    },
+    nothing: { around: { all: [resolveExternal(userExternal), resolveResult(userResult)] } },
+  },
+  configure(app) {
+    for (const name of ['created', 'patched', 'removed']) {
+      app.service('users').on(name, (record, context) => {
+        events.push({ record, dispatch: (context as HookContext).dispatch })
+      })
+    }
+  },
 })
 
 const { email, password } = CREDENTIALS

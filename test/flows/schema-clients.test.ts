@@ -8,10 +8,8 @@ import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
 import { authenticate } from '../../src/auth/index.ts'
 import { authentication, createClient } from '../../src/client/index.ts'
 import { DateSchema, Type } from '../../src/core/schema/index.ts'
-import { addAccounts } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
-import type { ListeningServer } from '../support/http.ts'
-import { startServer } from '../support/http.ts'
+import { startApp } from '../support/test-app.ts'
 import { CREDENTIALS } from '../support/users.ts'
 
 const ID = Type.Unsafe<ObjectId>(ObjectIdSchema())
@@ -90,17 +88,16 @@ const RECORDS = [
   { name: 'c', area: 11, coastal: false, motto: '' },
 ]
 
-async function start(): Promise<ListeningServer> {
-  return startServer(t, 'standalone', {
-    services: async (app) => {
-      const accounts = addAccounts(app)
-      app.use('cities', new Cities({ Model: collection, multi: true, paginate: { default: 50 } }), {
-        methods: ['find', 'create', 'patch', 'remove', 'greet'],
-        schemas: { entity: City, create: NewCity, methods: { greet: { data: Greeting } } },
-      })
-      app.service('cities').hooks({ around: { all: [authenticate('jwt')] } })
-      await accounts.addUser({ id: 1, email: CREDENTIALS.email })
-    },
+function start() {
+  const cities = new Cities({ Model: collection, multi: true, paginate: { default: 50 } })
+  const options = {
+    methods: ['find', 'create', 'patch', 'remove', 'greet'],
+    schemas: { entity: City, create: NewCity, methods: { greet: { data: Greeting } } },
+  }
+  return startApp(t, {
+    accounts: {},
+    services: { cities: [cities, options] },
+    hooks: { cities: { around: { all: [authenticate('jwt')] } } },
   })
 }
 

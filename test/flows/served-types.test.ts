@@ -1,12 +1,13 @@
 import type { Collection, ObjectId } from 'mongodb'
 import t from 'tap'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
-import { AuthenticationService, hashPassword, LocalStrategy } from '../../src/auth/index.ts'
+import type { AuthenticationService } from '../../src/auth/index.ts'
+import { hashPassword } from '../../src/auth/index.ts'
 import { authentication, createClient } from '../../src/client/index.ts'
 import type { Served, Static } from '../../src/core/schema/index.ts'
 import { DateSchema, Type } from '../../src/core/schema/index.ts'
 import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
-import { CHEAP_SCRYPT, SECRET } from '../auth/login-app.ts'
+import { addAccounts } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
 import type { TestScope } from '../support/http.ts'
 
@@ -64,12 +65,7 @@ async function start(t: TestScope) {
   app.configure(rest())
   const service = new UserService({ Model, multi: true, paginate: { default: 5, max: 10 } })
   app.use('users', service, userOptions)
-  const logins = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['local'] },
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-  })
-  logins.register('local', new LocalStrategy())
-  app.use('authentication', logins, loginOptions)
+  addAccounts(app, { users: null, strategies: { jwt: undefined }, service: loginOptions })
   app.service('users').hooks({
     before: { create: [({ data }) => [data].flat().map((one) => (one.since = new Date(0)))] },
   })

@@ -39,12 +39,13 @@ export interface Accounts {
 /** Adds an authentication service with the strategies `jwt` and `local`, and its users, to any application. */
 export function addAccounts(app: object, options: AccountOptions = {}): Accounts {
   const { key = 'authentication', path = 'authentication', users = new UserService() } = options
-  const local = new LocalStrategy()
-  const strategies = { jwt: new JwtStrategy(), local, ...options.strategies }
+  const usual = { jwt: new JwtStrategy(), local: new LocalStrategy() }
+  const strategies: NonNullable<AccountOptions['strategies']> = { ...usual, ...options.strategies }
+  const local = strategies['local'] as LocalStrategy
   const settings: Record<string, unknown> & { readonly service: string } = {
     ...{ secret: SECRET, entity: 'user', service: 'users' },
-    authStrategies: (['jwt', 'local'] as const).filter((name) => strategies[name] !== undefined),
-    ...(strategies.local === undefined ? {} : { local: LOCAL }),
+    authStrategies: ['jwt', 'local'].filter((name) => strategies[name] !== undefined),
+    ...(local === undefined ? {} : { local: LOCAL }),
     ...options.settings,
   }
   const to = app as Application
@@ -62,7 +63,7 @@ export function addAccounts(app: object, options: AccountOptions = {}): Accounts
     local,
     users: users as UserService,
     async addUser(fields) {
-      const password = await local.hashPassword(CREDENTIALS.password)
+      const password = await local?.hashPassword(CREDENTIALS.password)
       await to.service(settings.service).create({ ...fields, password })
       if (users instanceof UserService) users.takeCalls()
     },
@@ -91,7 +92,8 @@ interface Echo {
 }
 
 /** Adds a service that answers what it knows of its caller: `echo`, and `open` without protection. */
-export function addEcho(app: Application, ...strategies: string[]): void {
+export function addEcho(to: object, ...strategies: string[]): void {
+  const app = to as Application
   const find = async ({ provider, query, route, authentication, user }: Params) => {
     const email = (user as Echo['user'])?.email
     return { provider, query, route, authentication, ...(email ? { user: { email } } : {}) }

@@ -28,14 +28,14 @@ export interface TestAppOptions extends Omit<ServerOptions, 'services'> {
   readonly mode?: Mode
   /** Configured before the services. */
   readonly plugins?: readonly ((app: never) => unknown)[]
-  /** Logins. Their users are in memory if there is no store `users`. */
+  /** Logins. Their users are in memory if there is no store `users`: Ada is there with the id 1. */
   readonly accounts?: AccountOptions
   /** Where the collections of `stores` are; they are emptied. */
   readonly database?: Pick<TestDatabase, 'db' | 'empty'>
   /** Collections that are served under their names. Passwords of `users` are hashed and not shown. */
   readonly stores?: Readonly<Record<string, StoreOptions>>
-  /** Other services by their paths. */
-  readonly services?: Readonly<Record<string, object>>
+  /** Other services by their paths; those with options, or functions around them, as a list. */
+  readonly services?: Readonly<Record<string, object | readonly unknown[]>>
   /** Hooks by the paths of services. */
   readonly hooks?: Readonly<Record<string, object>>
   /** Adds to the application when all of these are there. */
@@ -75,7 +75,9 @@ export async function startApp(t: TestScope, options: TestAppOptions): Promise<T
       const Model = database?.db.collection<Document>(name) as never
       app.use(name, new MongoDBService({ Model, ...store }), service)
     }
-    for (const [path, service] of Object.entries(services)) app.use(path, service as never)
+    for (const [path, parts] of Object.entries(services)) {
+      ;(app.use as (...given: unknown[]) => unknown).call(app, path, ...[parts].flat())
+    }
     for (const [path, given] of Object.entries(hooks)) app.service(path).hooks(given as never)
     if ('users' in stores) {
       const hash = [hashPassword('password')]
@@ -85,6 +87,8 @@ export async function startApp(t: TestScope, options: TestAppOptions): Promise<T
     return configure?.(app as FastifyApplication)
   }
   const server = await startServer(t, mode, { ...serverOptions, services: addServices })
+  if (accounts?.users === undefined && !('users' in stores))
+    await added?.addUser({ id: 1, email: ADA.email })
   const post = (path: string, data: object) => server.request(path, { data })
   return {
     ...server,

@@ -1,16 +1,11 @@
 import t from 'tap'
 import { MongoDBListService, MongoDBService } from '../../../src/adapter/index.ts'
-import {
-  ApiKeyStrategy,
-  AuthenticationService,
-  authenticate,
-  JwtStrategy,
-  requireScope,
-} from '../../../src/auth/index.ts'
+import type { AuthenticationService } from '../../../src/auth/index.ts'
+import { ApiKeyStrategy, authenticate, requireScope } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, openapiDocument, rest } from '../../../src/transport/index.ts'
+import { addAccounts } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
-import { SECRET } from '../../support/users.ts'
 
 const { db } = await openDatabase(t)
 
@@ -25,22 +20,24 @@ interface Given {
 function createKeys({ section, settings, hasJwt = true, keys }: Given = {}): FastifyApplication {
   const app = fastifyApp(createApp())
   app.configure(rest())
-  app.set('authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
-    parseStrategies: ['jwt', 'api-key'],
-    jwt: {},
-    'api-key': { service: 'api-keys', prefix: 'acme', scopes: ['notes:read'], ...section },
-    ...settings,
-  })
   app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
   app.use(
     'api-keys',
     (keys ?? new MongoDBListService({ Model: db.collection('api-keys') })) as never,
   )
   app.use('notes', { find: async () => [] } as never)
-  const authentication = new AuthenticationService(app)
-  if (hasJwt) authentication.register('jwt', new JwtStrategy())
-  app.use('authentication', authentication.register('api-key', new ApiKeyStrategy()) as never)
+  const others = hasJwt ? { local: undefined } : { local: undefined, jwt: undefined }
+  addAccounts(app, {
+    users: null,
+    strategies: { ...others, 'api-key': new ApiKeyStrategy() },
+    settings: {
+      authStrategies: ['jwt'],
+      parseStrategies: ['jwt', 'api-key'],
+      jwt: {},
+      'api-key': { service: 'api-keys', prefix: 'acme', scopes: ['notes:read'], ...section },
+      ...settings,
+    },
+  })
   return app
 }
 

@@ -1,10 +1,9 @@
 import t from 'tap'
 import type { OAuthParams, OAuthProfile } from '../../../src/auth/index.ts'
-import { AuthenticationService, JwtStrategy, OAuthStrategy } from '../../../src/auth/index.ts'
+import { OAuthStrategy } from '../../../src/auth/index.ts'
 import { proveProfile } from '../../../src/auth/proof.ts'
 import type { Params } from '../../../src/core/index.ts'
-import { createApp } from '../../../src/core/index.ts'
-import { collectLog, external, SECRET, UserService } from '../login-app.ts'
+import { createLoginApp, external, UserService } from '../login-app.ts'
 
 const SECTION = { key: 'id', secret: 'secret' }
 
@@ -13,14 +12,10 @@ async function start(
   strategy: OAuthStrategy = new OAuthStrategy(),
   users: object = new UserService(),
 ) {
-  const app = createApp()
-  collectLog(app)
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
-    oauth: { github: SECTION },
+  const { app, authentication } = createLoginApp({
+    ...{ users, settings: { oauth: { github: SECTION } } },
+    strategies: { local: undefined, github: strategy },
   })
-  authentication.register('jwt', new JwtStrategy()).register('github', strategy)
-  app.use('users', users as UserService).use('authentication', authentication)
   await app.setup()
   const logIn = (profile: OAuthProfile, params: Partial<OAuthParams> = {}) =>
     authentication.create(

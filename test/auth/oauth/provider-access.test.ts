@@ -8,22 +8,16 @@ import {
 } from '../../../src/auth/index.ts'
 import type { MemoryRevocationList } from '../../../src/auth/tokens/token-revocation.ts'
 import { createApp } from '../../../src/core/index.ts'
-import { collectLog, SECRET, UserService } from '../login-app.ts'
+import { createLoginApp, SECRET, UserService } from '../login-app.ts'
 
 const GITHUB = { key: 'id', secret: 'secret', overrides: { admin: { scope: 'admin' } } }
 
 async function start(section: object = GITHUB, others: object = {}) {
-  const app = createApp()
-  const log = collectLog(app)
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
-    oauth: { github: section },
-    ...others,
-  })
   const github = new OAuthStrategy()
-  authentication.register('jwt', new JwtStrategy()).register('github', github)
-  app.use('users', new UserService())
-  app.use('authentication', authentication)
+  const { app, log, authentication } = createLoginApp({
+    settings: { oauth: { github: section }, ...others },
+    strategies: { local: undefined, github },
+  })
   app.configure(oauth())
   await app.setup()
   return { app, log, authentication, access: github.providerAccess }
@@ -129,13 +123,8 @@ t.test('fails the start where something is missing', async (t) => {
 })
 
 t.test('adds no services where there are no settings, and says so', async (t) => {
-  const app = createApp()
-  const log = collectLog(app)
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] },
-  })
-  authentication.register('jwt', new JwtStrategy())
-  app.use('users', new UserService()).use('authentication', authentication).configure(oauth())
+  const { app, log } = createLoginApp({ strategies: { local: undefined } })
+  app.configure(oauth())
   await app.setup()
   t.throws(() => app.service('oauth/:provider'), { code: 404 })
   t.match(log, [{ level: 'warn', details: { setting: 'authentication.oauth' } }])
@@ -144,16 +133,12 @@ t.test('adds no services where there are no settings, and says so', async (t) =>
 t.test('warns once of a provider without settings, and keeps it off', async (t) => {
   const sections = [undefined, {}, { github: undefined }, { google: GITHUB }, { redirect: '/' }]
   for (const oauthSection of sections) {
-    const app = createApp()
-    const log = collectLog(app)
-    const authentication = new AuthenticationService(app, 'authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'users', oauth: oauthSection },
-      authStrategies: ['jwt', 'github'],
-    })
-    authentication.register('jwt', new JwtStrategy()).register('google', new OAuthStrategy())
     const github = new OAuthStrategy()
-    authentication.register('github', github)
-    app.use('users', new UserService()).use('authentication', authentication).configure(oauth())
+    const { app, log, authentication } = createLoginApp({
+      settings: { oauth: oauthSection, authStrategies: ['jwt', 'github'] },
+      strategies: { local: undefined, google: new OAuthStrategy(), github },
+    })
+    app.configure(oauth())
     await app.setup()
     const setting = 'authentication.oauth.github'
     const warnings = log.filter(

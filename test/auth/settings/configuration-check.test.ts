@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { AuthenticationBaseStrategy, AuthenticationService } from '../../../src/auth/index.ts'
 import { createApp } from '../../../src/core/index.ts'
-import { CHEAP_SCRYPT, createLoginApp, SECRET, UserService } from '../login-app.ts'
-
-const LOCAL = { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT }
+import { LOCAL } from '../../support/users.ts'
+import { createLoginApp, SECRET, UserService } from '../login-app.ts'
 
 t.test('AUTH-6: does not set up with what can not work, and says where it stands', async (t) => {
   const cases: [settings: object, message: RegExp][] = [

@@ -8,15 +8,9 @@ import {
   protect,
 } from '../../../src/auth/index.ts'
 import type { HookContext, Params } from '../../../src/core/index.ts'
+import { LOCAL } from '../../support/users.ts'
 import type { User } from '../login-app.ts'
-import {
-  CHEAP_SCRYPT,
-  CREDENTIALS,
-  createLoginApp,
-  external,
-  SECRET,
-  startLoginApp,
-} from '../login-app.ts'
+import { CREDENTIALS, createLoginApp, external, SECRET, startLoginApp } from '../login-app.ts'
 
 const REFUSED = { name: 'NotAuthenticated', code: 401 }
 
@@ -101,10 +95,7 @@ t.test('an entity under a name of its own is known to the hooks of its service',
   const { app, users } = await startLoginApp()
   const service = new AccountService(app, 'accountAuth', {
     ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['local'] },
-    local: {
-      ...{ entity: 'account', usernameField: 'email', passwordField: 'password' },
-      scrypt: CHEAP_SCRYPT,
-    },
+    local: { ...LOCAL, entity: 'account' },
   })
   app.use('account-login', service.register('local', new LocalStrategy()))
   const hook = authenticate({ service: 'account-login', strategies: ['local'] })

@@ -3,13 +3,12 @@ import { MongoClient } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBListService } from '../../../src/adapter/index.ts'
-import { AuthenticationService, JwtStrategy, LocalStrategy } from '../../../src/auth/index.ts'
+import { addAccounts } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startOwnServer } from '../../support/own-server.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { ADA, startSessions } from '../../support/session-server.ts'
-import { CHEAP_SCRYPT, SECRET } from '../../support/users.ts'
 
 const database = await openDatabase(t)
 
@@ -81,18 +80,11 @@ t.test('sessions that could not be loaded for a login are loaded for the next on
   await Promise.all(['users', 'sessions'].map((name) => database.empty(name)))
   let before: unknown
   const server = await startOwnServer(t, async (app) => {
-    app.set('authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-      local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-      sessions: { service: 'sessions' },
-    })
-    const authentication = new AuthenticationService(app)
-    const local = new LocalStrategy()
-    authentication.register('local', local).register('jwt', new JwtStrategy())
+    const settings = { sessions: { service: 'sessions' } }
+    const { local } = addAccounts(app, { users: null, settings })
     for (const name of ['users', 'sessions']) {
       app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
     }
-    app.use('authentication', authentication as never)
     const password = await local.hashPassword(ADA.password)
     await app.service('users').create({ ...ADA, password })
     // Before the setup of the application: that would not have begun without the database.

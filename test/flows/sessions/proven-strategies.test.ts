@@ -7,19 +7,15 @@ import type {
   Entity,
   OAuthProfile,
 } from '../../../src/auth/index.ts'
-import {
-  AuthenticationBaseStrategy,
-  AuthenticationService,
-  JwtStrategy,
-  OAuthStrategy,
-} from '../../../src/auth/index.ts'
+import { AuthenticationBaseStrategy, JwtStrategy, OAuthStrategy } from '../../../src/auth/index.ts'
 import { proveProfile } from '../../../src/auth/proof.ts'
 import type { AuthenticationRequest } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
+import { addAccounts } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { claimsOf } from '../../support/session-server.ts'
-import { SECRET, UserService } from '../../support/users.ts'
+import { UserService } from '../../support/users.ts'
 
 const database = await openDatabase(t)
 const stored = database.db.collection('sessions')
@@ -58,19 +54,19 @@ class TestStrategy extends AuthenticationBaseStrategy {
 /** Starts sessions of users who are in no database. */
 async function start(t: Test, jwt = new JwtStrategy()) {
   await database.empty('sessions')
-  const [app, users] = [createApp(), new UserService()]
+  const app = createApp()
   app.logger = { error: () => undefined, warn: () => undefined, info: () => undefined }
-  const authStrategies = ['jwt', 'test', 'github']
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies },
+  const settings = {
+    authStrategies: ['jwt', 'test', 'github'],
     // As `LocalStrategy` has them.
     test: { entityUsernameField: 'email', entityPasswordField: 'password' },
     oauth: { github: { key: 'id', secret: 'secret' } },
     sessions: { service: 'sessions' },
-  })
+  }
   const [test, github] = [new TestStrategy(), new TestGitHub()]
-  authentication.register('jwt', jwt).register('test', test).register('github', github)
-  app.use('users', users).use('authentication', authentication as never)
+  const strategies = { local: undefined, jwt, test, github }
+  const given = { settings, strategies, users: new UserService() }
+  const { users, authentication } = addAccounts(app, given)
   app.use('sessions', new MongoDBService({ Model: stored }) as never)
   await app.setup()
   t.teardown(() => app.teardown())
@@ -227,14 +223,14 @@ t.test('sessions of nobody depend on no user', async (t) => {
   await database.empty('sessions')
   const app = createApp()
   app.logger = { error: () => undefined, warn: () => undefined, info: () => undefined }
-  const authentication = new AuthenticationService(app, 'authentication', {
-    ...{ secret: SECRET, entity: null, authStrategies: ['test'] },
-    sessions: { service: 'sessions' },
+  const { authentication } = addAccounts(app, {
+    users: null,
+    settings: { entity: null, authStrategies: ['test'], sessions: { service: 'sessions' } },
+    strategies: {
+      ...{ jwt: undefined, local: undefined },
+      test: { authenticate: async () => ({ authentication: { strategy: 'test' } }) },
+    },
   })
-  authentication.register('test', {
-    authenticate: async () => ({ authentication: { strategy: 'test' } }),
-  })
-  app.use('authentication', authentication as never)
   app.use('sessions', new MongoDBService({ Model: stored }) as never)
   await app.setup()
   t.teardown(() => app.teardown())

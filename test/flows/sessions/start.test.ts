@@ -8,10 +8,11 @@ import {
   oauth,
 } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
-import { createApp, fastifyApp, openapiDocument, rest } from '../../../src/transport/index.ts'
+import { createApp, fastifyApp, openapiDocument } from '../../../src/transport/index.ts'
+import { addAccounts } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
 import { claimsOf, startSessions } from '../../support/session-server.ts'
-import { CHEAP_SCRYPT, SECRET } from '../../support/users.ts'
+import { startApp } from '../../support/test-app.ts'
 
 const database = await openDatabase(t)
 const { db } = database
@@ -35,10 +36,13 @@ function addLogins(app: FastifyApplication, keys: Readonly<Record<string, string
     app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
   }
   for (const [key, service] of Object.entries(keys)) {
-    app.set(key, { ...settingsOf(key), sessions: { service } })
-    const authentication = new AuthenticationService(app, key)
-    authentication.register('local', new LocalStrategy()).register('jwt', new JwtStrategy())
-    app.use(key, authentication as never)
+    const jwtOptions = { issuer: key, audience: key, expiresIn: '1d' }
+    addAccounts(app, {
+      key,
+      path: key,
+      users: null,
+      settings: { jwtOptions, sessions: { service } },
+    })
   }
   return app
 }
@@ -69,13 +73,10 @@ t.test(
   async (t) => {
     const startWith = (service: object, hasJwt: boolean) => {
       const app = fastifyApp(createApp())
-      const authStrategies = hasJwt ? ['jwt', 'local'] : ['local']
-      app.set('authentication', { ...settingsOf('authentication'), authStrategies })
-      const authentication = new AuthenticationService(app).register('local', new LocalStrategy())
-      if (hasJwt) authentication.register('jwt', new JwtStrategy())
       app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
       app.use('sessions', service as never)
-      app.use('authentication', authentication as never)
+      const settings = { sessions: { service: 'sessions' } }
+      addAccounts(app, { users: null, settings, strategies: hasJwt ? {} : { jwt: undefined } })
       t.teardown(() => app.close())
       return app.setup()
     }
@@ -106,32 +107,21 @@ t.test('services that take the place of others are guarded and watched as well',
 })
 
 t.test('an OAuth login that ends on a page gives it a code, not tokens in its URL', async (t) => {
-  const settings = (response?: string) => ({
-    oauth: {
-      redirect: '/',
-      github: { key: 'key', secret: 'secret', ...(response === undefined ? {} : { response }) },
-    },
-  })
-  const startWith = (response?: string) => {
-    const app = fastifyApp(createApp())
-    app.configure(rest())
-    app.set('authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'github'] },
-      ...settings(response),
+  const startWith = (response: object = {}) => {
+    const github = { key: 'key', secret: 'secret', ...response }
+    const settings = {
+      authStrategies: ['jwt', 'github'],
+      oauth: { redirect: '/', github },
       sessions: { service: 'sessions' },
-    })
-    const authentication = new AuthenticationService(app)
-    authentication.register('jwt', new JwtStrategy()).register('github', new OAuthStrategy())
-    app.use('authentication', authentication as never)
-    for (const name of ['users', 'sessions']) {
-      app.use(name, new MongoDBListService({ Model: db.collection(name) }) as never)
     }
-    app.configure(oauth())
-    t.teardown(() => app.close())
-    return app.setup()
+    return startApp(t, {
+      ...{ database, stores: { users: {}, sessions: {} } },
+      accounts: { settings, strategies: { local: undefined, github: new OAuthStrategy() } },
+      configure: (app) => app.configure(oauth()),
+    })
   }
   await t.rejects(startWith(), /'authentication\.oauth\.github\.response' must be 'code'/)
-  await startWith('code')
+  await startWith({ response: 'code' })
 })
 
 t.test('the document of the API has what a refresh sends and gets', async (t) => {
@@ -147,12 +137,3 @@ t.test('the document of the API has what a refresh sends and gets', async (t) =>
     AuthenticationResult: { properties },
   })
 })
-
-function settingsOf(key: string) {
-  return {
-    ...{ secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt', 'local'] },
-    jwtOptions: { issuer: key, audience: key, expiresIn: '1d' },
-    local: { usernameField: 'email', passwordField: 'password', scrypt: CHEAP_SCRYPT },
-    sessions: { service: 'sessions' },
-  }
-}

@@ -3,17 +3,11 @@ import type { FastifyServerOptions } from 'fastify'
 import fastify from 'fastify'
 import type { Collection } from 'mongodb'
 import { MongoDBService } from '../../../src/adapter/index.ts'
-import type { OAuthSettings } from '../../../src/auth/index.ts'
-import {
-  AuthenticationService,
-  authenticate,
-  JwtStrategy,
-  OAuthStrategy,
-  oauth,
-} from '../../../src/auth/index.ts'
+import type { AuthenticationService, OAuthSettings } from '../../../src/auth/index.ts'
+import { authenticate, OAuthStrategy, oauth } from '../../../src/auth/index.ts'
 import type { Application, Params } from '../../../src/core/index.ts'
 import { createApp, fastifyApp, remex, rest } from '../../../src/transport/index.ts'
-import { SECRET } from '../users.ts'
+import { addAccounts } from '../accounts.ts'
 
 export interface OAuthAppOptions {
   /** Where users are stored; it gets a unique index for the id of each provider. */
@@ -60,21 +54,16 @@ export async function startOAuthApp(options: OAuthAppOptions): Promise<OAuthApp>
   const write = (details: object, message?: string) =>
     void log.push(JSON.stringify({ ...details, message }))
   app.logger = { error: write, warn: write, info: write }
-  const authentication = new AuthenticationService(app, 'authentication', {
-    secret: SECRET,
-    entity: 'user',
-    service: 'users',
-    authStrategies: ['jwt'],
-    oauth: section,
-    ...settings,
-  })
-  authentication.register('jwt', new JwtStrategy())
-  for (const name of Object.keys(section).filter((key) => !OWN_KEYS.has(key))) {
-    authentication.register(name, strategies[name] ?? new OAuthStrategy())
+  const names = Object.keys(section).filter((key) => !OWN_KEYS.has(key))
+  for (const name of names) {
     await users.createIndex({ [`${name}Id`]: 1 }, { unique: true, sparse: true })
   }
-  app.use('users', new MongoDBService({ Model: users, paginate: { default: 10, max: 10 } }))
-  app.use('authentication', authentication)
+  const providers = names.map((name) => [name, strategies[name] ?? new OAuthStrategy()])
+  const { authentication } = addAccounts(app, {
+    users: new MongoDBService({ Model: users, paginate: { default: 10, max: 10 } }),
+    settings: { oauth: section, ...settings },
+    strategies: { local: undefined, ...Object.fromEntries(providers) },
+  })
   app.configure(oauth())
   app.use('me', { find: async (params?: Params) => ({ user: params?.user }) })
   app.service('me').hooks({ before: { find: [authenticate('jwt')] } })
