@@ -1,6 +1,6 @@
 // The tables of docs/reference/security-tests.md list attacks and faults, a row for each, with an id
-// such as `INJ-4`. The title of a test that tries one begins with its id: 'INJ-4: …',
-// 'RES-16, FST-5: …', 'INJ-1..12: …'.
+// such as `INJ-4`. The title of a test that tries one ends with its id: '… (INJ-4)',
+// '… (RES-16, FST-5)', '… (INJ-1..12)'.
 //
 //   node scripts/security-rows.mjs           prints each row with the files of its tests
 //   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and adds a row to the
@@ -18,8 +18,13 @@ const TESTS = new URL('../test/', import.meta.url)
 const OWN_TEST = 'security-doc.test.ts'
 /** A row has no pipes at its ends, and no cell for an empty note. */
 const ROW = /^(?:\| )?([A-Z]+\d?-\d+) \| (.*?) \|(.*?)(?:\|(.*?))?(?:\|)?$/
-/** A string of a test that begins with ids: the quote, the ids, and what comes behind the colon. */
-const TITLE = /(['"`])((?:[A-Z]+\d?-\d+(?:\.\.\d+)?(?:, )?)+): ((?:\\.|(?!\1).)*)\1/gs
+const IDS = String.raw`(?:[A-Z]+\d?-\d+(?:\.\.\d+)?(?:, )?)+`
+const TEXT = String.raw`(?:\\.|(?!\1)[^\\\n])*`
+/** A string of a test that ends with ids, or begins with them: the quote, and the ids and the text. */
+const TITLE = new RegExp(
+  `(['"\`])(?:(?<first>${IDS}): (?<behind>${TEXT})|(?<before>${TEXT}) \\((?<last>${IDS})\\))\\1`,
+  'g',
+)
 
 /** Returns the rows of a page: id, what is tried, test files, and the note. */
 export function readRows(page = readFileSync(PAGE, 'utf8')) {
@@ -30,11 +35,11 @@ export function readRows(page = readFileSync(PAGE, 'utf8')) {
   })
 }
 
-/** Returns the titles in a test that begin with ids: the ids of each, and the text behind them. */
+/** Returns the titles in a test that have ids: the ids of each, and its text without them. */
 export function readTitles(test) {
-  return [...test.matchAll(TITLE)].map(([, , ids, text]) => ({
-    ids: ids.split(', ').flatMap(toIds),
-    text: text.replace(/\$\{[^}]*\}/g, '…').replaceAll('|', '\\|'),
+  return [...test.matchAll(TITLE)].map(({ groups: { first, behind, before, last } }) => ({
+    ids: (last ?? first).split(', ').flatMap(toIds),
+    text: (before ?? behind).replace(/\$\{[^}]*\}/g, '…').replaceAll('|', '\\|'),
   }))
 }
 

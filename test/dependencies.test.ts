@@ -26,7 +26,7 @@ const { packages } = readJson<{ packages: Record<string, { version: string }> }>
 const manifest = readJson<Manifest>('package.json')
 const ranges = { ...manifest.dependencies, ...manifest.peerDependencies }
 
-t.test('FST-19: no copy of a dependency is older than the faults that are known', async (t) => {
+t.test('no copy of a dependency is older than the faults that are known (FST-19)', async (t) => {
   for (const [name, least] of Object.entries(LEAST_VERSIONS)) {
     const copies = Object.entries(packages).filter(([path]) =>
       path.endsWith(`node_modules/${name}`),
@@ -38,7 +38,7 @@ t.test('FST-19: no copy of a dependency is older than the faults that are known'
   }
 })
 
-t.test('FST-19: no range of a dependency begins before the faults that are known', async (t) => {
+t.test('no range of a dependency begins before the faults that are known (FST-19)', async (t) => {
   for (const [name, range] of Object.entries(ranges)) {
     const least = LEAST_VERSIONS[name]
     for (const lowest of readLowest(range)) {
@@ -47,7 +47,7 @@ t.test('FST-19: no range of a dependency begins before the faults that are known
   }
 })
 
-t.test('FST-19: Node is one that the package asks for', async (t) => {
+t.test('Node is one that the package asks for (FST-19)', async (t) => {
   const { node } = process.versions
   t.ok(isAtLeast(node, readLowest(manifest.engines.node)), `${node}: ${manifest.engines.node}`)
 })

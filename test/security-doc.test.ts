@@ -60,12 +60,12 @@ t.test('every row names files that hold its id', async (t) => {
   }
 })
 
-t.test('reads ids at the beginning of a string, and no other names with numbers', async (t) => {
-  const test = "t.test('INJ-1..3, RES-2: bad UTF-8 in RFC-8', …) // HTTP-1: 'SHA-1'"
+t.test('reads ids at the end of a string, and no other names with numbers', async (t) => {
+  const test = "t.test('bad UTF-8 in RFC-8 (INJ-1..3, RES-2)', …) // (HTTP-1) 'SHA-1'"
   t.strictSame(readTitles(test), [
     { ids: ['INJ-1', 'INJ-2', 'INJ-3', 'RES-2'], text: 'bad UTF-8 in RFC-8' },
   ])
-  t.strictSame(readTitles(`t.test(\`QS-1: takes \${name} | b\`, …)`), [
+  t.strictSame(readTitles(`t.test(\`takes \${name} | b (QS-1)\`, …)`), [
     { ids: ['QS-1'], text: 'takes … \\| b' },
   ])
   t.match(readRows('| QS-1 | a | `a/b`, `c` | why |'), [

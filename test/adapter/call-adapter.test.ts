@@ -67,7 +67,7 @@ t.test('limits no write, which would end half done', async (t) => {
   t.ok(commands.length > 7 + limited.length)
 })
 
-t.test('INJ-16: an allowed pattern that takes too long ends at the time limit', async (t) => {
+t.test('an allowed pattern that takes too long ends at the time limit (INJ-16)', async (t) => {
   const Model = await empty('notes')
   await Model.insertOne({ text: 'ab'.repeat(20_000) })
   const notes = new MongoDBService({ Model, operators: ['$regex'], limits: { timeMs: 50 } })

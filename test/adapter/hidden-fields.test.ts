@@ -72,7 +72,7 @@ function toRecord(result: unknown): Document {
 }
 
 for (const [title, read] of READS) {
-  t.test(`MASS-3: hidden fields are not in what ${title} returns outside`, async (t) => {
+  t.test(`hidden fields are not in what ${title} returns outside (MASS-3)`, async (t) => {
     const { users, id } = await createUsers()
     t.strictSame(toRecord(await read(users, id, OUTSIDE)), VISIBLE)
   })
@@ -123,7 +123,7 @@ const ASKING = [
   { $select: ['password'] },
 ]
 
-t.test('MASS-3: no method asks for hidden fields from outside, by no command', async (t) => {
+t.test('no method asks for hidden fields from outside, by no command (MASS-3)', async (t) => {
   const { users, id } = await createUsers()
   const commands = await commandsOf(async () => {
     for (const query of ASKING) {

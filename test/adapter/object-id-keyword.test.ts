@@ -205,7 +205,7 @@ t.test('in the data and queries of a MongoDB service', async (t) => {
     }
   })
 
-  await t.test('FTH-8: a value that is no ObjectId is a 400 that names the field', async (t) => {
+  await t.test('a value that is no ObjectId is a 400 that names the field (FTH-8)', async (t) => {
     const server = await start(t, database)
     const bad = [
       'zz',

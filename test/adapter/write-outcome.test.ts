@@ -54,7 +54,7 @@ const WRITES: readonly [string, (notes: MongoDBService) => Promise<unknown>, Doc
 ]
 
 for (const [command, write, expected] of WRITES) {
-  t.test(`DB-11: a broken connection ends an ${command} of many, which runs once`, async (t) => {
+  t.test(`a broken connection ends an ${command} of many, which runs once (DB-11)`, async (t) => {
     const stored = await fill('broken')
     const proxy = await startFaultProxy(t, embedded.url)
     const client = await connectMongoDB(proxy.url, { monitorCommands: true })

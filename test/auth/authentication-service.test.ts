@@ -81,7 +81,7 @@ t.test('refuses requests without a usable strategy', async (t) => {
   }
 })
 
-t.test('INJ-18: refuses names that are no strategies, all in the same way', async (t) => {
+t.test('refuses names that are no strategies, all in the same way (INJ-18)', async (t) => {
   const { service } = startWords()
   const message = 'Invalid authentication information (strategy not allowed in authStrategies)'
   const names: unknown[] = ['__proto__', 'constructor', 'toString', ['word'], {}, 1, true]
@@ -115,7 +115,7 @@ t.test('creates a token with the documented keys in their order', async (t) => {
   t.strictSame(result.authentication?.payload, payload)
 })
 
-t.test('JWT-26: gives a token that is exchanged back as it is', async (t) => {
+t.test('gives a token that is exchanged back as it is (JWT-26)', async (t) => {
   const { authentication } = await startLoginApp()
   const { accessToken } = await authentication.create(CREDENTIALS)
   const later = await atTime((now() + 3_600) * 1000, () =>
@@ -186,7 +186,7 @@ t.test('logs out whoever proves who they are', async (t) => {
   await t.rejects(authentication.remove(null, external()), { code: 401 })
 })
 
-t.test('JWT-19: a logout revokes the token at once, under every text of it', async (t) => {
+t.test('a logout revokes the token at once, under every text of it (JWT-19)', async (t) => {
   const { authentication } = await startLoginApp({ settings: { revocation: true } })
   const { accessToken = '' } = await authentication.create(CREDENTIALS)
   const request = { strategy: 'jwt', accessToken }
@@ -197,7 +197,7 @@ t.test('JWT-19: a logout revokes the token at once, under every text of it', asy
   await t.resolves(authentication.create(CREDENTIALS), 'a new login is welcome')
 })
 
-t.test('JWT-19: a stored list outlives the process, and a change of keys', async (t) => {
+t.test('a stored list outlives the process, and a change of keys (JWT-19)', async (t) => {
   const stored = new Map<unknown, unknown>()
   const revocation = {
     revoke: async (jti: string, expiresAt: Date) => void stored.set(jti, expiresAt),

@@ -69,7 +69,7 @@ t.test('users in a collection', async (t) => {
     },
   )
 
-  await t.test('INJ-17: operators in a login send no command', async (t) => {
+  await t.test('operators in a login send no command (INJ-17)', async (t) => {
     const { app } = await start(database)
     app.set('authentication', { ...(app.get('authentication') as object), loginThrottle: false })
     const commands = await namesOf(async () => {
@@ -132,7 +132,7 @@ t.test('users in a collection', async (t) => {
     t.strictSame(Object.keys(stored), ['hash', 'resetToken'], 'nothing that a hook has added')
   })
 
-  await t.test('JWT-19: stay logged out, as the collection says', async (t) => {
+  await t.test('stay logged out, as the collection says (JWT-19)', async (t) => {
     const { app, revoked } = await start(database)
     const login = await app.service('authentication').create(CREDENTIALS, external())
     const { accessToken } = login as { accessToken: string }
@@ -143,7 +143,7 @@ t.test('users in a collection', async (t) => {
     t.match(await revoked.findOne({}), { _id: String, expiresAt: Date })
   })
 
-  await t.test('RES-17: are protected by counters that all processes share', async (t) => {
+  await t.test('are protected by counters that all processes share (RES-17)', async (t) => {
     const { app, counters } = await start(database)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
     const params = external({ address: '192.0.2.1' })

@@ -54,7 +54,7 @@ t.test('urgent tasks come first, but for every fifth', async (t) => {
   t.equal(order, 'A1 C1 A2 C2 b1 A3 C3 A4 C4 a1 C5 A5 C6 A6 a2')
 })
 
-t.test('RES-11: who floods the queue is refused, and nobody else', async (t) => {
+t.test('who floods the queue is refused, and nobody else (RES-11)', async (t) => {
   const { ask, refused, finish } = start(10)
   for (let index = 1; index <= 12; index += 1) ask(`a${index}`, { caller: 'a' })
   for (const caller of ['b', 'c', 'd']) {
@@ -66,7 +66,7 @@ t.test('RES-11: who floods the queue is refused, and nobody else', async (t) => 
   t.equal(order, 'B1 C1 D1 a1 b1 c1 d1 a2 a3 a4')
 })
 
-t.test('RES-11: an urgent task takes the place of one that is not', async (t) => {
+t.test('an urgent task takes the place of one that is not (RES-11)', async (t) => {
   const { ask, refused, finish } = start(3)
   for (const caller of ['a', 'b', 'c']) ask(`${caller}1`, { caller })
   ask('d1', { caller: 'd' })
@@ -89,7 +89,7 @@ t.test('patient tasks wait beyond the limit, and lose to nobody', async (t) => {
   t.strictSame(refused.sort(), ['a2', 'a3'])
 })
 
-t.test('RES-11: what is ended by its signal leaves its place to others', async (t) => {
+t.test('what is ended by its signal leaves its place to others (RES-11)', async (t) => {
   const { queue, ask, refused, finish } = start(2)
   const controllers = [new AbortController(), new AbortController()]
   const ended = controllers.map(({ signal }) =>
@@ -108,7 +108,7 @@ t.test('RES-11: what is ended by its signal leaves its place to others', async (
   t.strictSame(refused, [])
 })
 
-t.test('RES-11: a full queue costs each who asks as much as it is long, no more', async (t) => {
+t.test('a full queue costs each who asks as much as it is long, no more (RES-11)', async (t) => {
   const growth = await growthOf((size) => {
     const queue = new WorkQueue(1, size)
     const never = new Promise<never>(() => undefined)

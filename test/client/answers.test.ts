@@ -43,7 +43,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
     const getService = (url: string, options?: ConnectionOptions): AnyService =>
       createApp().configure(connect(url, options)).service('things')
 
-    t.test('CLI-4: a success is JSON and all of it, or an error', async (t) => {
+    t.test('a success is JSON and all of it, or an error (CLI-4)', async (t) => {
       const bodies = ['{"a":', '[1,2', PAGE, '"half', 'undefined', '{"a":1}x']
       for (const body of bodies) {
         const { url } = await startOddServer(t, answer(200, body, JSON_TYPE))
@@ -67,7 +67,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
     })
 
-    t.test('CLI-5: an error of a service keeps all that the server said', async (t) => {
+    t.test('an error of a service keeps all that the server said (CLI-5)', async (t) => {
       const body = { name: 'Conflict', message: 'm', code: 409, className: 'conflict', data: [1] }
       const json = JSON.stringify({ ...body, errors: { a: 'b' }, further: true })
       const { url } = await startOddServer(t, answer(409, json, { ...JSON_TYPE, 'x-a': 'b' }))
@@ -78,20 +78,23 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.strictSame(JSON.parse(JSON.stringify(error)), { ...body, errors: { a: 'b' } })
     })
 
-    t.test('CLI-5: an error without a body of a service has the class of its status', async (t) => {
-      const bodies = [PAGE, '', 'text', '[]', '"a"', 'null', '{"error":"Not Found"}', '{"a":']
-      for (const body of bodies) {
-        const { url } = await startOddServer(t, answer(404, body, HTML_TYPE))
-        const error = await errorOf(getService(url).get(1))
-        t.ok(error instanceof NotFound, body)
-        t.equal(error.response.status, 404)
-      }
-      const { url } = await startOddServer(t, answer(502, PAGE, HTML_TYPE))
-      const message = 'The server answered 502 with text/html'
-      await t.rejects(getService(url).find(), { name: 'BadGateway', message, code: 502 })
-    })
+    t.test(
+      'an error without a body of a service has the class of its status (CLI-5)',
+      async (t) => {
+        const bodies = [PAGE, '', 'text', '[]', '"a"', 'null', '{"error":"Not Found"}', '{"a":']
+        for (const body of bodies) {
+          const { url } = await startOddServer(t, answer(404, body, HTML_TYPE))
+          const error = await errorOf(getService(url).get(1))
+          t.ok(error instanceof NotFound, body)
+          t.equal(error.response.status, 404)
+        }
+        const { url } = await startOddServer(t, answer(502, PAGE, HTML_TYPE))
+        const message = 'The server answered 502 with text/html'
+        await t.rejects(getService(url).find(), { name: 'BadGateway', message, code: 502 })
+      },
+    )
 
-    t.test('CLI-5: an error of another kind of server has its text', async (t) => {
+    t.test('an error of another kind of server has its text (CLI-5)', async (t) => {
       const bodies: readonly [object, string][] = [
         [{ error: 'no such user' }, 'no such user'],
         [{ title: 'Not Found', detail: 'no user 7', status: 404 }, 'no user 7'],
@@ -106,7 +109,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
     })
 
-    t.test('CLI-5: no server makes it look as if the caller had given up', async (t) => {
+    t.test('no server makes it look as if the caller had given up (CLI-5)', async (t) => {
       for (const name of ['AbortError', 'TimeoutError']) {
         const body = JSON.stringify({ name, message: 'm' })
         const { url } = await startOddServer(t, answer(404, body, JSON_TYPE))
@@ -114,7 +117,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
     })
 
-    t.test('CLI-6: an error tells the path without the values in it', async (t) => {
+    t.test('an error tells the path without the values in it (CLI-6)', async (t) => {
       const { url } = await startOddServer(t, (request) => request.socket.destroy())
       const service = createApp().configure(connect(url)).service('reset/:token')
       const error = await errorOf(service.find({ route: { token: 'secret' } }))
@@ -122,7 +125,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.notMatch(String(error.cause), /secret/)
     })
 
-    t.test('CLI-5: every status from 400 to 599 is an error with this code', async (t) => {
+    t.test('every status from 400 to 599 is an error with this code (CLI-5)', async (t) => {
       for (const status of [400, 401, 408, 418, 429, 499, 500, 503, 504, 599]) {
         const { url } = await startOddServer(t, answer(status, ''))
         await t.rejects(getService(url).find(), { code: status })
@@ -132,7 +135,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
     })
 
-    t.test('CLI-5: a hostile error body changes nothing but the error', async (t) => {
+    t.test('a hostile error body changes nothing but the error (CLI-5)', async (t) => {
       const bodies = [
         '{"__proto__":{"polluted":1},"message":"m"}',
         '{"constructor":{"prototype":{"polluted":1}},"name":"constructor"}',
@@ -150,13 +153,13 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
     })
 
-    t.test('CLI-5: an error of 10 MB is no part of the error', async (t) => {
+    t.test('an error of 10 MB is no part of the error (CLI-5)', async (t) => {
       const body = JSON.stringify({ name: 'Conflict', message: 'm', data: 'x'.repeat(10_000_000) })
       const { url } = await startOddServer(t, answer(409, body, JSON_TYPE))
       await t.rejects(getService(url).find(), { name: 'Conflict', data: undefined, code: 409 })
     })
 
-    t.test('CLI-1: sends nothing twice unless it is asked to, whatever is answered', async (t) => {
+    t.test('sends nothing twice unless it is asked to, whatever is answered (CLI-1)', async (t) => {
       const { url, requests } = await startOddServer(t, answer(503, '', { 'retry-after': '1' }))
       const service = getService(url)
       const calls = [
@@ -176,7 +179,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.equal(requests.length, calls.length)
     })
 
-    t.test('CLI-6: a refused connection is Unavailable, without what was sent', async (t) => {
+    t.test('a refused connection is Unavailable, without what was sent (CLI-6)', async (t) => {
       const port = await findClosedPort()
       const call = getService(`http://127.0.0.1:${port}`).find({
         query: { token: 'secret' },
@@ -193,7 +196,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.notMatch(JSON.stringify(removal), /secret/)
     })
 
-    t.test('CLI-6: says of a write whether it may have been done', async (t) => {
+    t.test('says of a write whether it may have been done (CLI-6)', async (t) => {
       const { url } = await startOddServer(t, (request) => request.socket.destroy())
       const unknown = { name: 'Unavailable', errors: { outcome: 'unknown' } }
       await t.rejects(getService(url).create({}), unknown)
@@ -203,12 +206,12 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.notOk('errors' in (await errorOf(nobody)), 'nothing was sent')
     })
 
-    t.test('CLI-6: a host without an address is Unavailable', async (t) => {
+    t.test('a host without an address is Unavailable (CLI-6)', async (t) => {
       const service = getService('http://nothing.invalid')
       await t.rejects(service.find(), { name: 'Unavailable', cause: Error })
     })
 
-    t.test('CLI-6: a certificate that is not trusted is Unavailable', async (t) => {
+    t.test('a certificate that is not trusted is Unavailable (CLI-6)', async (t) => {
       const certificate = await createCertificate(t)
       if (certificate === null) {
         t.pass('there is no openssl here to make a certificate')
@@ -223,7 +226,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       })
     })
 
-    t.test('CLI-6: a connection that ends within the body is Unavailable', async (t) => {
+    t.test('a connection that ends within the body is Unavailable (CLI-6)', async (t) => {
       const { url } = await startOddServer(t, (request, response) => {
         response.writeHead(200, { ...JSON_TYPE, 'content-length': '100' })
         response.write('{"a":1}', () => request.socket.destroy())
@@ -236,7 +239,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       await t.rejects(getService(chunked).find(), { name: 'Unavailable', cause: Error })
     })
 
-    t.test('CLI-8: no write is sent elsewhere', async (t) => {
+    t.test('no write is sent elsewhere (CLI-8)', async (t) => {
       const other = await startOddServer(t, answer(200, '[]', JSON_TYPE))
       for (const status of [301, 302, 303, 307, 308]) {
         const location = { location: `${other.url}/things` }
@@ -246,7 +249,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       t.strictSame(other.requests, [])
     })
 
-    t.test('CLI-8: a token is not sent to another origin that a read is sent to', async (t) => {
+    t.test('a token is not sent to another origin that a read is sent to (CLI-8)', async (t) => {
       const other = await startOddServer(t, answer(200, '[]', JSON_TYPE))
       const location = { location: `${other.url}/things` }
       const { url } = await startOddServer(t, answer(302, '', location))

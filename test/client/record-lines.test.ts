@@ -68,7 +68,7 @@ for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
     return { error: await errorOf(readAll(things.stream(), records)), records }
   }
 
-  t.test(`STR-2: ${library}: a broken answer rejects`, async (t) => {
+  t.test(`${library}: a broken answer rejects (STR-2)`, async (t) => {
     const { error, records } = await failing(t, (response) => {
       response.writeHead(200, LINES).write('{"n":1}\n', () => response.destroy())
     })
@@ -76,7 +76,7 @@ for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
     t.ok(records.length <= 1)
   })
 
-  t.test(`STR-2: ${library}: half a record at a clean end rejects`, async (t) => {
+  t.test(`${library}: half a record at a clean end rejects (STR-2)`, async (t) => {
     const { error, records } = await failing(t, (response) => {
       response.writeHead(200, LINES).end('{"n":1}\n{"n":2}')
     })
@@ -84,7 +84,7 @@ for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
     t.strictSame(records, [{ n: 1 }])
   })
 
-  t.test(`STR-2: ${library}: the line of an error rejects with it`, async (t) => {
+  t.test(`${library}: the line of an error rejects with it (STR-2)`, async (t) => {
     const line = JSON.stringify({ $error: { name: 'Conflict', code: 409, message: 'no' } })
     const { error, records } = await failing(t, (response) => {
       response.writeHead(200, LINES).end(`{"n":1}\n${line}\n`)
@@ -113,7 +113,7 @@ for (const [library, { connect, hasStreams }] of Object.entries(CONNECTORS)) {
     t.strictSame(requests, [])
   })
 
-  t.test(`STR-3: ${library}: a loop that ends early ends the request`, async (t) => {
+  t.test(`${library}: a loop that ends early ends the request (STR-3)`, async (t) => {
     let hasLeft = false
     const { things } = await open(t, (response) => {
       response.on('close', () => {

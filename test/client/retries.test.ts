@@ -47,7 +47,7 @@ const CASES: readonly [
     ['an answer is an answer', [good], [], good],
     ['an error of the server stays', [bad], [], bad],
     ['an error of the caller stays', [missing], [], missing],
-    ['CLI-1: Retry-After in seconds', [toAnswer(503, '1'), good], [1_000], good],
+    ['Retry-After in seconds (CLI-1)', [toAnswer(503, '1'), good], [1_000], good],
     ['Retry-After of 0', [toAnswer(429, '0'), good], [0], good],
     ['a date that has passed', [toAnswer(429, 'Thu, 01 Jan 2015 00:00:00 GMT'), good], [0], good],
     ['a Retry-After that is none', [toAnswer(503, 'soon'), good], [250], good],
@@ -154,7 +154,7 @@ for (const [library, { connect }] of Object.entries(CONNECTORS)) {
       t.equal(requests.length, 3)
     })
 
-    t.test('CLI-2: writes without a key are never sent again', async (t) => {
+    t.test('writes without a key are never sent again (CLI-2)', async (t) => {
       const { url, requests } = await startOddServer(t, (_request, response) =>
         response.writeHead(503, { 'retry-after': '0' }).end(),
       )
@@ -173,7 +173,7 @@ for (const [library, { connect }] of Object.entries(CONNECTORS)) {
       t.equal(requests.length, calls.length)
     })
 
-    t.test('CLI-2: writes with a key are sent again, with the same key', async (t) => {
+    t.test('writes with a key are sent again, with the same key (CLI-2)', async (t) => {
       const { url, requests } = await start()
       const options = { retries: 2, headers: { 'x-a': '1' }, idempotencyKeys: ['/things/'] }
       const connection = connect(url, options)
@@ -200,7 +200,7 @@ for (const [library, { connect }] of Object.entries(CONNECTORS)) {
       t.equal(requests.at(-1)?.headers['idempotency-key'], undefined)
     })
 
-    t.test('CLI-2: keys are for the services that are named, or all', async (t) => {
+    t.test('keys are for the services that are named, or all (CLI-2)', async (t) => {
       const { url, requests } = await startOddServer(t, (_request, response) =>
         response.writeHead(503, { 'retry-after': '0' }).end(),
       )

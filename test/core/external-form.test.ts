@@ -31,7 +31,7 @@ function setDispatch(record: object, dispatch: unknown): object {
 }
 
 // First, as long as this process knows of no such record.
-t.test('BOLA-6: a page of such records is enough to know of them', async (t) => {
+t.test('a page of such records is enough to know of them (BOLA-6)', async (t) => {
   const item = { id: 1, hidden: 2 }
   setDispatch(item, { id: 1 })
   const app = createApp()
@@ -116,7 +116,7 @@ t.test('a circle is still no JSON, unless a form breaks it', async (t) => {
   t.strictSame(toExternalForm({ circle }), { circle: { id: 1 } })
 })
 
-t.test('BOLA-6: what resolveExternal of Feathers made of a record is sent too', async (t) => {
+t.test('what resolveExternal of Feathers made of a record is sent too (BOLA-6)', async (t) => {
   const app = createApp()
   const stored = { id: 1, hidden: 2, extra: 3 }
   app.use('items', { get: async () => ({ ...stored }) })

@@ -8,15 +8,16 @@ import { disallow, iff, isProvider, preventChanges } from 'feathers-hooks-common
 import t from 'tap'
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { hashPassword, protect } from '../../src/auth/index.ts'
-import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
+import { rest } from '../../src/transport/index.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { openDatabase } from '../support/database.ts'
+import { openApp } from '../support/own-server.ts'
 
 const database = await openDatabase(t)
 
 /** A server with users in the database, and what their notifier was called with. */
 async function start() {
-  const app = fastifyApp(createApp()).configure(rest())
+  const app = openApp(t).configure(rest())
   const notes: { type: string; user: ManagedUser }[] = []
   addAccounts(app, {
     users: null,
@@ -44,7 +45,6 @@ async function start() {
     after: { all: [removeVerification(), protect('password')] },
   })
   const { port } = (await app.listen()).address() as { port: number }
-  t.teardown(() => app.close())
   return {
     app,
     notes,

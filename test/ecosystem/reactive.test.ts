@@ -2,12 +2,12 @@ import type { ReactiveService } from '@feathersjs/feathers'
 import { MemoryService } from '@feathersjs/memory'
 import { rx } from 'feathers-reactive'
 import t from 'tap'
-
 import { MongoDBService } from '../../src/adapter/index.ts'
 import { createClient } from '../../src/client/index.ts'
 import type { AnyService } from '../../src/transport/index.ts'
-import { createApp, fastifyApp, rest } from '../../src/transport/index.ts'
+import { rest } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
+import { openApp } from '../support/own-server.ts'
 import { until } from '../support/until.ts'
 
 /** What the package adds to services. */
@@ -19,13 +19,12 @@ const database = await openDatabase(t)
 
 /** A listening server with notes in the database. */
 async function start(): Promise<{ words: AnyService; baseURL: string }> {
-  const app = fastifyApp(createApp())
+  const app = openApp(t)
     .configure(rest())
     .configure(rx({ idField: '_id' }))
   app.use('notes', new MongoDBService({ Model: await database.empty('notes') }))
   app.use('words', new MemoryService({ id: '_id' }))
   const { port } = (await app.listen()).address() as { port: number }
-  t.teardown(() => app.close())
   return { words: app.service('words'), baseURL: `http://127.0.0.1:${port}` }
 }
 

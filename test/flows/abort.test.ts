@@ -30,7 +30,7 @@ function open(port: number, method: string, path: string, data?: object): Client
 
 for (const mode of MODES) {
   t.test(
-    `ABORT-2: a call that takes too long answers 503 and is told to stop, ${mode}`,
+    `a call that takes too long answers 503 and is told to stop, ${mode} (ABORT-2)`,
     async (t) => {
       const time = stopTime(t)
       const gate = new Gate()
@@ -102,7 +102,7 @@ for (const mode of MODES) {
     },
   )
 
-  t.test(`ABORT-2: a call that fails after its time is answered once, ${mode}`, async (t) => {
+  t.test(`a call that fails after its time is answered once, ${mode} (ABORT-2)`, async (t) => {
     const gate = new Gate()
     const server = await startServer(t, mode, {
       handlerTimeoutMs: 50,
@@ -170,7 +170,7 @@ for (const mode of MODES) {
   )
 }
 
-t.test('ABORT-3: a write on the wire is never called off; its outcome decides', async (t) => {
+t.test('a write on the wire is never called off; its outcome decides (ABORT-3)', async (t) => {
   const time = stopTime(t)
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
@@ -232,7 +232,7 @@ t.test('ABORT-3: a write on the wire is never called off; its outcome decides', 
   t.equal(await people.countDocuments({ name: 'new' }), 2)
 })
 
-t.test('ABORT-4: handed on, the signal reaches the calls inside a call', async (t) => {
+t.test('handed on, the signal reaches the calls inside a call (ABORT-4)', async (t) => {
   const aborted: string[] = []
   const gate = new Gate()
   const server = await startOwnServer(t, (app) => {
@@ -266,7 +266,7 @@ t.test('ABORT-4: handed on, the signal reaches the calls inside a call', async (
   gate.open()
 })
 
-t.test('STR-2: a stream that fails breaks the answer off, and is logged', async (t) => {
+t.test('a stream that fails breaks the answer off, and is logged (STR-2)', async (t) => {
   const gate = new Gate()
   async function* sendPieces(): AsyncGenerator<string> {
     yield 'piece 0\n'
@@ -284,7 +284,7 @@ t.test('STR-2: a stream that fails breaks the answer off, and is logged', async 
   t.match(server.logged, [{ message: 'An answer broke off', details: { err: Error } }])
 })
 
-t.test('STR-3: a client that leaves in the middle ends the stream', async (t) => {
+t.test('a client that leaves in the middle ends the stream (STR-3)', async (t) => {
   let isEnded = false
   /** Goes on until it is ended from outside. */
   async function* sendPieces(): AsyncGenerator<string> {

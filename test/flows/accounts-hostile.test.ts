@@ -10,7 +10,7 @@ import { laterTurns, until } from '../support/until.ts'
 const database = await openDatabase(t)
 const NEXT = 'battery staple'
 
-t.test('JWT-14: a token of a mail is good for its purpose, and for nothing else', async (t) => {
+t.test('a token of a mail is good for its purpose, and for nothing else (JWT-14)', async (t) => {
   const { call, mailOf, open, server, refresh } = await startAccounts(t, database)
   const { headers, refreshToken } = await open()
   const access = headers.authorization.slice('Bearer '.length)
@@ -180,7 +180,7 @@ t.test('passwords may have any characters, as those of logins', async (t) => {
   }
 })
 
-t.test('AUTH-1: a request is answered the same, and before anybody is looked for', async (t) => {
+t.test('a request is answered the same, and before anybody is looked for (AUTH-1)', async (t) => {
   const gate = new Gate()
   const { call, mails } = await startAccounts(t, database, {
     configure: (app) =>
@@ -262,7 +262,7 @@ t.test('no line of the log has a token or a password', async (t) => {
   }
 })
 
-t.test('AUTH-1: requests and wrong tokens are limited, whoever is asked for', async (t) => {
+t.test('requests and wrong tokens are limited, whoever is asked for (AUTH-1)', async (t) => {
   const settings = { loginThrottle: { maxAttempts: 2, maxAttemptsPerAddress: 5 } }
   const { call, mails, accounts, logIn } = await startAccounts(t, database, { settings })
   for (const email of [ADA.email, 'nobody@example.org']) {

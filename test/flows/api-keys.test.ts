@@ -37,7 +37,7 @@ t.test('a key is shown once, is stored as a hash, and does what its scopes say',
   t.equal(byToken.status, 201, 'a token has all rights of its user')
 })
 
-t.test('KEY-4: people see and remove their own keys, and nothing of the secret', async (t) => {
+t.test('people see and remove their own keys, and nothing of the secret (KEY-4)', async (t) => {
   const { server, ada, signUp, createKey, readNotes } = await startKeys(t, database)
   const bob = await signUp('bob@example.org')
   const [one, two] = [await createKey(), await createKey({ name: 'second', scopes: [] })]
@@ -119,7 +119,7 @@ t.test('a new key is what its data says, or is refused by name', async (t) => {
   t.match(key, { scopes: ['notes:read'], expiresAt })
 })
 
-t.test('KEY-6: a token with scopes makes no key that may do more', async (t) => {
+t.test('a token with scopes makes no key that may do more (KEY-6)', async (t) => {
   const { server, ada, withToken, stored } = await startKeys(t, database)
   const service = server.app.service('authentication') as unknown as AuthenticationService
   const claims = { scopes: ['notes:read'] }
@@ -153,7 +153,7 @@ t.test('a user has as many keys as allowed, also when they are made at once', as
   t.equal(await stored.countDocuments({ userId: bob.id }), 1)
 })
 
-t.test('KEY-1: a key makes no keys, begins no session, and is no login', async (t) => {
+t.test('a key makes no keys, begins no session, and is no login (KEY-1)', async (t) => {
   const settings = { sessions: { service: 'sessions' } }
   const { server, createKey, withKey, stored, ada } = await startKeys(t, database, { settings })
   const { key, _id } = await createKey({ scopes: ['notes:read', 'notes:write'] })
@@ -182,7 +182,7 @@ t.test('KEY-1: a key makes no keys, begins no session, and is no login', async (
   t.equal((await server.request('/sessions', { headers: ada.headers })).status, 200)
 })
 
-t.test('KEY-3: what is no key of the server is refused alike', async (t) => {
+t.test('what is no key of the server is refused alike (KEY-3)', async (t) => {
   const { server, createKey, withKey, readNotes, stored } = await startKeys(t, database)
   const { key } = await createKey()
   const wrongEnd = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
@@ -203,7 +203,7 @@ t.test('KEY-3: what is no key of the server is refused alike', async (t) => {
   t.equal(await readNotes(key), 401, 'a record with another hash')
 })
 
-t.test('KEY-2: a key in a query string is never read', async (t) => {
+t.test('a key in a query string is never read (KEY-2)', async (t) => {
   const { server, createKey, seen } = await startKeys(t, database)
   const { key } = await createKey()
   for (const name of ['api_key', 'apiKey', 'x-api-key', 'X-API-Key', 'access_token', 'key']) {
@@ -287,7 +287,7 @@ t.test('guesses count for their address, expired keys do not, and good keys pass
   t.strictSame([...new Set(many)], [200])
 })
 
-t.test('KEY-5: no line of the log has a key', async (t) => {
+t.test('no line of the log has a key (KEY-5)', async (t) => {
   const lines: string[] = []
   const stream = { write: (line: string) => lines.push(line) }
   const fastify = { logger: { level: 'trace', stream } }

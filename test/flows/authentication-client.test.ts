@@ -110,11 +110,11 @@ t.test('the official authentication client', async (t) => {
       t.equal(await client.logout(), null, 'a second time nobody is there to log out')
       const headers = { authorization: `Bearer ${accessToken}` }
       const { status, body } = await server.request('/dummy', { headers })
-      t.equal(status, 401, 'JWT-19: the token is worth nothing any more')
+      t.equal(status, 401, 'the token is worth nothing any more (JWT-19)')
       t.match(body, { message: 'jwt was revoked' })
     })
 
-    await t.test(`JWT-19: is turned away once its user is deleted, ${mode}`, async (t) => {
+    await t.test(`is turned away once its user is deleted, ${mode} (JWT-19)`, async (t) => {
       const { client, server, storage, user } = await start(t, mode, database)
       await client.authenticate(CREDENTIALS)
       await server.app.service('users').remove(user['_id'])

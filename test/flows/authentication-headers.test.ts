@@ -33,7 +33,7 @@ function cachingOf({ headers }: Answer): unknown[] {
 }
 
 for (const mode of MODES) {
-  t.test(`HTTP-12: no cache keeps what is for one caller, ${mode}`, async (t) => {
+  t.test(`no cache keeps what is for one caller, ${mode} (HTTP-12)`, async (t) => {
     const server = await start(t, { mode })
     const headers = bearer(await logIn(server))
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
@@ -56,7 +56,7 @@ for (const mode of MODES) {
     t.strictSame(cachingOf(await server.request('/open')), [undefined, undefined])
   })
 
-  t.test(`HTTP-12: every answer has its type, and no server, ${mode}`, async (t) => {
+  t.test(`every answer has its type, and no server, ${mode} (HTTP-12)`, async (t) => {
     const server = await start(t, { mode })
     const headers = bearer(await logIn(server))
     const paths = ['/authentication', '/echo', '/open', '/failing', '/nowhere', '/authentication/x']
@@ -72,7 +72,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`AUTH-9: a token in a link counts for nothing by default, ${mode}`, async (t) => {
+  t.test(`a token in a link counts for nothing by default, ${mode} (AUTH-9)`, async (t) => {
     const server = await start(t, { mode })
     const token = await logIn(server)
     const answer = await server.request(`/echo?access_token=${token}`)
@@ -82,7 +82,7 @@ for (const mode of MODES) {
     t.match(open.body, { query: { access_token: 'x' }, authentication: undefined })
   })
 
-  t.test(`AUTH-9: where links may carry a token, it goes no further, ${mode}`, async (t) => {
+  t.test(`where links may carry a token, it goes no further, ${mode} (AUTH-9)`, async (t) => {
     const server = await start(t, { mode, authentication: { queryToken: true } })
     const token = await logIn(server)
     const answer = await server.request(`/echo?a=1&access_token=${token}`)
@@ -109,7 +109,7 @@ for (const mode of MODES) {
   })
 }
 
-t.test('AUTH-9: the token of a link is not logged, nor repeated in an error', async (t) => {
+t.test('the token of a link is not logged, nor repeated in an error (AUTH-9)', async (t) => {
   const lines: string[] = []
   const logger = { level: 'trace', stream: { write: (line: string) => lines.push(line) } }
   const server = await start(t, { authentication: { queryToken: true }, fastify: { logger } })
@@ -123,7 +123,7 @@ t.test('AUTH-9: the token of a link is not logged, nor repeated in an error', as
   t.match(log, /access_token=\[redacted\]/)
 })
 
-t.test('BRC-1: no answer with a secret is compressed', async (t) => {
+t.test('no answer with a secret is compressed (BRC-1)', async (t) => {
   const server = await start(t, { plugins: [compress({ threshold: 10 })] })
   const accepts = { 'accept-encoding': 'gzip' }
   const headers = { ...bearer(await logIn(server)), ...accepts }

@@ -41,7 +41,7 @@ const NO_TEXTS: readonly unknown[] = [
 ]
 
 for (const mode of MODES) {
-  t.test(`INJ-17: nothing but text gets to a query, ${mode}`, async (t) => {
+  t.test(`nothing but text gets to a query, ${mode} (INJ-17)`, async (t) => {
     const { server, users } = await start(t, mode)
     for (const value of NO_TEXTS) {
       for (const field of ['email', 'password']) {
@@ -64,7 +64,7 @@ for (const mode of MODES) {
     t.notMatch(text, /scrypt/)
   })
 
-  t.test(`INJ-18: names that are no strategies, ${mode}`, async (t) => {
+  t.test(`names that are no strategies, ${mode} (INJ-18)`, async (t) => {
     const { server } = await start(t, mode, { settings: { authStrategies: ['local'] } })
     const names: unknown[] = ['__proto__', 'constructor', 'toString', 'x'.repeat(10_000), 'jwt']
     names.push(['local'], {}, { $ne: null }, 7, true, 'Local', 'local ')
@@ -82,7 +82,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`INJ-19: nothing in a request forges who calls, ${mode}`, async (t) => {
+  t.test(`nothing in a request forges who calls, ${mode} (INJ-19)`, async (t) => {
     const { server } = await start(t, mode)
     const query = [
       ...['provider=', 'user[_id]=1', 'user[id]=1', 'authentication[strategy]=jwt'],
@@ -102,7 +102,7 @@ for (const mode of MODES) {
     t.notMatch(body, { authentication: {} })
   })
 
-  t.test(`AUTH-1: the same bytes for whoever fails to log in, ${mode}`, async (t) => {
+  t.test(`the same bytes for whoever fails to log in, ${mode} (AUTH-1)`, async (t) => {
     const { server, users } = await start(t, mode)
     await users.create({ id: 2, email: 'bob@example.org' })
     await users.create({ id: 3, email: 'eve@example.org', password: 'no hash' })
@@ -119,7 +119,7 @@ for (const mode of MODES) {
     t.match(answers[0], { status: 401, body: { message: 'Invalid login' } })
   })
 
-  t.test(`RES-17: the eleventh failing login of a minute, ${mode}`, async (t) => {
+  t.test(`the eleventh failing login of a minute, ${mode} (RES-17)`, async (t) => {
     stopClock(t)
     const { server } = await start(t, mode)
     const wrong = { ...CREDENTIALS, password: 'wrong horse' }
@@ -138,7 +138,7 @@ for (const mode of MODES) {
     t.equal((await server.request('/echo', { headers: token })).status, 200, 'tokens go on')
   })
 
-  t.test(`RES-18: the owner gets in from where he is known, ${mode}`, async (t) => {
+  t.test(`the owner gets in from where he is known, ${mode} (RES-18)`, async (t) => {
     stopClock(t)
     const { server, authentication } = await start(t, mode)
     await logIn(server)
@@ -166,7 +166,7 @@ function sendLogin(url: string): Promise<{ status: number; retryAfter: string | 
   })
 }
 
-t.test('RES-11: 200 logins at once leave the server its time for others', async (t) => {
+t.test('200 logins at once leave the server its time for others (RES-11)', async (t) => {
   // The hashes may take longer in all than a call may.
   stopClock(t)
   // Each takes a sixth of what it takes by default: long enough for turns in between.
@@ -197,7 +197,7 @@ t.test('RES-11: 200 logins at once leave the server its time for others', async 
   t.ok(probes.length > 5, `${probes.length} probes were answered meanwhile`)
 })
 
-t.test('RES-11: nothing more is hashed for a client who has gone, or had its time', async (t) => {
+t.test('nothing more is hashed for a client who has gone, or had its time (RES-11)', async (t) => {
   for (const way of ['gone', 'late']) {
     const strategy = new SlowStrategy()
     const ended: Promise<unknown>[] = []

@@ -45,7 +45,7 @@ async function start(t: TestScope, mode: Mode, settings: object = {}) {
 }
 
 for (const mode of MODES) {
-  t.test(`LOG-1: no line holds a password, a token or a secret, ${mode}`, async (t) => {
+  t.test(`no line holds a password, a token or a secret, ${mode} (LOG-1)`, async (t) => {
     const { server, written, users } = await start(t, mode)
     const token = await logIn(server)
     const headers = bearer(token)
@@ -74,7 +74,7 @@ for (const mode of MODES) {
   })
 }
 
-t.test('LOG-3: each login, failure and logout is one line with address and reason', async (t) => {
+t.test('each login, failure and logout is one line with address and reason (LOG-3)', async (t) => {
   const { server, takeLines } = await start(t, 'standalone')
   const eventOf = async (run: () => Promise<unknown>) => {
     takeLines()
@@ -107,7 +107,7 @@ const EVENTS: Readonly<Record<string, readonly object[]>> = {
   429: [{ event: 'login', code: 429 }],
 }
 
-t.test('LOG-3: a login over the limit, and what is refused, is one line each', async (t) => {
+t.test('a login over the limit, and what is refused, is one line each (LOG-3)', async (t) => {
   const { server, takeLines } = await start(t, 'standalone', { loginThrottle: { maxAttempts: 1 } })
   await server.request('/authentication', { data: WRONG })
   const headers = bearer(await forge())

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application, FastifyApplication } from '../../src/transport/index.ts'
 import {
@@ -14,6 +13,7 @@ import type { Server } from '../support/accounts.ts'
 import { addAccounts, bearer, logIn } from '../support/accounts.ts'
 import type { TestScope } from '../support/http.ts'
 import { HOST } from '../support/http.ts'
+import { openHost } from '../support/own-server.ts'
 import { startApp } from '../support/test-app.ts'
 
 const ADA = { id: 1, email: CREDENTIALS.email }
@@ -35,10 +35,9 @@ const ME = { email: ADA.email, sub: '1', provider: 'rest' }
 async function startHost(t: TestScope): Promise<Server> {
   const app = createApp()
   const accounts = addAccounts(app)
-  const host = fastify()
+  const host = openHost(t)
   await host.register(remex, { app, prefix: '/api' })
   addRoutes(host, app)
-  t.teardown(() => host.close())
   await host.listen({ port: 0, host: '127.0.0.1' })
   await accounts.addUser(ADA)
   return {

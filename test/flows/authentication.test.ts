@@ -97,7 +97,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`JWT-15: two services with one secret and the same ids, ${mode}`, async (t) => {
+  t.test(`two services with one secret and the same ids, ${mode} (JWT-15)`, async (t) => {
     const admin = { service: 'admin-login' }
     const rest: TestAppOptions = mode === 'plugin' ? { authentication: [{}, admin] } : {}
     const extra: Accounts[] = []

@@ -4,9 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import t from 'tap'
 import type { Application, FastifyApplication, Params } from '../../src/transport/index.ts'
-import { createApp, fastifyApp, remex, rest } from '../../src/transport/index.ts'
+import { createApp, remex, rest } from '../../src/transport/index.ts'
 import { injectServer, MODES, startServer } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { openApp, openHost, startOwnServer } from '../support/own-server.ts'
 
 const calls: string[] = []
 
@@ -51,10 +51,9 @@ for (const mode of MODES) {
 }
 
 t.test('where the server ignores slashes too many, so do the services', async (t) => {
-  const app = fastifyApp(createApp(), { routerOptions: { ignoreDuplicateSlashes: true } })
+  const app = openApp(t, { routerOptions: { ignoreDuplicateSlashes: true } })
   app.configure(rest()).use('admin', createService())
   app.use('/closed', (_request, reply) => reply.code(403).send({})).use('closed', createService())
-  t.teardown(() => app.close())
   const server = app.fastify
   for (const isLate of [false, true]) {
     if (isLate) app.use('late', createService())
@@ -69,9 +68,8 @@ t.test('where the server ignores slashes too many, so do the services', async (t
 t.test(
   'where the server ignores a slash at the end, an id is missing there all the same',
   async (t) => {
-    const app = fastifyApp(createApp(), { routerOptions: { ignoreTrailingSlash: true } })
+    const app = openApp(t, { routerOptions: { ignoreTrailingSlash: true } })
     app.configure(rest()).use('admin', createService())
-    t.teardown(() => app.close())
     calls.splice(0)
     for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
       t.equal((await app.fastify.inject({ method, url: '/admin/' })).statusCode, 400, method)
@@ -177,25 +175,22 @@ for (const [title, guard] of Object.entries(GUARDS)) {
 }
 
 t.test('letters that only become those of a path in lower case are guarded too', async (t) => {
-  const app = fastifyApp(createApp(), { routerOptions: { caseSensitive: false } })
+  const app = openApp(t, { routerOptions: { caseSensitive: false } })
   app.configure(rest()).use('/keys', (_request, reply) => reply.code(403).send({}))
   app.use('keys', createService())
-  t.teardown(() => app.close())
   // The sign for Kelvin.
   for (const url of ['/%E2%84%AAeys', '/KEYS/1', '/%4Beys/'])
     t.equal((await app.fastify.inject(url)).statusCode, 403, url)
 })
 
 t.test('refuses paths that no request can have, and guards of patterns', async (t) => {
-  const app = fastifyApp(createApp())
-  t.teardown(() => app.close())
+  const app = openApp(t)
   const guard = (): void => undefined
   for (const path of ['/admin/*', '/a//b', '/users/:id?', '/a(b)', '/v:version'] as const) {
     t.throws(() => app.use(path, guard), /must be a literal or one ':placeholder'/, path)
     t.throws(() => app.use(path, createService()), /must be a literal/, path)
   }
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   await t.rejects(
     (async () => host.register(remex, { app: createApp(), prefix: '/api//v1' }))(),
     /The prefix '\/api\/\/v1' must have one slash before each segment/,

@@ -16,7 +16,7 @@ function createNoise(seed: number): () => number {
   }
 }
 
-t.test('FST-2: every content type is answered, and none with a server error', async (t) => {
+t.test('every content type is answered, and none with a server error (FST-2)', async (t) => {
   const server = await startOwnServer(t, addNotes)
   const random = createNoise(7)
   const pieces = [
@@ -55,7 +55,7 @@ t.test('FST-2: every content type is answered, and none with a server error', as
   t.pass(`${types.length} content types`)
 })
 
-t.test('FST-4: what a client says of itself is not believed', async (t) => {
+t.test('what a client says of itself is not believed (FST-4)', async (t) => {
   const addresses = async (trustProxy?: string): Promise<unknown> => {
     const options = trustProxy === undefined ? {} : { trustProxy }
     const proxied = await startOwnServer(
@@ -82,7 +82,7 @@ t.test('FST-4: what a client says of itself is not believed', async (t) => {
   t.throws(() => fastifyApp(createApp(), { trustProxy: 1 as never }), /trustProxy/)
 })
 
-t.test('FST-8: two placeholders in one segment are refused when they are registered', (t) => {
+t.test('two placeholders in one segment are refused when they are registered (FST-8)', (t) => {
   const app = fastifyApp(createApp())
   for (const path of [':a-:b', 'x/:a.:b', ':a(\\d+)', ':a?', '*']) {
     t.throws(() => app.use(path, { find: async () => [] }), /literal or one ':placeholder'/, path)

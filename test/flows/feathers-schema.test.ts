@@ -170,7 +170,7 @@ t.test('the hooks of @feathersjs/schema', async (t) => {
       t.match(seen[0], { provider: 'rest', query: { age: 9 }, headers: {}, route: {} })
     })
 
-    await t.test(`BOLA-6: nested records keep their outside form, ${mode}`, async (t) => {
+    await t.test(`nested records keep their outside form, ${mode} (BOLA-6)`, async (t) => {
       const server = await start(t, mode, database)
       const { _id } = (await server.request('/users', { data: ANN })).body as Document
       const data = { text: 'hello', userId: _id }
@@ -189,7 +189,7 @@ t.test('the hooks of @feathersjs/schema', async (t) => {
       t.match(inside, { secret: 'kept inside', user: { password: /hash/ }, readers: [{ age: 9 }] })
     })
 
-    await t.test(`FTH-17: the adapter checks a validated query again, ${mode}`, async (t) => {
+    await t.test(`the adapter checks a validated query again, ${mode} (FTH-17)`, async (t) => {
       const server = await start(t, mode, database)
       const anything = validateQuery(async (query: Document) => query)
       server.app.service('notes').hooks({ before: { all: [before(anything)] } })

@@ -56,7 +56,7 @@ const GUESSES: readonly string[] = [
   '$expr[$gt][]=$password&$expr[$gt][]=x',
 ]
 
-t.test('MASS-3: a hash that nobody sees is not told by guesses either', async (t) => {
+t.test('a hash that nobody sees is not told by guesses either (MASS-3)', async (t) => {
   const commands = await commandsOf(async () => {
     for (const guess of GUESSES) {
       const { status, text } = await server.request(`/users?${guess}`, { headers })
@@ -73,7 +73,7 @@ t.test('a guess is answered with the field that was asked for and nothing else',
   t.strictSame(refusalOf(answer), [400, "The field 'password' can not be queried"])
 })
 
-t.test('MASS-3: no answer and no event has a hidden field', async (t) => {
+t.test('no answer and no event has a hidden field (MASS-3)', async (t) => {
   const visible = { _id: id, email, reset: { at: 'noon' } }
   const found = await server.request('/users', { headers })
   t.strictSame((found.body as Document)['data'], [visible])
@@ -87,7 +87,7 @@ t.test('MASS-3: no answer and no event has a hidden field', async (t) => {
   t.notMatch(JSON.stringify(events), /scrypt|1234/)
 })
 
-t.test('FTH-9: update operators do not move or compare a hidden field', async (t) => {
+t.test('update operators do not move or compare a hidden field (FTH-9)', async (t) => {
   const bodies = [
     { $rename: { password: 'open' } },
     { $rename: { reset: 'open' } },
@@ -112,7 +112,7 @@ t.test('a user changes the password, and logs in with the new one only', async (
   t.strictSame((login.body as Document)['user'].password, undefined)
 })
 
-t.test('MASS-1: nobody takes the id of a user who is gone, and his token with it', async (t) => {
+t.test('nobody takes the id of a user who is gone, and his token with it (MASS-1)', async (t) => {
   const data = { email: 'eve@example.org', password: 'some other password' }
   await users.deleteOne({})
   for (const _id of [id, id.toUpperCase()]) {

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application } from '../../src/transport/index.ts'
 import { createApp, NotFound, openapi, remex } from '../../src/transport/index.ts'
 import type { TestScope } from '../support/http.ts'
 import { sendRaw } from '../support/http.ts'
+import { openHost } from '../support/own-server.ts'
 
 const PREFIX = '/staff'
 const INFO = { title: 'Staff', version: '1' }
@@ -35,8 +35,7 @@ async function open(
   const methods = ['find', 'get', 'create', 'patch', 'remove', 'greet']
   app.use('orders', createService(), { methods })
   app.configure(openapi({ info: INFO }))
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   await guard(host, (scope) =>
     scope.register(remex, { app, prefix: PREFIX, methodPaths: true, health: true }),
   )

@@ -51,7 +51,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'NUL in a header': `${POST}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`,
 }
 
-t.test('HTTP-1: what can be read in two ways is refused, and the connection closed', async (t) => {
+t.test('what can be read in two ways is refused, and the connection closed (HTTP-1)', async (t) => {
   for (const [title, bytes] of Object.entries(AMBIGUOUS)) {
     const before = calls
     const statuses = await statusesOf(bytes + SECOND)
@@ -61,7 +61,7 @@ t.test('HTTP-1: what can be read in two ways is refused, and the connection clos
   }
 })
 
-t.test('HTTP-1: a length in a trailer changes nothing', async (t) => {
+t.test('a length in a trailer changes nothing (HTTP-1)', async (t) => {
   const body = '2\r\n{}\r\n0\r\nContent-Length: 50\r\n\r\n'
   const bytes = `${POST}Transfer-Encoding: chunked\r\n\r\n${body}`
   const second = 'GET /notes/1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
@@ -84,7 +84,7 @@ const HOSTS = [
   'a,b',
 ]
 
-t.test('HTTP-2: refuses two hosts, none, and what is no host', async (t) => {
+t.test('refuses two hosts, none, and what is no host (HTTP-2)', async (t) => {
   const send = (headers: string) =>
     statusesOf(`GET /notes/1 HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`)
   t.strictSame(await send('Host: a\r\nHost: b\r\n'), [400])
@@ -96,7 +96,7 @@ t.test('HTTP-2: refuses two hosts, none, and what is no host', async (t) => {
   }
 })
 
-t.test('HTTP-3: refuses more headers than are kept', async (t) => {
+t.test('refuses more headers than are kept (HTTP-3)', async (t) => {
   const send = (count: number) => {
     const headers = Array.from({ length: count }, (_, index) => `X-${index}: 1\r\n`).join('')
     const last = 'Authorization: Bearer x\r\nConnection: close\r\n\r\n'
@@ -109,14 +109,14 @@ t.test('HTTP-3: refuses more headers than are kept', async (t) => {
   t.strictSame(await statusesOf(long), [431])
 })
 
-t.test('HTTP-4: refuses HTTP/0.9 and the preface of HTTP/2; answers HTTP/1.0', async (t) => {
+t.test('refuses HTTP/0.9 and the preface of HTTP/2; answers HTTP/1.0 (HTTP-4)', async (t) => {
   t.match(await server.raw('GET /notes/1\r\n\r\n'), /400/)
   t.strictSame(await statusesOf('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), [400])
   t.match(await server.raw('GET /notes/1 HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200/)
   t.strictSame(await statusesOf('GET /notes/1 HTTP/9.9\r\nHost: a\r\n\r\n'), [400])
 })
 
-t.test('HTTP-5: the parser that reads anything can not be switched on', (t) => {
+t.test('the parser that reads anything can not be switched on (HTTP-5)', (t) => {
   const refused: unknown[] = [
     { http: { insecureHTTPParser: true } },
     { https: { insecureHTTPParser: true } },
@@ -127,7 +127,7 @@ t.test('HTTP-5: the parser that reads anything can not be switched on', (t) => {
   t.end()
 })
 
-t.test('HTTP-7: refuses bodies that are no UTF-8', async (t) => {
+t.test('refuses bodies that are no UTF-8 (HTTP-7)', async (t) => {
   const headers = { 'content-type': 'application/json' }
   for (const bytes of [[0xc0, 0x80], [0xff], [0xe2, 0x82], [0xed, 0xa0, 0x80]]) {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')])
@@ -135,7 +135,7 @@ t.test('HTTP-7: refuses bodies that are no UTF-8', async (t) => {
   }
 })
 
-t.test('HTTP-8: a body that is shorter or longer than declared calls nothing', async (t) => {
+t.test('a body that is shorter or longer than declared calls nothing (HTTP-8)', async (t) => {
   const before = calls
   const short = await new Promise<string>((resolve) => {
     const headers = { 'content-type': 'application/json', 'content-length': 20 }
@@ -151,7 +151,7 @@ t.test('HTTP-8: a body that is shorter or longer than declared calls nothing', a
   t.ok(calls <= before + 1)
 })
 
-t.test('HTTP-9: Expect is refused, Upgrade and Range are ignored', async (t) => {
+t.test('Expect is refused, Upgrade and Range are ignored (HTTP-9)', async (t) => {
   const send = (header: string) =>
     statusesOf(`GET /notes/1 HTTP/1.1\r\nHost: a\r\n${header}\r\nConnection: close\r\n\r\n`)
   t.strictSame(await send('Expect: something'), [417])
@@ -160,7 +160,7 @@ t.test('HTTP-9: Expect is refused, Upgrade and Range are ignored', async (t) => 
   t.strictSame(await statusesOf(`${upgrade}Upgrade: websocket\r\n\r\n`), [200])
 })
 
-t.test('HTTP-16: NUL and line breaks in ids are data, and never in a header', async (t) => {
+t.test('NUL and line breaks in ids are data, and never in a header (HTTP-16)', async (t) => {
   for (const id of ['%00', 'a%0d%0aSet-Cookie:%20a=1', '%0a']) {
     const { status, headers, body } = await server.request(`/notes/${id}`)
     t.match([status, body], [200, { id: decodeURIComponent(id) }])
@@ -168,7 +168,7 @@ t.test('HTTP-16: NUL and line breaks in ids are data, and never in a header', as
   }
 })
 
-t.test('HTTP-18: ids may be long; a line that is too long is refused', async (t) => {
+t.test('ids may be long; a line that is too long is refused (HTTP-18)', async (t) => {
   const id = 'x'.repeat(8_000)
   t.match(await server.request(`/notes/${id}`), { status: 200, body: { id } })
   t.strictSame(
@@ -178,7 +178,7 @@ t.test('HTTP-18: ids may be long; a line that is too long is refused', async (t)
 })
 
 t.test(
-  'ERR-5: what Node would answer without a body gets an error of the same shape',
+  'what Node would answer without a body gets an error of the same shape (ERR-5)',
   async (t) => {
     for (const [headers, code, message] of [
       ['', 400, 'The request names no host'],
@@ -191,7 +191,7 @@ t.test(
   },
 )
 
-t.test('ERR-5: what is no HTTP gets an error of the same shape', async (t) => {
+t.test('what is no HTTP gets an error of the same shape (ERR-5)', async (t) => {
   const long = `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`
   for (const [bytes, code, name] of [
     ['NONSENSE\r\n\r\n', 400, 'BadRequest'],

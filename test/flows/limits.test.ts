@@ -19,7 +19,7 @@ function addNotes(app: FastifyApplication): void {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-t.test('RES-1: a body beyond 1 MiB answers 413, with and without a length', async (t) => {
+t.test('a body beyond 1 MiB answers 413, with and without a length (RES-1)', async (t) => {
   const server = await startOwnServer(t, addNotes)
   const tooMuch = 'x'.repeat(2 ** 20)
   const { status, body } = await server.request('/notes', { data: tooMuch })
@@ -36,7 +36,7 @@ t.test('RES-1: a body beyond 1 MiB answers 413, with and without a length', asyn
   )
 })
 
-t.test('RES-3: JSON that is nested too deep is refused, however deep it is', async (t) => {
+t.test('JSON that is nested too deep is refused, however deep it is (RES-3)', async (t) => {
   const server = await startOwnServer(t, addNotes)
   for (const depth of [51, 5_000, 170_000]) {
     for (const [open, close] of [
@@ -52,7 +52,7 @@ t.test('RES-3: JSON that is nested too deep is refused, however deep it is', asy
   t.equal((await server.request('/notes', { body, headers: JSON_TYPE })).status, 201)
 })
 
-t.test('RES-5: JSON with too many keys is refused', async (t) => {
+t.test('JSON with too many keys is refused (RES-5)', async (t) => {
   const server = await startOwnServer(t, addNotes)
   const keys = Array.from({ length: 50_000 }, (_, index) => `"${index}x":1`).join(',')
   for (const body of [`{${keys}}`, `[${'1,'.repeat(50_000)}1]`, `{"a":{${keys}}}`]) {
@@ -117,15 +117,18 @@ async function startDrips(t: TestScope, first: string, more: string) {
 }
 
 const SLOW: Readonly<Record<string, readonly [first: string, more: string]>> = {
-  'RES-12: headers that drip': ['GET /notes/1 HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
-  'RES-13: a body that drips': [
+  'headers that drip end with 408, and nobody else waits (RES-12)': [
+    'GET /notes/1 HTTP/1.1\r\nHost: a\r\nX-A: ',
+    'a',
+  ],
+  'a body that drips ends with 408, and nobody else waits (RES-13)': [
     'POST /notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{',
     ' ',
   ],
 }
 
 for (const [title, [first, more]] of Object.entries(SLOW)) {
-  t.test(`${title} end with 408, and nobody else waits`, async (t) => {
+  t.test(title, async (t) => {
     const { server, drips } = await startDrips(t, first, more)
     t.equal((await server.request('/notes/1')).status, 200)
     for (const text of await withShortLimits(server, () => Promise.all(drips))) {
@@ -134,7 +137,7 @@ for (const [title, [first, more]] of Object.entries(SLOW)) {
   })
 }
 
-t.test('RES-14: limits that Node does not keep are refused', (t) => {
+t.test('limits that Node does not keep are refused (RES-14)', (t) => {
   const wrong: FastifyAppOptions[] = [
     { requestTimeout: 0 },
     { headersTimeout: 0 },
@@ -150,7 +153,7 @@ t.test('RES-14: limits that Node does not keep are refused', (t) => {
   t.end()
 })
 
-t.test('RES-15: connections that send nothing are closed', async (t) => {
+t.test('connections that send nothing are closed (RES-15)', async (t) => {
   const { server, drips } = await startDrips(t, '', '')
   await withShortLimits(server, () => Promise.all(drips))
   t.equal((await server.request('/notes/1')).status, 200)
@@ -167,7 +170,7 @@ function openWithoutReading(t: TestScope, port: number, path: string): Socket {
 }
 
 t.test(
-  'RES-16, FST-5, STR-1: a client that does not read is cut off; little is kept for it',
+  'a client that does not read is cut off; little is kept for it (RES-16, FST-5, STR-1)',
   async (t) => {
     const chunk = Buffer.alloc(65_536)
     const chunks = 4_000

@@ -97,7 +97,7 @@ t.test('processes that start together make each index once', async (t) => {
 })
 
 t.test(
-  'JWT-19: a token of one process is taken by another, until one of them revokes it',
+  'a token of one process is taken by another, until one of them revokes it (JWT-19)',
   async (t) => {
     const token = await getToken(first, 'ann@example.org')
     const { body: note } = await first.request('/notes', { data: { text: 'Hi' }, token })
@@ -122,7 +122,7 @@ t.test('failing logins are counted over all processes', async (t) => {
 })
 
 t.test(
-  'CRASH-4: a process that is killed takes nothing with it that it has answered',
+  'a process that is killed takes nothing with it that it has answered (CRASH-4)',
   async (t) => {
     const token = await getToken(first, 'ann@example.org')
     const revoked = await getToken(first, 'ann@example.org')

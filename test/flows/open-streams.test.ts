@@ -78,7 +78,7 @@ function createStreams(ended: string[]): Readonly<Record<string, () => unknown>>
 
 for (const mode of MODES) {
   t.test(
-    `SHUT-4: 100 streams that never end are ended when the server closes, ${mode}`,
+    `100 streams that never end are ended when the server closes, ${mode} (SHUT-4)`,
     async (t) => {
       const ended: string[] = []
       const streams = createStreams(ended)
@@ -103,7 +103,7 @@ for (const mode of MODES) {
     },
   )
 
-  t.test(`SHUT-4: a stream of a known length is sent to its end, ${mode}`, async (t) => {
+  t.test(`a stream of a known length is sent to its end, ${mode} (SHUT-4)`, async (t) => {
     const chunks = new Gate()
     const createSource = async function* (): AsyncGenerator<Buffer> {
       yield Buffer.from('first, ')
@@ -131,7 +131,7 @@ for (const mode of MODES) {
   })
 
   t.test(
-    `SHUT-4: a stream that begins while the server closes is ended too, ${mode}`,
+    `a stream that begins while the server closes is ended too, ${mode} (SHUT-4)`,
     async (t) => {
       const ended: string[] = []
       const { readable } = createStreams(ended)
@@ -151,7 +151,7 @@ for (const mode of MODES) {
   )
 }
 
-t.test('SHUT-4: so are streams that functions after a service and formatters send', async (t) => {
+t.test('so are streams that functions after a service and formatters send (SHUT-4)', async (t) => {
   const ended: string[] = []
   const streams = createStreams(ended)
   const gate = new Gate()

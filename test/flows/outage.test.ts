@@ -52,7 +52,7 @@ function startWith(t: TestScope, client: MongoClient): Promise<ListeningServer> 
   return startOwnServer(t, (app) => app.use('people', new MongoDBService({ Model })))
 }
 
-t.test('START-1: starts without its database, says so, and works once it is there', async (t) => {
+t.test('starts without its database, says so, and works once it is there (START-1)', async (t) => {
   const { url, start } = createSocketPath(t)
   const client = createClient(t, url)
   const ending = new AbortController()
@@ -72,7 +72,7 @@ t.test('START-1: starts without its database, says so, and works once it is ther
   await until(async () => (await ask()).status === 200)
 })
 
-t.test('START-1: connects at the first need, and again after a failure', async (t) => {
+t.test('connects at the first need, and again after a failure (START-1)', async (t) => {
   const { url, start } = createSocketPath(t)
   const clients: MongoClient[] = []
   t.teardown(() => Promise.all(clients.map((client) => client.close())))
@@ -93,7 +93,7 @@ t.test('START-1: connects at the first need, and again after a failure', async (
   t.equal(clients.length, 1)
 })
 
-t.test('START-2: what can not work is an error, not an attempt forever', async (t) => {
+t.test('what can not work is an error, not an attempt forever (START-2)', async (t) => {
   t.throws(() => new MongoClient('not a URL'), /scheme/)
   const client = createClient(t, createSocketPath(t).url)
   const app = fastifyApp(createApp()).configure(rest())
@@ -110,7 +110,7 @@ t.test('START-2: what can not work is an error, not an attempt forever', async (
   t.notOk(app.server.listening)
 })
 
-t.test('DB-3: a database that hangs is answered with 503, for every method', async (t) => {
+t.test('a database that hangs is answered with 503, for every method (DB-3)', async (t) => {
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
   const proxy = await startFaultProxy(t, embedded.url)
@@ -154,7 +154,7 @@ function getBy(port: number, path: string, agent: Agent): Promise<Answer> {
 }
 
 t.test(
-  'LOAD-1: more calls than a slow database can take are refused before it has answered',
+  'more calls than a slow database can take are refused before it has answered (LOAD-1)',
   async (t) => {
     const clock = stopClock(t)
     const embedded = await startEmbeddedMongo()
@@ -199,13 +199,13 @@ t.test(
     t.ok(refused.every(({ headers }) => headers['retry-after'] === '1'))
     t.ok(process.memoryUsage().rss - memory < 100 * 2 ** 20)
     const outages = server.logged.filter(({ details }) => 'err' in details)
-    t.equal(outages.length, 1, 'LOG-4: one entry as long as the clock stands still')
+    t.equal(outages.length, 1, 'one entry as long as the clock stands still (LOG-4)')
     clock.advance(10_000)
     t.equal((await server.request('/people')).status, 200)
   },
 )
 
-t.test('CRASH-1: a listener that fails changes no answer and is logged once', async (t) => {
+t.test('a listener that fails changes no answer and is logged once (CRASH-1)', async (t) => {
   const server = await startOwnServer(t, (app) => {
     app.use('sync', { create: async (data: object) => data })
     app.use('async', { create: async (data: object) => data })

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import middie from '@fastify/middie'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application, Params } from '../../src/transport/index.ts'
 import { createApp, fastifyApp, remex, rest } from '../../src/transport/index.ts'
 import type { TestScope } from '../support/http.ts'
 import { createRandom, createSpellings } from '../support/odd-paths.ts'
+import { openHost } from '../support/own-server.ts'
 import type { LineAnswer } from '../support/pipeline.ts'
 import { sendLines } from '../support/pipeline.ts'
 
@@ -79,13 +79,12 @@ async function open(
   { options }: Setting,
   build: (server: FastifyInstance) => unknown,
 ): Promise<Ask> {
-  const server = fastify({
+  const server = openHost(t, {
     ...options,
     routerOptions: { ...routerOptions, ...options?.routerOptions },
   })
   await build(server)
   await server.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => server.close())
   const { port } = server.server.address() as { port: number }
   return (lines) => sendLines(port, lines)
 }
@@ -155,7 +154,7 @@ for (const [title, setting] of Object.entries(SETTINGS)) {
   const targets = [...new Set([...plain, ...spellings])]
   const lines = targets.map((target) => `GET ${target}`)
 
-  t.test(`HTTP-14: a spelling reaches what Fastify routes it to, ${title}`, async (t) => {
+  t.test(`a spelling reaches what Fastify routes it to, ${title} (HTTP-14)`, async (t) => {
     const askPlain = await open(t, setting, (server) => addRoutes(server, setting))
     const expected = (await askPlain(lines)).map(toReached)
     const askEarly = await open(t, setting, (server) => register(server, prefix))
@@ -177,7 +176,7 @@ for (const [title, setting] of Object.entries(SETTINGS)) {
     t.ok(count > 20 && count < targets.length - 50, `${count} of ${targets.length}`)
   })
 
-  t.test(`HTTP-14: guards see what reaches a service, ${title}`, async (t) => {
+  t.test(`guards see what reaches a service, ${title} (HTTP-14)`, async (t) => {
     const ask = await open(t, setting, (server) => register(server, prefix))
     const reached = (await ask(lines)).map(toReached)
     const guarded = await Promise.all([

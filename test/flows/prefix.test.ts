@@ -1,7 +1,6 @@
 import authenticationClient, { MemoryStorage } from '@feathersjs/authentication-client'
 import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
-import fastify from 'fastify'
 import t from 'tap'
 import { authenticate, hashPassword, OAuthStrategy, oauth } from '../../src/auth/index.ts'
 import { rest as restOfClient } from '../../src/client/index.ts'
@@ -10,7 +9,7 @@ import { createApp, fastifyApp, notFound, openapi, rest } from '../../src/transp
 import { CREDENTIALS } from '../auth/login-app.ts'
 import { addAccounts } from '../support/accounts.ts'
 import type { ListeningServer, TestScope } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { openHost, startOwnServer } from '../support/own-server.ts'
 import { TODO_METHODS, TodoService } from '../support/todo-service.ts'
 
 const LONG = 'x'.repeat(101)
@@ -168,8 +167,7 @@ t.test('placeholders of the prefix are values of the route', async (t) => {
 })
 
 t.test('on a server that was there, paths outside of the prefix are its own', async (t) => {
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   host.setNotFoundHandler((_request, reply) => reply.code(404).send('of the host'))
   const app = fastifyApp(createApp(), host).configure(rest({ prefix: '/api' }))
   app.use('todos', new TodoService())

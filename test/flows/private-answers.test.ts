@@ -1,4 +1,3 @@
-import fastify from 'fastify'
 import t from 'tap'
 import { AuthenticationService } from '../../src/auth/index.ts'
 import type { Application } from '../../src/transport/index.ts'
@@ -7,7 +6,7 @@ import { CREDENTIALS, SECRET } from '../auth/login-app.ts'
 import { addAccounts, addEcho, bearer, logIn } from '../support/accounts.ts'
 import type { Answer, Mode, RequestOptions, TestScope } from '../support/http.ts'
 import { MODES } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { openHost, startOwnServer } from '../support/own-server.ts'
 import { startApp } from '../support/test-app.ts'
 
 type Row = readonly [status: number, path: string, options?: RequestOptions]
@@ -92,7 +91,7 @@ function cachingOf({ headers }: Answer): unknown[] {
 const KEPT_BY_NOBODY = ['no-store', /^(accept, )?authorization(, accept)?$/]
 
 for (const mode of MODES) {
-  t.test(`HTTP-12: no cache keeps any answer of a login, ${mode}`, async (t) => {
+  t.test(`no cache keeps any answer of a login, ${mode} (HTTP-12)`, async (t) => {
     const server = await start(t, mode)
     for (const [status, path, options = {}] of LOGINS) {
       const answer = await server.request(path, options)
@@ -102,7 +101,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`HTTP-12: no cache keeps any answer to credentials, ${mode}`, async (t) => {
+  t.test(`no cache keeps any answer to credentials, ${mode} (HTTP-12)`, async (t) => {
     const server = await start(t, mode)
     const token = await logIn(server)
     for (const [status, path, options = {}] of CALLS) {
@@ -137,7 +136,7 @@ for (const mode of MODES) {
   })
 }
 
-t.test('HTTP-12: nor answers to paths that can not be decoded', async (t) => {
+t.test('nor answers to paths that can not be decoded (HTTP-12)', async (t) => {
   const server = await start(t, 'standalone')
   const paths = ['/authentication/%zz', '/authentication%zz', '/%zz', '/open/%e0%a4%a', '/a%2']
   for (const path of paths) {
@@ -149,7 +148,7 @@ t.test('HTTP-12: nor answers to paths that can not be decoded', async (t) => {
   }
 })
 
-t.test('HTTP-12: nor answers to requests that are refused before they are read', async (t) => {
+t.test('nor answers to requests that are refused before they are read (HTTP-12)', async (t) => {
   const server = await start(t, 'standalone')
   const requests = [
     'GET /authentication HTTP/1.1\r\nHost: a\r\nHost: b\r\n',
@@ -165,7 +164,7 @@ t.test('HTTP-12: nor answers to requests that are refused before they are read',
   }
 })
 
-t.test('HTTP-12: nor what functions before a login answer by themselves', async (t) => {
+t.test('nor what functions before a login answer by themselves (HTTP-12)', async (t) => {
   const server = await startOwnServer(t, (app) => {
     const service = new AuthenticationService(app, 'authentication', {
       secret: SECRET,
@@ -184,12 +183,11 @@ t.test('HTTP-12: nor what functions before a login answer by themselves', async 
   t.equal(open.headers['cache-control'], undefined)
 })
 
-t.test('HTTP-12: nor what a host answers below a login of a plugin without prefix', async (t) => {
+t.test('nor what a host answers below a login of a plugin without prefix (HTTP-12)', async (t) => {
   const app = createApp()
   addAccounts(app)
   addServices(app)
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   await host.register(remex, { app })
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     const { statusCode, headers } = await host.inject({ method, url: '/authentication/a/b' })

@@ -112,7 +112,7 @@ const PLACES: readonly [title: string, put: (user: User) => unknown, sent: unkno
 for (const [kind, user] of Object.entries(STORED)) {
   for (const [place, put, sent] of PLACES) {
     t.test(
-      `BOLA-6: ${kind} of a protected service keeps its fields back as ${place}`,
+      `${kind} of a protected service keeps its fields back as ${place} (BOLA-6)`,
       async (t) => {
         const server = await open(t, put, user)
         for (const path of ['/posts/7', '/posts']) {
@@ -126,7 +126,7 @@ for (const [kind, user] of Object.entries(STORED)) {
   }
 }
 
-t.test('BOLA-6: fields with the names of a stream do not make a record one', async (t) => {
+t.test('fields with the names of a stream do not make a record one (BOLA-6)', async (t) => {
   const names = { pipe: 'steel', getReader: 'Bob', [Symbol.toStringTag]: 'Record' }
   const shown = { ...SHOWN, pipe: 'steel', getReader: 'Bob' }
   const ofClass = (): object => Object.assign(new Person(), createUser())
@@ -142,7 +142,7 @@ t.test('BOLA-6: fields with the names of a stream do not make a record one', asy
   }
 })
 
-t.test('BOLA-6: so do pages and lists that a hook has read', async (t) => {
+t.test('so do pages and lists that a hook has read (BOLA-6)', async (t) => {
   const server = await open(t, async (_user, app) => ({
     page: await app.service('users').find(),
     created: await app.service('users').create({}),
@@ -171,7 +171,7 @@ t.test('what hooks add to a record or change in it is sent', async (t) => {
   t.strictSame(body, { author: { ...SHOWN, profile: { city: 'Bonn' }, friend: true } })
 })
 
-t.test('BOLA-6: a record keeps back its fields where another application sends it', async (t) => {
+t.test('a record keeps back its fields where another application sends it (BOLA-6)', async (t) => {
   const directory = createCoreApp().use('users', { get: async () => createUser() })
   directory.service('users').hooks({ after: { all: [protect('password', 'profile.token')] } })
   // This one has no service that hides anything.
@@ -257,7 +257,7 @@ t.test('records in the data of an error keep their fields back too', async (t) =
   t.notMatch(JSON.stringify(body), /HASH|SECRET|password|token/)
 })
 
-t.test('BOLA-6: so does the user whom a login or a token has proven', async (t) => {
+t.test('so does the user whom a login or a token has proven (BOLA-6)', async (t) => {
   const server = await startApp(t, {
     accounts: {},
     services: { me: { find: async ({ user }: Params) => ({ user, users: [user] }) } },

@@ -77,7 +77,7 @@ const COPIES: Readonly<Record<string, Hook[]>> = {
 }
 
 for (const [title, hooks] of Object.entries(COPIES)) {
-  t.test(`ABORT-4: clients that leave give their connections back, ${title}`, async (t) => {
+  t.test(`clients that leave give their connections back, ${title} (ABORT-4)`, async (t) => {
     const { proxy, people, commands, waiting, closed } = await openDatabase(t)
     const failures = new Log<string | undefined>()
     const server = await startOwnServer(t, (app) => {
@@ -101,7 +101,7 @@ for (const [title, hooks] of Object.entries(COPIES)) {
   })
 }
 
-t.test('ABORT-2: a read that takes too long gives its connection back', async (t) => {
+t.test('a read that takes too long gives its connection back (ABORT-2)', async (t) => {
   const { proxy, people, commands, closed } = await openDatabase(t)
   const time = stopTime(t)
   const server = await startOwnServer(
@@ -118,7 +118,7 @@ t.test('ABORT-2: a read that takes too long gives its connection back', async (t
   await closed.reaches(1)
 })
 
-t.test('ABORT-4: a signal that is handed on reaches each kind of read', async (t) => {
+t.test('a signal that is handed on reaches each kind of read (ABORT-4)', async (t) => {
   const { proxy, people, commands } = await openDatabase(t)
   const service = new MongoDBService({ Model: people })
   const reads: ((signal: AbortSignal) => Promise<unknown>)[] = [
@@ -167,7 +167,7 @@ t.test('a read that is called off between two batches is no shorter list', async
   await reading
 })
 
-t.test('ABORT-3: a write is not called off, nor are the reads that belong to it', async (t) => {
+t.test('a write is not called off, nor are the reads that belong to it (ABORT-3)', async (t) => {
   const { people } = await openDatabase(t)
   const service = new MongoDBService({ Model: people, multi: true })
   const signal = AbortSignal.abort()

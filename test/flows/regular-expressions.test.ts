@@ -88,14 +88,14 @@ function read(regex: RegExp, text: string): void {
 
 const found = findRegexes(new URL('../../../src/', import.meta.url))
 
-t.test('FST-17: no regular expression of ours repeats a repetition', async (t) => {
+t.test('no regular expression of ours repeats a repetition (FST-17)', async (t) => {
   t.ok(found.length > 10, `${found.length} regular expressions`)
   for (const { place, regex } of found) {
     t.notMatch(regex.source, /\([^)]*[+*]\)[+*]/, `${place} has a quantifier inside another one`)
   }
 })
 
-t.test('FST-17: each one reads a text in steps that grow with its length alone', async (t) => {
+t.test('each one reads a text in steps that grow with its length alone (FST-17)', async (t) => {
   for (const { place, regex } of found) {
     if (SHORT_TEXTS.has(String(regex))) continue
     const prepare = (length: number) => {
@@ -112,7 +112,7 @@ t.test('FST-17: each one reads a text in steps that grow with its length alone',
   }
 })
 
-t.test('FST-17: one that starts anew at each character is seen', async (t) => {
+t.test('one that starts anew at each character is seen (FST-17)', async (t) => {
   const growth = await growthOf((length) => () => read(/ +$/, `${' '.repeat(length)}.`), 500)
   t.ok(growth > LINEAR_GROWTH, `16 times the text took ${growth} times as long`)
 })

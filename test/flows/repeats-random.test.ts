@@ -158,7 +158,7 @@ async function work(next: () => number): Promise<void> {
 }
 
 t.test(
-  'IDEM-3, CRASH-4: no effect is lost or comes twice, with lost answers and killed processes',
+  'no effect is lost or comes twice, with lost answers and killed processes (IDEM-3, CRASH-4)',
   async (t) => {
     t.comment(`REPEATS_SEED=${SEED}`)
     let written = 0

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import type { FastifyInstance } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application, Params } from '../../src/transport/index.ts'
 import { createApp, fastifyApp, remex, rest, serveStatic } from '../../src/transport/index.ts'
 import type { ListeningServer } from '../support/http.ts'
 import { MODES, sendRaw, startServer } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { openHost, startOwnServer } from '../support/own-server.ts'
 
 let calls = 0
 
@@ -141,10 +140,9 @@ const FOREIGN: Readonly<Record<string, (host: FastifyInstance) => Application>> 
 
 for (const [title, serve] of Object.entries(FOREIGN)) {
   t.test(`${title}: the routes of the host are its own, no service is reached`, async (t) => {
-    const host = fastify()
+    const host = openHost(t)
     host.get('/host', async () => 'reached')
     const app = serve(host)
-    t.teardown(() => host.close())
     await host.listen({ port: 0, host: '127.0.0.1' })
     const { port } = host.server.address() as { port: number }
     const ask = (line: string): Promise<string> =>
@@ -165,9 +163,8 @@ for (const [title, serve] of Object.entries(FOREIGN)) {
 t.test('by HTTP/2 of a host the plugin refuses a path without its slash too', async (t) => {
   const app = createApp()
   app.use('admin', { find: async (_params: Params) => ({ calls: ++calls }) })
-  const host = fastify({ http2: true })
+  const host = openHost(t, { http2: true })
   host.register(remex, { app })
-  t.teardown(() => host.close())
   await host.listen({ port: 0 })
   const { port } = host.server.address() as { port: number }
   const session = connectHttp2(`http://127.0.0.1:${port}`)

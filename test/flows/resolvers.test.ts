@@ -96,7 +96,7 @@ async function createAda(): Promise<string> {
   return id
 }
 
-t.test('MASS-3: no password and no token is in a result, whatever the method', async (t) => {
+t.test('no password and no token is in a result, whatever the method (MASS-3)', async (t) => {
   const _id = await createAda()
   const shown = { _id, ...ADA, fullName: 'Ada Byron' }
   const headers = bearer(await logIn(server))
@@ -116,7 +116,7 @@ t.test('MASS-3: no password and no token is in a result, whatever the method', a
   t.strictSame(removed.body, patched.body)
 })
 
-t.test('MASS-3: no password and no token is what an event shows outside', async (t) => {
+t.test('no password and no token is what an event shows outside (MASS-3)', async (t) => {
   const _id = await createAda()
   const headers = bearer(await logIn(server))
   const data = { first: 'Augusta' }
@@ -131,7 +131,7 @@ t.test('MASS-3: no password and no token is what an event shows outside', async 
   }
 })
 
-t.test('MASS-3: no password and no token is selected', async (t) => {
+t.test('no password and no token is selected (MASS-3)', async (t) => {
   const _id = await createAda()
   const select = async (names: string) => (await server.request(`/users/${_id}?${names}`)).body
   t.strictSame(await select('$select[]=password'), { _id })
@@ -145,7 +145,7 @@ t.test('MASS-3: no password and no token is selected', async (t) => {
   t.strictSame(await select(`${many}&$select[]=fullName`), { _id, fullName: 'Ada Byron' })
 })
 
-t.test('MASS-3: no password and no token is in an error', async (t) => {
+t.test('no password and no token is in an error (MASS-3)', async (t) => {
   await createAda()
   const data = { ...ADA, password: 'T0KEN', role: 'admin' }
   const { status, body, text } = await server.request('/users', { data })
@@ -166,7 +166,7 @@ t.test('MASS-3: no password and no token is in an error', async (t) => {
   t.equal(await users.countDocuments(), 1)
 })
 
-t.test('MASS-3: a user in another record keeps its external form', async (t) => {
+t.test('a user in another record keeps its external form (MASS-3)', async (t) => {
   const authorId = await createAda()
   const author = { _id: authorId, ...ADA, fullName: 'Ada Byron' }
   const created = await server.request('/posts', { data: { text: 'Hi', authorId } })

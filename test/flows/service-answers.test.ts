@@ -48,13 +48,13 @@ function hide({ params }: HookContext): void {
   params.query = { ...params.query, visible: true }
 }
 
-t.test('FTH-19: what every object has is no service', async (t) => {
+t.test('what every object has is no service (FTH-19)', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'a/../b', '', 'users/__proto__']) {
     t.throws(() => server.app.service(name), { name: 'NotFound' })
   }
 })
 
-t.test('FTH-21: HEAD answers as GET does, without a body', async (t) => {
+t.test('HEAD answers as GET does, without a body (FTH-21)', async (t) => {
   const { insertedId: id } = await users.insertOne({ name: 'ann', visible: true })
   for (const path of ['/users', `/users/${id}`, '/users/nobody', '/users?$where=1']) {
     const get = await server.request(path)
@@ -66,11 +66,11 @@ t.test('FTH-21: HEAD answers as GET does, without a body', async (t) => {
   t.strictSame(calledHooks, ['find', 'find', 'get', 'get', 'get', 'get', 'find', 'find'])
 })
 
-t.test('FTH-22: a status that a hook sets wins over 201', async (t) => {
+t.test('a status that a hook sets wins over 201 (FTH-22)', async (t) => {
   t.equal((await server.request('/accepted', { data: { a: 1 } })).status, 202)
 })
 
-t.test('HTTP-12: every answer tells its type, and nothing about the server', async (t) => {
+t.test('every answer tells its type, and nothing about the server (HTTP-12)', async (t) => {
   const json = 'application/json; charset=utf-8'
   for (const [method, path, status, type] of [
     ['GET', '/users', 200, json],
@@ -92,7 +92,7 @@ t.test('HTTP-12: every answer tells its type, and nothing about the server', asy
   }
 })
 
-t.test('FTH-28: no error shows a stack, NODE_ENV or not', async (t) => {
+t.test('no error shows a stack, NODE_ENV or not (FTH-28)', async (t) => {
   const { NODE_ENV } = process.env
   delete process.env.NODE_ENV
   t.teardown(() => (NODE_ENV === undefined ? undefined : Object.assign(process.env, { NODE_ENV })))
@@ -103,7 +103,7 @@ t.test('FTH-28: no error shows a stack, NODE_ENV or not', async (t) => {
   }
 })
 
-t.test('ERR-1: a duplicate is a 409 that names the field and nothing else', async (t) => {
+t.test('a duplicate is a 409 that names the field and nothing else (ERR-1)', async (t) => {
   const data = { email: 'ann@test.example', password: 'hunter2' }
   t.equal((await server.request('/users', { data })).status, 201)
   const { status, body, text } = await server.request('/users', { data })
@@ -125,7 +125,7 @@ const STATUS_BY_CODE: readonly [status: number, codes: readonly number[]][] = [
   [503, [91, 189, 462, 10107, 11600, 13435]],
 ]
 
-t.test('ERR-2: each error of the database has its status and tells nothing more', async (t) => {
+t.test('each error of the database has its status and tells nothing more (ERR-2)', async (t) => {
   for (const [status, codes] of STATUS_BY_CODE) {
     for (const code of codes) {
       const errmsg = 'E11000 index email_1 of db.users dup key { email: "ann" }'
@@ -141,7 +141,7 @@ t.test('ERR-2: each error of the database has its status and tells nothing more'
   }
 })
 
-t.test('ERR-4: the data of an error holds no secret', async (t) => {
+t.test('the data of an error holds no secret (ERR-4)', async (t) => {
   const { status, body } = await server.request('/broken/1')
   t.strictSame(
     [status, (body as { data: unknown }).data],

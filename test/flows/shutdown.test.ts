@@ -106,7 +106,7 @@ async function openSocket(t: TestScope, port: number, bytes = ''): Promise<Socke
 
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
 
-t.test('SHUT-1: answers 200 requests in flight after SIGTERM, and exits with 0', async (t) => {
+t.test('answers 200 requests in flight after SIGTERM, and exits with 0 (SHUT-1)', async (t) => {
   const program = await startProgram(t, { closeTimeoutMs: NEVER_MS })
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
@@ -121,7 +121,7 @@ t.test('SHUT-1: answers 200 requests in flight after SIGTERM, and exits with 0',
   t.match(program.output(), /torn down/)
 })
 
-t.test('SHUT-2: new work is refused while the rest is answered', async (t) => {
+t.test('new work is refused while the rest is answered (SHUT-2)', async (t) => {
   const { app, port, gate } = await listen(t)
   let requests = 0
   app.server.on('request', () => {
@@ -151,7 +151,7 @@ t.test('SHUT-2: new work is refused while the rest is answered', async (t) => {
   t.equal(gate.arrived, 1, 'the second reaches no service')
 })
 
-t.test('SHUT-3: idle connections are closed, also those that never asked', async (t) => {
+t.test('idle connections are closed, also those that never asked (SHUT-3)', async (t) => {
   // Nothing else would close them.
   const limits = { keepAliveTimeout: NEVER_MS, headersTimeout: 300_000, requestTimeout: 600_000 }
   const { app, port } = await listen(t, limits)
@@ -164,7 +164,7 @@ t.test('SHUT-3: idle connections are closed, also those that never asked', async
   t.pass('they are')
 })
 
-t.test('SHUT-4: a request that never ends is cut off, and the log says which', async (t) => {
+t.test('a request that never ends is cut off, and the log says which (SHUT-4)', async (t) => {
   const { app, port, logged, gate } = await listen(t, { closeTimeoutMs: 200 })
   const stuck = request(port, '/slow/1?access_token=secret').catch((error: unknown) => error)
   await gate.arrivals(1)
@@ -176,7 +176,7 @@ t.test('SHUT-4: a request that never ends is cut off, and the log says which', a
   t.match(logged, [{ requests: ['GET /slow/1?access_token=[redacted]'] }])
 })
 
-t.test('SHUT-4: a program that had to cut something off exits with 1', async (t) => {
+t.test('a program that had to cut something off exits with 1 (SHUT-4)', async (t) => {
   const program = await startProgram(t, { closeTimeoutMs: 200 })
   const stuck = request(program.port, '/stuck/1').catch((error: unknown) => error)
   await program.arrivals(1)
@@ -186,7 +186,7 @@ t.test('SHUT-4: a program that had to cut something off exits with 1', async (t)
 })
 
 t.test(
-  'SHUT-5: first the requests, then teardown in reverse order, then the database',
+  'first the requests, then teardown in reverse order, then the database (SHUT-5)',
   async (t) => {
     const embedded = await startEmbeddedMongo()
     t.teardown(() => embedded.close())
@@ -229,7 +229,7 @@ t.test(
   },
 )
 
-t.test('SHUT-6: it is not ready some time before the port closes', async (t) => {
+t.test('it is not ready some time before the port closes (SHUT-6)', async (t) => {
   const closeDelayMs = 300_001
   const timers = holdTimers(t, closeDelayMs)
   const { app, port, gate, logged } = await listen(t, { closeDelayMs })

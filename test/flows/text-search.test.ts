@@ -62,7 +62,7 @@ async function refuses(t: Test, path: string, message: RegExp, options: RequestO
   t.strictSame(commands, [], `${path} sends no command`)
 }
 
-t.test('INJ-23: ?$search finds by words, phrases and what is not wanted', async (t) => {
+t.test('?$search finds by words, phrases and what is not wanted (INJ-23)', async (t) => {
   t.strictSame(await find('/notes?$search=coffee'), ['c', 'd'])
   t.strictSame(await find('/notes?$search=GREEN+black'), ['a', 'b'])
   t.strictSame(await find('/notes?%24search=tea%20-black%20-%22and%20coffee%22'), ['a'])
@@ -75,7 +75,7 @@ t.test('INJ-23: ?$search finds by words, phrases and what is not wanted', async 
   t.match(await server.request('/notes?$search=tea&$limit=0'), { body: { total: 3, data: [] } })
 })
 
-t.test('INJ-23: ?$search selects what is read, changed and removed', async (t) => {
+t.test('?$search selects what is read, changed and removed (INJ-23)', async (t) => {
   t.equal((await server.request('/notes/a?$search=tea')).status, 200)
   for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
     const options = { method, data: { owner: 'eve' } }
@@ -88,7 +88,7 @@ t.test('INJ-23: ?$search selects what is read, changed and removed', async (t) =
   t.equal(await notes.countDocuments(), 2)
 })
 
-t.test('INJ-23: ?$search is one string of 1 to 256 characters', async (t) => {
+t.test('?$search is one string of 1 to 256 characters (INJ-23)', async (t) => {
   const message = /^\$search must be a string of 1 to 256 characters$/
   for (const query of [
     ...['$search=', '$search', '$search[]=a', '$search=a&$search=b', '$search[]='],
@@ -103,7 +103,7 @@ t.test('INJ-23: ?$search is one string of 1 to 256 characters', async (t) => {
 })
 
 t.test(
-  'INJ-23: ?$search is refused where it is not enabled, and inside other conditions',
+  '?$search is refused where it is not enabled, and inside other conditions (INJ-23)',
   async (t) => {
     await refuses(t, '/off?$search=tea', /^Invalid filter value \$search$/)
     for (const query of [

@@ -66,7 +66,7 @@ t.beforeEach(async () => {
   found.length = 0
 })
 
-t.test('DB-14: of 20 patches that are tried again, none is refused by its schemas', async (t) => {
+t.test('of 20 patches that are tried again, none is refused by its schemas (DB-14)', async (t) => {
   const ids = Array.from({ length: 20 }, () => new ObjectId())
   await notes.insertMany(ids.map((_id) => ({ _id, ownerId: OWNER, text: 'old', version: 1 })))
   script = failTimes(20, 'findAndModify', CONFLICT)

@@ -81,7 +81,7 @@ t.test('a request writes through several services in one transaction', async (t)
   t.strictSame(seen, ['stock patched', 'log created', 'orders created'])
 })
 
-t.test('DB-15: a hook that throws after three writes leaves nothing', async (t) => {
+t.test('a hook that throws after three writes leaves nothing (DB-15)', async (t) => {
   await db.collection('stock').updateOne({}, { $set: { left: 0 } })
   const { status, body } = await order()
   t.match({ status, body }, { status: 409, body: { message: 'There is none left' } })
@@ -91,7 +91,7 @@ t.test('DB-15: a hook that throws after three writes leaves nothing', async (t) 
   t.strictSame(seen, [])
 })
 
-t.test('DB-14: a write conflict is tried again, with the context as it was', async (t) => {
+t.test('a write conflict is tried again, with the context as it was (DB-14)', async (t) => {
   const errorLabels = ['TransientTransactionError']
   script = failTimes(2, 'findAndModify', { code: 112, errmsg: 'WriteConflict', errorLabels })
   const { status, body, headers } = await order()
@@ -127,7 +127,7 @@ t.test('a write conflict in creating many is tried again', async (t) => {
   t.strictSame(await countAll(), [0, 2])
 })
 
-t.test('DB-16: a commit whose reply is lost twice has happened once', async (t) => {
+t.test('a commit whose reply is lost twice has happened once (DB-16)', async (t) => {
   let lost = 0
   script = async (name, _command, run) => {
     const reply = await run()
@@ -143,7 +143,7 @@ t.test('DB-16: a commit whose reply is lost twice has happened once', async (t) 
 })
 
 t.test(
-  'DB-16: a commit that is not confirmed is answered with 503, and emits nothing',
+  'a commit that is not confirmed is answered with 503, and emits nothing (DB-16)',
   async (t) => {
     script = async (name, _command, run) => {
       const reply = await run()

@@ -28,7 +28,7 @@ const REQUESTS: readonly [path: string, status: number, options?: RequestOptions
 
 for (const mode of MODES) {
   t.test(
-    `HTTP-7: no text that is not well-formed Unicode reaches a service, ${mode}`,
+    `no text that is not well-formed Unicode reaches a service, ${mode} (HTTP-7)`,
     async (t) => {
       const seen: unknown[] = []
       const note = async (...args: unknown[]) => {

@@ -1,4 +1,7 @@
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import fastify from 'fastify'
 import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
+import { createApp, fastifyApp } from '../../src/transport/index.ts'
 import type { ListeningServer, ServerOptions, TestScope } from './http.ts'
 import { startServer } from './http.ts'
 
@@ -15,6 +18,22 @@ export function startOwnServer(
 ): Promise<ListeningServer> {
   const services: ServerOptions['services'] = (app) => configure(app as FastifyApplication)
   return startServer(t, 'standalone', { ...options, services })
+}
+
+type Closing = Pick<TestScope, 'teardown'>
+
+/** Returns an application that has a server of its own; it is closed at the end of the test. */
+export function openApp(t: Closing, options?: FastifyAppOptions): FastifyApplication {
+  const app = fastifyApp(createApp(), options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** Returns a server of Fastify for the plugin; it is closed at the end of the test. */
+export function openHost(t: Closing, options: object = {}): FastifyInstance {
+  const host = fastify(options as FastifyServerOptions)
+  t.teardown(() => host.close())
+  return host
 }
 
 /** Adds a service with functions around it, and perhaps options, to an application of any type. */

@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastify from 'fastify'
 import t from 'tap'
 import type { Params, RemexOptions } from '../../src/transport/index.ts'
-import { createApp, fastifyApp, remex, rest } from '../../src/transport/index.ts'
+import { createApp, remex, rest } from '../../src/transport/index.ts'
 import type { Answer, RequestOptions } from '../support/http.ts'
 import { HOST, injectServer, MODES } from '../support/http.ts'
+import { openApp, openHost } from '../support/own-server.ts'
 
 const notes = {
   get: async (id: string, { route }: Params) => ({ id, route }),
@@ -34,13 +35,12 @@ for (const mode of MODES) {
 }
 
 t.test('without a prefix the host answers unknown paths, whatever body is sent', async (t) => {
-  const host = fastify()
+  const host = openHost(t)
   host.setNotFoundHandler((_request, reply) => reply.code(404).send(HOST.notFound))
   const seen: string[] = []
   host.addHook('preHandler', async (request) => void seen.push(request.url))
   const app = createApp().use('notes', notes, METHODS)
   await host.register(remex, { app })
-  t.teardown(() => host.close())
   const json = { 'content-type': 'application/json' }
   for (const [what, headers, payload] of [
     ['another type', { 'content-type': 'text/xml' }, '<a/>'],
@@ -57,9 +57,8 @@ t.test('without a prefix the host answers unknown paths, whatever body is sent',
 })
 
 t.test('functions of an application may answer for any path, with its body', async (t) => {
-  const app = fastifyApp(createApp()).configure(rest())
+  const app = openApp(t).configure(rest())
   app.use('/webhook', (request, reply) => reply.send({ body: request.body }))
-  t.teardown(() => app.close())
   const answer = await app.fastify.inject({ method: 'POST', url: '/webhook', payload: { a: 1 } })
   t.strictSame(answer.json(), { body: { a: 1 } })
 })
@@ -130,12 +129,11 @@ t.test('a prefix reads upper and lower case alike where the host does', async (t
 })
 
 t.test('services are found as the server reads paths, at the start and later', async (t) => {
-  const app = fastifyApp(createApp(), { caseSensitive: false, useSemicolonDelimiter: true })
+  const app = openApp(t, { caseSensitive: false, useSemicolonDelimiter: true })
   app.configure(rest())
   // The same path for this server: the first one counts.
   app.use('Notes', notes, METHODS).use('notes', { get: async () => 'second' })
   app.use(':x/ME', { find: async () => 'me' })
-  t.teardown(() => app.close())
   const send = createSend(app.fastify, '')
   const greet = { method: 'POST', headers: { 'x-service-method': 'greet' }, payload: {} }
   for (const isLate of [false, true]) {

@@ -1,19 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyApplication, Formatter } from '../../src/transport/index.ts'
-import {
-  BadRequest,
-  createApp,
-  fastifyApp,
-  NotAcceptable,
-  remex,
-  rest,
-} from '../../src/transport/index.ts'
+import { BadRequest, NotAcceptable, remex, rest } from '../../src/transport/index.ts'
 import { stopTime } from '../support/clock.ts'
 import type { TestScope } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
-import { startOwnServer } from '../support/own-server.ts'
+import { openApp, openHost, startOwnServer } from '../support/own-server.ts'
 
 const records = {
   find: async () => [
@@ -31,10 +23,9 @@ const withMethod: Formatter = (_request, reply) => {
 
 /** Opens an application whose transport was configured in a way of its own. */
 function open(t: TestScope, configure: (app: FastifyApplication) => unknown): FastifyApplication {
-  const app = fastifyApp(createApp())
+  const app = openApp(t)
   configure(app)
   app.use('records', records)
-  t.teardown(() => app.close())
   return app
 }
 
@@ -219,8 +210,7 @@ t.test(
   async (t) => {
     const message = "rest(): the option 'formatter' must be a function (request, reply) or null"
     t.throws(() => rest({ formatter: 'csv' as never }), { message })
-    const server = fastify()
-    t.teardown(() => server.close())
+    const server = openHost(t)
     server.register(remex, {} as never)
     await t.rejects(async () => server.ready(), {
       message: "The option 'app' must be an application made by createApp()",

@@ -1,9 +1,9 @@
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application } from '../../src/transport/index.ts'
 import { createApp, Forbidden, fastifyApp, remex, rest } from '../../src/transport/index.ts'
 import type { TestServer } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
+import { openHost } from '../support/own-server.ts'
 
 /** A service that tells which method was called, and with what. */
 class EchoService {
@@ -99,8 +99,7 @@ t.test('the header goes before the path, and hooks run for both', async (t) => {
 })
 
 t.test('a method takes the path of no service and of no route of the host', async (t) => {
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   const app = createApp()
   addEcho(app, 'first')
   addEcho(app, 'second')

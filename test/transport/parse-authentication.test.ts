@@ -9,6 +9,7 @@ import {
   rest,
 } from '../../src/transport/index.ts'
 import { addAccounts, addEcho } from '../support/accounts.ts'
+import { openHost } from '../support/own-server.ts'
 
 const WRONG: readonly [authentication: unknown, message: RegExp][] = [
   [{ servce: 'login' }, /unknown option 'authentication\.servce'; did you mean 'service'/],
@@ -57,7 +58,7 @@ function startPlugin(options: RestOptions) {
 }
 
 for (const [name, start] of Object.entries({ standalone: startOwn, plugin: startPlugin })) {
-  t.test(`START-2: does not start where it can not find out who calls, ${name}`, async (t) => {
+  t.test(`does not start where it can not find out who calls, ${name} (START-2)`, async (t) => {
     for (const [authentication, message] of WRONG) {
       const startUp = async (): Promise<void> => {
         const server = start({ authentication } as RestOptions)
@@ -78,7 +79,7 @@ for (const [name, start] of Object.entries({ standalone: startOwn, plugin: start
   })
 }
 
-t.test('START-2: parseAuthentication() is checked as the option is', async (t) => {
+t.test('parseAuthentication() is checked as the option is (START-2)', async (t) => {
   const app = fastifyApp(createApp())
   app.configure(rest()).configure(parseAuthentication({ service: 'admin-login' }))
   t.teardown(() => app.fastify.close())
@@ -88,8 +89,7 @@ t.test('START-2: parseAuthentication() is checked as the option is', async (t) =
 t.test('a named authentication service that goes away lets nobody through', async (t) => {
   const app = createApp()
   addServices(app)
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   host.register(remex, { app, authentication: { service: 'authentication' } })
   t.equal((await host.inject('/open')).statusCode, 200)
   await app.unuse('authentication')

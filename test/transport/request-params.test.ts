@@ -96,7 +96,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`INJ-19: nothing in a request forges params, ${mode}`, async (t) => {
+  t.test(`nothing in a request forges params, ${mode} (INJ-19)`, async (t) => {
     const probe = createProbe()
     const server = await injectServer(t, { services: probe.services }, mode)
     const forged = {
@@ -161,7 +161,7 @@ for (const mode of MODES) {
   })
 
   t.test(
-    `INJ-19: a hook that replaces request.feathers removes no provider, ${mode}`,
+    `a hook that replaces request.feathers removes no provider, ${mode} (INJ-19)`,
     async (t) => {
       const probe = createProbe()
       const replacements: Record<string, unknown>[] = [

@@ -1,4 +1,3 @@
-import fastify from 'fastify'
 import t from 'tap'
 import type { FastifyAppOptions, RestOptions } from '../../src/transport/index.ts'
 import {
@@ -17,6 +16,7 @@ import {
   urlencoded,
 } from '../../src/transport/index.ts'
 import { injectServer } from '../support/http.ts'
+import { openApp, openHost } from '../support/own-server.ts'
 
 /** What takes options, and a mistake in them. */
 const FACTORIES: Readonly<Record<string, (options: never) => unknown>> = {
@@ -62,8 +62,7 @@ t.test('so are those inside other options, by rest() and by the plugin', async (
       () => rest(options as RestOptions),
       new RegExp(`^rest\\(\\): (?:unknown|the) option '${name}`),
     )
-    const host = fastify()
-    t.teardown(() => host.close())
+    const host = openHost(t)
     const plugin = async (): Promise<unknown> =>
       host.register(remex, { app: createApp(), ...options } as never)
     await t.rejects(plugin, new RegExp(`^remex: (?:unknown|the) option '${name}`))
@@ -71,8 +70,7 @@ t.test('so are those inside other options, by rest() and by the plugin', async (
 })
 
 t.test('the plugin takes what Fastify gives every plugin', async (t) => {
-  const host = fastify()
-  t.teardown(() => host.close())
+  const host = openHost(t)
   const app = createApp().use('notes', { find: async () => [] })
   const options = { app, prefix: '/api', logLevel: 'warn', logSerializers: {} } as const
   await host.register(remex, options)
@@ -92,14 +90,12 @@ t.test('fastifyApp() names what is meant for somebody else, or nearly ours', asy
   ] as const) {
     t.throws(() => fastifyApp(createApp(), options as object), message)
   }
-  const app = fastifyApp(createApp(), { handlerTimeout: 5_000, pluginTimeout: 9_000 } as object)
-  t.teardown(() => app.close())
+  const app = openApp(t, { handlerTimeout: 5_000, pluginTimeout: 9_000 } as object)
 })
 
 t.test('listen() names what it does not know, and takes no text without a number', async (t) => {
   const listen = async (options: unknown): Promise<unknown> => {
-    const app = fastifyApp(createApp())
-    t.teardown(() => app.close())
+    const app = openApp(t)
     return app.listen(options as number)
   }
   await t.rejects(listen({ prot: 3030 }), /listen\(\): unknown option 'prot'; did you mean 'port'/)
@@ -108,7 +104,7 @@ t.test('listen() names what it does not know, and takes no text without a number
 })
 
 t.test('undefined is an option that is not given, wherever it stands', async (t) => {
-  const app = fastifyApp(createApp(), {
+  const app = openApp(t, {
     requestTimeout: undefined,
     headersTimeout: undefined,
     connectionsCheckingInterval: undefined,
@@ -120,7 +116,6 @@ t.test('undefined is an option that is not given, wherever it stands', async (t)
     routerOptions: { maxParamLength: undefined },
     http: { headersTimeout: undefined, requestTimeout: undefined },
   } as object)
-  t.teardown(() => app.close())
   app.configure(errorHandler({ html: false })).configure(json({ maxDepth: 2 }))
   app.configure(json({ maxKeys: undefined, bodyLimit: 100 } as object))
   app.configure(
@@ -157,9 +152,8 @@ t.test('undefined is an option that is not given, wherever it stands', async (t)
 
 t.test('the limit of ids is that of the user where there is one', async (t) => {
   for (const options of [{ maxParamLength: 20 }, { routerOptions: { maxParamLength: 20 } }]) {
-    const app = fastifyApp(createApp(), options)
+    const app = openApp(t, options)
     app.fastify.get('/:id', async () => 'reached')
-    t.teardown(() => app.close())
     t.equal((await app.fastify.inject(`/${'x'.repeat(21)}`)).statusCode, 414)
   }
 })
@@ -167,10 +161,9 @@ t.test('the limit of ids is that of the user where there is one', async (t) => {
 t.test('cors() does not take an origin that is missing for every origin', async (t) => {
   t.throws(() => cors({ origin: undefined } as object), /'origin' is undefined/)
   t.throws(() => cors({ origins: ['https://a.test'] } as object), /unknown option 'origins'/)
-  const app = fastifyApp(createApp()).configure(rest())
+  const app = openApp(t).configure(rest())
   app.configure(cors({ origin: 'https://a.test', allowedHeaders: undefined } as object))
   app.use('notes', { find: async () => [] })
-  t.teardown(() => app.close())
   const headers = {
     origin: 'https://a.test',
     'access-control-request-method': 'GET',
@@ -181,8 +174,7 @@ t.test('cors() does not take an origin that is missing for every origin', async 
 })
 
 t.test('what comes after the start, where nobody would read it, is refused', async (t) => {
-  const app = fastifyApp(createApp()).configure(rest())
-  t.teardown(() => app.close())
+  const app = openApp(t).configure(rest())
   await app.listen(0)
   for (const configurator of [json({ maxDepth: 2 }), notFound(), errorHandler(), urlencoded()])
     t.throws(() => app.configure(configurator), /has started: configure it before listen\(\)/)

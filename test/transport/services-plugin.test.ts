@@ -3,9 +3,9 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import t from 'tap'
-
 import { createApp, fastifyApp, remex, rest } from '../../src/transport/index.ts'
 import { HOST, injectServer, MODES, PREFIX, startServer } from '../support/http.ts'
+import { openApp, openHost } from '../support/own-server.ts'
 import { TodoService } from '../support/todo-service.ts'
 
 t.test(
@@ -52,11 +52,10 @@ t.test('answers the prefix itself, with and without a slash', async (t) => {
 })
 
 t.test('without a prefix unknown paths are left to the host', async (t) => {
-  const host = fastify()
+  const host = openHost(t)
   host.setNotFoundHandler((_request, reply) => reply.code(404).send(HOST.notFound))
   host.get('/host/:name', async () => HOST.answer)
   host.register(remex, { app: createApp().use('todo', new TodoService()) })
-  t.teardown(() => host.close())
   t.equal((await host.inject('/todo/1')).statusCode, 200)
   t.strictSame((await host.inject('/host/x')).json(), HOST.answer)
   t.strictSame((await host.inject('/nothing')).json(), HOST.notFound)
@@ -65,12 +64,11 @@ t.test('without a prefix unknown paths are left to the host', async (t) => {
 })
 
 t.test('several applications live beside each other in one host', async (t) => {
-  const host = fastify()
+  const host = openHost(t)
   for (const name of ['a', 'b']) {
     const app = createApp().use(name, { find: async () => [name] })
     host.register(remex, { app, prefix: `/${name}-api` })
   }
-  t.teardown(() => host.close())
   t.strictSame((await host.inject('/a-api/a')).json(), ['a'])
   t.strictSame((await host.inject('/b-api/b')).json(), ['b'])
   t.equal((await host.inject('/a-api/b')).statusCode, 404)
@@ -79,14 +77,12 @@ t.test('several applications live beside each other in one host', async (t) => {
 t.test(
   'a placeholder that the prefix has as well is refused, at the start and later',
   async (t) => {
-    const host = fastify()
-    t.teardown(() => host.close())
+    const host = openHost(t)
     const app = createApp()
     await host.register(remex, { app, prefix: '/t/:id' })
     const service = { find: async () => [] }
     t.throws(() => app.use('notes/:id/tags', service), /':id' .* '\/t\/:id\/notes\/:id\/tags'/)
-    const other = fastify()
-    t.teardown(() => other.close())
+    const other = openHost(t)
     await t.rejects(async () => other.register(remex, { app, prefix: '/t/:id' }), /':id' .* twice/)
   },
 )
@@ -99,8 +95,7 @@ t.test('two applications below one prefix are refused, as rest() twice is', asyn
     await host.register(remex, { app: createApp(), prefix })
     await t.rejects(async () => host.register(remex, { app: createApp(), prefix }), { message })
   }
-  const app = fastifyApp(createApp()).configure(rest())
-  t.teardown(() => app.close())
+  const app = openApp(t).configure(rest())
   t.throws(() => app.configure(rest()), /rest\(\) is configured already/)
   await app.fastify.register(remex, { app: createApp(), prefix: '/other' })
   const both = fastifyApp(createApp()).configure(rest())
@@ -199,12 +194,10 @@ t.test('close tears the services down, once', async (t) => {
 })
 
 t.test('listen rejects when the port is taken', async (t) => {
-  const first = fastifyApp(createApp()).configure(rest())
-  t.teardown(() => first.close())
+  const first = openApp(t).configure(rest())
   await first.listen({ port: 0 })
   const { port } = first.server.address() as { port: number }
-  const second = fastifyApp(createApp()).configure(rest())
-  t.teardown(() => second.close())
+  const second = openApp(t).configure(rest())
   await t.rejects(second.listen(port), { code: 'EADDRINUSE' })
   t.equal(second.server.listening, false)
 })
@@ -225,8 +218,7 @@ t.test(
 t.test('fastifyApp takes a server that exists, with its routes', async (t) => {
   const server = fastify()
   server.get('/own', async () => ({ own: true }))
-  const app = fastifyApp(createApp(), server).configure(rest())
-  t.teardown(() => app.close())
+  const app = openApp(t, server).configure(rest())
   app.use('todo', new TodoService())
   t.equal(app.fastify, server)
   t.strictSame((await server.inject('/own')).json(), { own: true })
@@ -236,9 +228,8 @@ t.test('fastifyApp takes a server that exists, with its routes', async (t) => {
 t.test('serves a host that speaks HTTP/2', async (t) => {
   const app = createApp()
   app.use('todo', new TodoService())
-  const host = fastify({ http2: true })
+  const host = openHost(t, { http2: true })
   host.register(remex, { app, prefix: PREFIX })
-  t.teardown(() => host.close())
   await host.listen({ port: 0 })
   const { port } = host.server.address() as AddressInfo
   const session = connectHttp2(`http://127.0.0.1:${port}`)

@@ -108,7 +108,7 @@ t.test('makes no more connections than the pool holds', async (t) => {
 })
 
 t.test(
-  'DB-7: refuses timeoutMS in the URL and in the options, as driver 7 ignores it',
+  'refuses timeoutMS in the URL and in the options, as driver 7 ignores it (DB-7)',
   async (t) => {
     const options = { timeoutMS: 5 } as ConnectOptions
     await t.rejects(connectMongoDB(embedded.url, options), {

@@ -51,7 +51,7 @@ const CALLS: readonly [string, Call][] = [
 ]
 
 for (const [title, call] of CALLS) {
-  t.test(`MASS-3: no hidden field comes out of the pipeline of ${title}`, async (t) => {
+  t.test(`no hidden field comes out of the pipeline of ${title} (MASS-3)`, async (t) => {
     for (const [name, pipeline] of PIPELINES) {
       if (title.endsWith('of many') && name === 'stages that bring fields back') continue
       for (const query of [{}, { $select: ['name', 'profile'] }] as const) {

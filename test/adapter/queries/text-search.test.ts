@@ -73,7 +73,7 @@ const WRONG: readonly unknown[] = [
   ...[['a'], [], {}, { $regex: 'x' }, { $search: 'x' }, /x/, new Date(0)],
 ]
 
-t.test('INJ-23: $search is a string of 1 to 256 characters, for everybody', async (t) => {
+t.test('$search is a string of 1 to 256 characters, for everybody (INJ-23)', async (t) => {
   const service = create()
   const commands = await commandsOf(async () => {
     for (const value of WRONG) {
@@ -197,7 +197,7 @@ const LEAKS: readonly [string, MongoDBOptions['indexes'], RegExp][] = [
   ['a wildcard among weights', text({ weights: { '$**': 1 } }), /hidden fields in '\$\*\*'/],
 ]
 
-t.test('INJ-23: no text index lets callers guess hidden words', async (t) => {
+t.test('no text index lets callers guess hidden words (INJ-23)', async (t) => {
   const hidden = ['secret', 'profile.token']
   const options = { ...OPTIONS, Model: idleCollection, hidden }
   for (const [title, indexes, message] of LEAKS) {

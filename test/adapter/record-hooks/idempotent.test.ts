@@ -187,7 +187,7 @@ t.test('a write with a key is two commands more, and a repeat two', async (t) =>
   t.strictSame(await commandsOf(without), ['insert'])
 })
 
-t.test('IDEM-1: of 50 requests at once with one key, one runs', async (t) => {
+t.test('of 50 requests at once with one key, one runs (IDEM-1)', async (t) => {
   const gate = new Gate()
   const wait: Hook = async () => gate.pass()
   const { send, events } = await start(t, { ...ONCE, before: { create: [wait] } })
@@ -208,7 +208,7 @@ t.test('IDEM-1: of 50 requests at once with one key, one runs', async (t) => {
 })
 
 t.test(
-  'IDEM-1: of 50 requests that nobody holds back, each is answered alike or by 409',
+  'of 50 requests that nobody holds back, each is answered alike or by 409 (IDEM-1)',
   async (t) => {
     const { send } = await start(t)
     const all = Array.from({ length: 50 }, () => send('POST', '/notes', { text: 'a' }))
@@ -221,7 +221,7 @@ t.test(
   },
 )
 
-t.test('IDEM-2: a key with other data or another query is answered with 422', async (t) => {
+t.test('a key with other data or another query is answered with 422 (IDEM-2)', async (t) => {
   const { send } = await start(t)
   await send('POST', '/notes', { text: 'a' })
   const other = await send('POST', '/notes', { text: 'b' })
@@ -230,7 +230,7 @@ t.test('IDEM-2: a key with other data or another query is answered with 422', as
   t.equal(await Model.countDocuments(), 1)
 })
 
-t.test('IDEM-2: a key of another user, path, method or id is another key', async (t) => {
+t.test('a key of another user, path, method or id is another key (IDEM-2)', async (t) => {
   const { send } = await start(t, ONCE, {}, { mails: { send: async () => ({ sent: true }) } })
   const ids = new Set<unknown>()
   for (const [path, user] of [
@@ -248,7 +248,7 @@ t.test('IDEM-2: a key of another user, path, method or id is another key', async
   for (const id of ids) t.match(await send('DELETE', `/notes/${id}`), { status: 200 })
 })
 
-t.test('IDEM-2: a header that is no key is answered with 400', async (t) => {
+t.test('a header that is no key is answered with 400 (IDEM-2)', async (t) => {
   const { send } = await start(t)
   const rows = ['', '""', '"', '"a', 'a"', 'a b', 'a, b', '"a", "b"', 'ü', '\\', 'a'.repeat(256)]
   for (const key of rows) {
@@ -272,7 +272,7 @@ t.test('IDEM-2: a header that is no key is answered with 400', async (t) => {
 })
 
 t.test(
-  'IDEM-2: a key that has expired is new, though the database has not removed it',
+  'a key that has expired is new, though the database has not removed it (IDEM-2)',
   async (t) => {
     const { send } = await start(t)
     await send('POST', '/notes', { text: 'a' })
@@ -408,7 +408,7 @@ t.test('a write that fails leaves no key: the repeat runs', async (t) => {
   t.equal(await Model.countDocuments(), 1)
 })
 
-t.test('IDEM-3: where the answer to the commit is lost, the repeat is the answer', async (t) => {
+t.test('where the answer to the commit is lost, the repeat is the answer (IDEM-3)', async (t) => {
   const { send } = await start(t)
   let losses = 0
   script = async (name, _command, run) => {

@@ -145,7 +145,7 @@ function losing(lost: string, from = 1): Script {
   }
 }
 
-t.test('DB-11: a patch of many whose reply is lost is not repeated, nor written', async (t) => {
+t.test('a patch of many whose reply is lost is not repeated, nor written (DB-11)', async (t) => {
   const { notes, Model } = await openNotes(t)
   script = losing('update')
   const error = await notes.patch(null, { $inc: { n: 1 } }).catch((thrown) => thrown)
@@ -163,7 +163,7 @@ for (const [name, write] of [
   ['delete', (notes: MongoDBService) => notes.remove(null)],
 ] as const) {
   t.test(
-    `DB-11: without transactions, an ${name} of many whose reply is lost is unknown`,
+    `without transactions, an ${name} of many whose reply is lost is unknown (DB-11)`,
     async (t) => {
       const { notes, Model } = await openNotes(t)
       const lost = losing(name)
@@ -233,7 +233,7 @@ t.test('what is refused after a part of many is written says so', async (t) => {
   t.equal(await Model.countDocuments({ m: 3 }), 1_000)
 })
 
-t.test('DB-11: a part of many that is written makes the rest unknown', async (t) => {
+t.test('a part of many that is written makes the rest unknown (DB-11)', async (t) => {
   const { notes, Model } = await openNotes(t)
   await Model.insertMany(Array.from({ length: 1_000 }, () => ({ n: 0 })))
   script = losing('update', 2)

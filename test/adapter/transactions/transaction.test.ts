@@ -208,7 +208,7 @@ t.test('services of another client take no part', async (t) => {
   t.match(await entries.find().sort({ n: 1 }).toArray(), [{ n: 1 }, { n: 3 }])
 })
 
-t.test('DB-15: a failed call leaves no record, no event and no session', async (t) => {
+t.test('a failed call leaves no record, no event and no session (DB-15)', async (t) => {
   const { app, seen } = createBank()
   const commands = await commandsOf(async () => {
     const failed = transaction(app, async () => {
@@ -421,7 +421,7 @@ t.test('an error of the driver becomes that of a service', async (t) => {
   await t.rejects(failed, { name: 'Conflict', data: { fields: ['key'] } })
 })
 
-t.test('DB-14: 50 increments in parallel come to 50', async (t) => {
+t.test('50 increments in parallel come to 50 (DB-14)', async (t) => {
   const { app } = createBank()
   const increment = () =>
     transaction(app, async () => {

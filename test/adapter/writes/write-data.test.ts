@@ -91,7 +91,7 @@ t.test('lets a change repeat the id and refuses another one', async (t) => {
   t.throws(() => checkChange({ _id: HEX }, null, settings), BadRequest)
 })
 
-t.test('MASS-1: refuses an id of a new record, whatever it is', async (t) => {
+t.test('refuses an id of a new record, whatever it is (MASS-1)', async (t) => {
   const withKey = resolveMongoDBOptions({ Model, id: 'key' })
   const refusal = (name: string) => new BadRequest(`The field '${name}' is set by the server`)
   for (const id of [HEX, 'x', 1, null, {}, [HEX], true]) {

@@ -161,7 +161,7 @@ function interfereBefore(Model: Collection, command: string, interfere: () => Pr
 for (const [does, interfere] of Object.entries(INTERFERENCES)) {
   for (const size of [3, 1_500]) {
     const title = `another call ${does} one of ${size} records`
-    t.test(`FTH-24: a patch returns exactly what it has changed: ${title}`, async (t) => {
+    t.test(`a patch returns exactly what it has changed: ${title} (FTH-24)`, async (t) => {
       const people = await createPeople({ multi: true })
       const Model = (await people.getModel()) as unknown as Collection<Document>
       await Model.insertMany(sliceOf(size) as never)
@@ -178,7 +178,7 @@ for (const [does, interfere] of Object.entries(INTERFERENCES)) {
       t.strictSame((await Model.findOne({ n: 1 }))?.['owner'], does === 'moves' ? 'B' : undefined)
     })
 
-    t.test(`FTH-24: a removal returns exactly what it has removed: ${title}`, async (t) => {
+    t.test(`a removal returns exactly what it has removed: ${title} (FTH-24)`, async (t) => {
       const people = await createPeople({ multi: true })
       const Model = (await people.getModel()) as unknown as Collection<Document>
       await Model.insertMany(sliceOf(size) as never)

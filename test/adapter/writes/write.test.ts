@@ -247,7 +247,7 @@ t.test('an upsert that adds a record emits created', async (t) => {
   }
 })
 
-t.test('FTH-9: callers outside do not choose an id by an upsert', async (t) => {
+t.test('callers outside do not choose an id by an upsert (FTH-9)', async (t) => {
   const people = await createPeople()
   const params = { provider: 'rest', docdb: { upsert: true } }
   const refusal = new BadRequest("The field '_id' is set by the server")

@@ -104,7 +104,7 @@ t.test('needs an authentication service', async (t) => {
   await t.rejects(app.service('other').get(1), { message: /valid authentication service/ })
 })
 
-t.test('AUTH-7: refuses to protect the authentication service itself', async (t) => {
+t.test('refuses to protect the authentication service itself (AUTH-7)', async (t) => {
   const { app } = await start()
   app.service('authentication').hooks({ before: { create: [authenticate('jwt')] } })
   await t.rejects(app.service('authentication').create({ strategy: 'local' }, external()), {
@@ -113,7 +113,7 @@ t.test('AUTH-7: refuses to protect the authentication service itself', async (t)
   })
 })
 
-t.test('AUTH-7: takes the user from the database, whatever stands in the params', async (t) => {
+t.test('takes the user from the database, whatever stands in the params (AUTH-7)', async (t) => {
   const { get, request, app } = await start()
   app.service('users').hooks({ before: { all: [authenticate('jwt')] } })
   const params = new TransportParams(request)
@@ -123,7 +123,7 @@ t.test('AUTH-7: takes the user from the database, whatever stands in the params'
   t.match(visible, { id: 1 }, 'the entity service itself may be protected')
 })
 
-t.test('INJ-19: nothing in an outside call passes for a proof', async (t) => {
+t.test('nothing in an outside call passes for a proof (INJ-19)', async (t) => {
   const { get, request } = await start()
   const proven = (await get(new TransportParams(request))).authentication
   const claims = [
@@ -163,7 +163,7 @@ t.test('two hooks in a row look up the user once', async (t) => {
   t.equal(users.takeCalls().length, 1)
 })
 
-t.test('JWT-15: what one service has proven is nothing to another', async (t) => {
+t.test('what one service has proven is nothing to another (JWT-15)', async (t) => {
   const { app, get, request } = await start()
   const settings = { secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] }
   const admin = new AuthenticationService(app, 'admin', settings)
@@ -220,7 +220,7 @@ t.test('works around, as a before hook, and for params alone', async (t) => {
   t.match(context.params, { user: { id: 1 } }, 'a context without a type is before')
 })
 
-t.test('MEM-3: many calls at a time each see their own user', async (t) => {
+t.test('many calls at a time each see their own user (MEM-3)', async (t) => {
   const { get, users } = await start()
   const tokens = new Map<string, string>()
   for (let id = 2; id < 52; id += 1) {

@@ -37,7 +37,7 @@ async function start(...args: Parameters<typeof hashPassword>) {
   return { app, echo, ...others, local }
 }
 
-t.test('AUTH-4: hashes once, whichever way the password is written', async (t) => {
+t.test('hashes once, whichever way the password is written (AUTH-4)', async (t) => {
   const { echo, local, users } = await start('password')
   const data = { name: 'x', password: 'pony' }
   const written = [
@@ -59,7 +59,7 @@ t.test('AUTH-4: hashes once, whichever way the password is written', async (t) =
   t.notSame((await echo.create({ password })) as object, { password }, 'a hash is no password')
 })
 
-t.test('AUTH-4: hashes below operators and under dotted keys too', async (t) => {
+t.test('hashes below operators and under dotted keys too (AUTH-4)', async (t) => {
   const { echo } = await start('auth.password')
   const cases: object[] = [
     { auth: { password: 'pony', kept: 1 } },
@@ -76,7 +76,7 @@ t.test('AUTH-4: hashes below operators and under dotted keys too', async (t) => 
   t.match(await echo.patch(1, cases[0]), { auth: { kept: 1 } })
 })
 
-t.test('AUTH-4: hashes in objects of a class, and keeps the class', async (t) => {
+t.test('hashes in objects of a class, and keeps the class (AUTH-4)', async (t) => {
   class NewUser {
     readonly email = 'ada@example.org'
     readonly profile = new Map([['password', 'pony']])
@@ -98,7 +98,7 @@ t.test('AUTH-4: hashes in objects of a class, and keeps the class', async (t) =>
   t.match(await nested.create(new NewUser('pony')), { profile: { password: HASH } })
 })
 
-t.test('AUTH-4: hashes at every place that the path may mean', async (t) => {
+t.test('hashes at every place that the path may mean (AUTH-4)', async (t) => {
   const { echo } = await start('profile.work.password')
   const password = 'pony'
   const cases: object[] = [
@@ -132,7 +132,7 @@ t.test('leaves alone what has no password, and refuses what is none', async (t) 
   await t.resolves(echo.create({ password: 'x'.repeat(1024) }, external()))
 })
 
-t.test('RES-11: a record with a password in several places is refused unhashed', async (t) => {
+t.test('a record with a password in several places is refused unhashed (RES-11)', async (t) => {
   const { echo, local } = await start('password')
   const positions = Array.from({ length: 9990 }, (_, index) => [`password.${index}`, 'pony'])
   const password = 'pony'
@@ -169,7 +169,7 @@ t.test('RES-11: a record with a password in several places is refused unhashed',
   await t.rejects(nested.create(data), { code: 400, message: /'profiles\.password'/ })
 })
 
-t.test('RES-11: what its strategy can not hash is refused unhashed', async (t) => {
+t.test('what its strategy can not hash is refused unhashed (RES-11)', async (t) => {
   const local = new SpyStrategy()
   const fields = { usernameField: 'email', passwordField: 'password' }
   const settings = { local: { ...fields, hash: 'bcrypt' } }
@@ -183,7 +183,7 @@ t.test('RES-11: what its strategy can not hash is refused unhashed', async (t) =
   t.match(await app.service('echo').create(list.slice(0, 1)), [{ password: /^\$2b\$10\$/ }])
 })
 
-t.test('RES-11: a list is refused unhashed where the service takes none', async (t) => {
+t.test('a list is refused unhashed where the service takes none (RES-11)', async (t) => {
   const { app, local } = await start('password')
   const list = [{ password: 'pony' }, { password: 'pony' }]
   const withPassword = resolve({
@@ -207,7 +207,7 @@ t.test('RES-11: a list is refused unhashed where the service takes none', async 
   }
 })
 
-t.test('RES-11: a call from outside has ten passwords at most', async (t) => {
+t.test('a call from outside has ten passwords at most (RES-11)', async (t) => {
   const { app, echo, local } = await start('password')
   const toList = (length: number) => Array.from({ length }, () => ({ password: 'pony' }))
   const withPassword = resolve({
@@ -227,7 +227,7 @@ t.test('RES-11: a call from outside has ten passwords at most', async (t) => {
   }
 })
 
-t.test('RES-11: nothing is hashed for a caller who has gone', async (t) => {
+t.test('nothing is hashed for a caller who has gone (RES-11)', async (t) => {
   const { echo, local } = await start('password')
   const list = Array.from({ length: 5 }, () => ({ password: 'pony' }))
   const controller = new AbortController()
@@ -288,7 +288,7 @@ t.test('a property resolver hashes what is there', async (t) => {
   t.match(await resolver('pony', {}, { app } as HookContext), HASH, 'without a call')
 })
 
-t.test('RES-11: registrations from one address leave others their logins', async (t) => {
+t.test('registrations from one address leave others their logins (RES-11)', async (t) => {
   const { app, authentication, echo, local, users } = await start('password')
   const password = await local.hashPassword(CREDENTIALS.password)
   const emails = Array.from({ length: 20 }, (_, index) => `user${index}@example.org`)

@@ -61,7 +61,7 @@ t.test('tells of logins and logouts, for external calls and after the call', asy
   t.ok(users.calls.length > 0)
 })
 
-t.test('CRASH-1: listeners that throw change nothing', async (t) => {
+t.test('listeners that throw change nothing (CRASH-1)', async (t) => {
   const { app, log } = await startLoginApp()
   app.on('login', () => {
     throw new Error('no')
@@ -88,7 +88,7 @@ t.test('tells the connection before the listeners', async (t) => {
   t.plan(3)
 })
 
-t.test('BRC-1: forbids to store answers with tokens, of failures too', async (t) => {
+t.test('forbids to store answers with tokens, of failures too (BRC-1)', async (t) => {
   const { app } = await startLoginApp()
   const service = app.service('authentication')
   const headers: unknown[] = []
@@ -112,7 +112,7 @@ t.test('says in the data of the error when to come back', async (t) => {
   await t.rejects(again, { code: 429, data: { retryAfter: Number } })
 })
 
-t.test('LOG-3: logs each login once, with address and reason', async (t) => {
+t.test('logs each login once, with address and reason (LOG-3)', async (t) => {
   const { app, log } = await startLoginApp({ settings: { loginThrottle: { maxAttempts: 1 } } })
   const service = app.service('authentication')
   const address = '192.0.2.1'
@@ -141,7 +141,7 @@ t.test('LOG-3: logs each login once, with address and reason', async (t) => {
   t.equal(log.length, attempts.length)
 })
 
-t.test('LOG-1: neither passwords nor tokens nor secrets get into the log', async (t) => {
+t.test('neither passwords nor tokens nor secrets get into the log (LOG-1)', async (t) => {
   const { app, log, users } = await startLoginApp()
   const service = app.service('authentication')
   const accessToken = await forge()

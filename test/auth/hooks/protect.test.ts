@@ -43,7 +43,7 @@ t.test('is no hook itself, inside of a hook of another package for example', asy
 })
 
 t.test(
-  'MASS-3: takes fields from what callers outside get, results and events alike',
+  'takes fields from what callers outside get, results and events alike (MASS-3)',
   async (t) => {
     const stored = { id: 1, password: 'hash', deep: { token: 't', kept: 1 } }
     const visible = { id: 1, deep: { kept: 1 } }
@@ -64,7 +64,7 @@ t.test(
 )
 
 t.test(
-  'BOLA-6: sets what is sent outside on internal calls too, which get everything',
+  'sets what is sent outside on internal calls too, which get everything (BOLA-6)',
   async (t) => {
     const stored = { id: 1, password: 'hash' }
     const { things, dispatches } = start(stored, ['password'])
@@ -102,7 +102,7 @@ const OF_CLASSES: readonly [title: string, result: unknown, visible: unknown][] 
 ]
 
 for (const [title, result, visible] of OF_CLASSES) {
-  t.test(`MASS-3: takes fields from ${title}`, async (t) => {
+  t.test(`takes fields from ${title} (MASS-3)`, async (t) => {
     const { things, dispatches } = start(result, ['secret'])
     t.same(await things.find(external()), visible)
     t.equal(await things.find(), result)

@@ -34,7 +34,7 @@ const WITHOUT_PATH = ['an origin', 'a port', 'IPv4', 'IPv6', 'a host that is no 
 const toTarget = (address: string): URL => new URL(address, 'https://server.test/oauth/x/callback')
 
 for (const [name, base] of Object.entries(BASES)) {
-  t.test(`FTH-13: no redirect leads away from ${name}`, async (t) => {
+  t.test(`no redirect leads away from ${name} (FTH-13)`, async (t) => {
     for (const [trick, path] of Object.entries(REFUSED_EVERYWHERE)) {
       t.throws(() => joinPageAddress(base, path), { code: 401 }, trick)
     }
@@ -42,7 +42,7 @@ for (const [name, base] of Object.entries(BASES)) {
 }
 
 for (const name of WITHOUT_PATH) {
-  t.test(`FTH-13: no redirect changes the host of ${name}`, async (t) => {
+  t.test(`no redirect changes the host of ${name} (FTH-13)`, async (t) => {
     for (const [trick, path] of Object.entries(REFUSED_WITHOUT_PATH)) {
       const message = 'Invalid redirect path.'
       t.throws(() => joinPageAddress(BASES[name], path), { code: 401, message }, trick)
@@ -89,7 +89,7 @@ const ALLOWED: readonly (readonly [base: keyof typeof BASES, path: string])[] = 
   ['an origin', `/${'long/'.repeat(400)}`],
 ]
 
-t.test('FTH-13: a redirect that is allowed is below the base, byte for byte', async (t) => {
+t.test('a redirect that is allowed is below the base, byte for byte (FTH-13)', async (t) => {
   for (const [name, path] of ALLOWED) {
     const base = BASES[name]
     const outcome = { access_token: 'a.b-c_d' }
@@ -103,7 +103,7 @@ t.test('FTH-13: a redirect that is allowed is below the base, byte for byte', as
   }
 })
 
-t.test('OAU-6: the outcome of a login can not write anything else into the address', async (t) => {
+t.test('the outcome of a login can not write anything else into the address (OAU-6)', async (t) => {
   const text = 'a&access_token=b#c?d e+f%20\r\n<script>"'
   const address = addOutcome('https://app.test/x', { error: text })
   t.match(address, /^https:\/\/app\.test\/x#error=[\w%.*-]+$/)
@@ -198,7 +198,7 @@ const OUTCOMES: readonly string[] = [
   '#a;code=EVIL',
 ]
 
-t.test('FTH-13: no redirect brings an outcome of its own', async (t) => {
+t.test('no redirect brings an outcome of its own (FTH-13)', async (t) => {
   for (const path of OUTCOMES) {
     const refused = { code: 401, message: 'Invalid redirect path.' }
     for (const name of ['an origin', 'a path with a slash', 'a query'] as const) {
@@ -218,7 +218,7 @@ t.test('the log says what is wrong with a redirect', async (t) => {
   t.throws(() => joinPageAddress('/', '/a\\b'), { cause })
 })
 
-t.test('FTH-14: an origin is allowed by being equal, and by nothing else', async (t) => {
+t.test('an origin is allowed by being equal, and by nothing else (FTH-14)', async (t) => {
   for (const referer of REFUSED_REFERERS) {
     t.throws(() => checkOrigin(referer, ORIGINS, false), { code: 401 }, String(referer))
     t.throws(() => checkOrigin(referer, ORIGINS, true), { code: 401 }, String(referer))
@@ -233,7 +233,7 @@ t.test('FTH-14: an origin is allowed by being equal, and by nothing else', async
   t.equal(checkOrigin(undefined, ORIGINS, false), 'https://app.test', 'the browser says nothing')
 })
 
-t.test('FTH-15: another port of this computer is another origin, unless it is said', async (t) => {
+t.test('another port of this computer is another origin, unless it is said (FTH-15)', async (t) => {
   const others = ['http://localhost:9999', 'http://[::1]:9999']
   for (const referer of others) {
     t.throws(() => checkOrigin(referer, ORIGINS, false), { code: 401 })
@@ -252,7 +252,7 @@ t.test('FTH-15: another port of this computer is another origin, unless it is sa
 })
 
 t.test(
-  'FTH-14: an entry that is no origin, from the settings of the application, allows none',
+  'an entry that is no origin, from the settings of the application, allows none (FTH-14)',
   async (t) => {
     for (const entry of ['*', '', 'localhost:9999', '//localhost:9999', 'http://localhost:9999/']) {
       for (const allowsPorts of [true, false]) {
@@ -298,7 +298,7 @@ function isAllowed(path: string): boolean {
   }
 }
 
-t.test('FTH-13: a long redirect costs as much as its length', async (t) => {
+t.test('a long redirect costs as much as its length (FTH-13)', async (t) => {
   for (const [name, create] of Object.entries(GROWING)) {
     const prepare = (length: number) => {
       const path = create(length)

@@ -38,7 +38,7 @@ t.test('makes no provider for a name that callers think of', async (t) => {
   }
 })
 
-t.test('OAU-1: no login makes a list in memory forget a logout', async (t) => {
+t.test('no login makes a list in memory forget a logout (OAU-1)', async (t) => {
   const { access, authentication } = await start(GITHUB, { revocation: true })
   const list = authentication.revocationList as MemoryRevocationList
   const exp = Date.parse('2100-01-01') / 1000
@@ -47,7 +47,7 @@ t.test('OAU-1: no login makes a list in memory forget a logout', async (t) => {
   t.equal(list.size, 0)
 })
 
-t.test('OAU-1: a list for all processes notes what a login has used', async (t) => {
+t.test('a list for all processes notes what a login has used (OAU-1)', async (t) => {
   const noted = new Set<string>()
   const revocation = {
     revoke: (id: string) => void noted.add(id),
@@ -61,7 +61,7 @@ t.test('OAU-1: a list for all processes notes what a login has used', async (t) 
   t.equal(await other.access.claimEverywhere('a', exp), false)
 })
 
-t.test('OAU-1: nothing is sealed with a public key, which everybody has', async (t) => {
+t.test('nothing is sealed with a public key, which everybody has (OAU-1)', async (t) => {
   const pair = () =>
     generateKeyPairSync('rsa', {
       modulusLength: 2048,

@@ -40,7 +40,7 @@ async function countScrypt(run: () => Promise<unknown>): Promise<number> {
   return count
 }
 
-t.test('AUTH-2: an outdated hash costs what one of today does', async (t) => {
+t.test('an outdated hash costs what one of today does (AUTH-2)', async (t) => {
   const passwords = new Passwords({ ...CHEAP_SCRYPT, cost: 2 ** 11 }, 'scrypt')
   const weak = await new Passwords(CHEAP_SCRYPT, 'weak').hash('pony')
   const cases: [stored: unknown, count: number][] = [
@@ -81,7 +81,7 @@ async function noteOrder(run: () => Promise<unknown>): Promise<string[]> {
   return order
 }
 
-t.test('AUTH-2: scrypt is on its way before bcrypt takes the main thread', async (t) => {
+t.test('scrypt is on its way before bcrypt takes the main thread (AUTH-2)', async (t) => {
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const stored = await bcrypt.hash('pony', 4)
   for (const password of ['pony', 'wrong pony', 'x'.repeat(100)]) {
@@ -90,7 +90,7 @@ t.test('AUTH-2: scrypt is on its way before bcrypt takes the main thread', async
   }
 })
 
-t.test('AUTH-2: the answer waits for both, also where bcrypt fails', async (t) => {
+t.test('the answer waits for both, also where bcrypt fails (AUTH-2)', async (t) => {
   const passwords = new Passwords({ ...CHEAP_SCRYPT, cost: 2 ** 14 }, 'scrypt')
   const stored = await bcrypt.hash('pony', 4)
   const { compare } = bcrypt
@@ -112,7 +112,7 @@ t.test('AUTH-2: the answer waits for both, also where bcrypt fails', async (t) =
   }
 })
 
-t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew', async (t) => {
+t.test('bcrypt reads 72 bytes, and a longer password is not hashed anew (AUTH-3)', async (t) => {
   const passwords = new Passwords(CHEAP_SCRYPT, 'scrypt')
   const read = 'x'.repeat(72)
   const stored = await bcrypt.hash(`${read}right end`, 4)
@@ -121,7 +121,7 @@ t.test('AUTH-3: bcrypt reads 72 bytes, and a longer password is not hashed anew'
   t.strictSame(await passwords.verify(read, stored), { ...verdict, isOutdated: true })
 })
 
-t.test('AUTH-3: hashes by bcrypt where that is set, and never more than it reads', async (t) => {
+t.test('hashes by bcrypt where that is set, and never more than it reads (AUTH-3)', async (t) => {
   const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
   const hash = await passwords.hash('pony')
   t.match(hash, /^\$2b\$10\$/)
@@ -139,7 +139,7 @@ t.test('AUTH-3: hashes by bcrypt where that is set, and never more than it reads
 })
 
 t.test(
-  'AUTH-3: a hash by scrypt moves to bcrypt, unless bcrypt would cut the password',
+  'a hash by scrypt moves to bcrypt, unless bcrypt would cut the password (AUTH-3)',
   async (t) => {
     const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
     const scrypt = new Passwords(CHEAP_SCRYPT, 'scrypt')
@@ -153,7 +153,7 @@ t.test(
   },
 )
 
-t.test('AUTH-2: each check by bcrypt is as much work as one of today', async (t) => {
+t.test('each check by bcrypt is as much work as one of today (AUTH-2)', async (t) => {
   const passwords = new Passwords({}, 'scrypt', { hash: 'bcrypt' })
   const { compare } = bcrypt
   const costs: number[] = []
@@ -207,7 +207,7 @@ t.test('hashes only texts that can be passwords', async (t) => {
   }
 })
 
-t.test('RES-11: 200 logins at once leave the event loop free and are bounded', async (t) => {
+t.test('200 logins at once leave the event loop free and are bounded (RES-11)', async (t) => {
   const options = { ...CHEAP_SCRYPT, cost: 2 ** 14, concurrency: 1, maxQueued: 20 }
   const passwords = new Passwords(options, 'scrypt')
   const hash = await passwords.hash('pony')
@@ -235,7 +235,7 @@ t.test('lets those wait who are patient', async (t) => {
   t.equal(new Set(await Promise.all(hashes)).size, 20)
 })
 
-t.test('RES-11: what waits ends with its caller, and what has begun with itself', async (t) => {
+t.test('what waits ends with its caller, and what has begun with itself (RES-11)', async (t) => {
   const passwords = new Passwords({ ...CHEAP_SCRYPT, concurrency: 1 }, 'scrypt')
   const controller = new AbortController()
   const { signal } = controller

@@ -54,7 +54,7 @@ t.test('does not touch the object that the options came in', async (t) => {
   t.notOk(Object.isFrozen(options.jwtOptions))
 })
 
-t.test('FTH-11: merges settings without touching a prototype', async (t) => {
+t.test('merges settings without touching a prototype (FTH-11)', async (t) => {
   const app = createApp()
   const evil = JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"jwtOptions":{"__proto__":{"polluted":1},"header":{"__proto__":{"polluted":1}}}}',
@@ -79,7 +79,7 @@ t.test('FTH-11: merges settings without touching a prototype', async (t) => {
   t.equal(({} as { polluted?: unknown }).polluted, undefined)
 })
 
-t.test('AUTH-6: does not set up with missing or wrong settings, and names them', async (t) => {
+t.test('does not set up with missing or wrong settings, and names them (AUTH-6)', async (t) => {
   const cases: [settings: object, message: string | RegExp][] = [
     [{ secret: undefined }, "A 'secret' must be provided in your authentication configuration"],
     [{ service: undefined }, "The 'service' option is not set in the authentication configuration"],
@@ -160,7 +160,7 @@ t.test('finds the default service, by key and by path', async (t) => {
   t.equal(find(), null)
 })
 
-t.test('JWT-15: services with one secret do not accept the tokens of each other', async (t) => {
+t.test('services with one secret do not accept the tokens of each other (JWT-15)', async (t) => {
   const app = createApp()
   app.use('users', new UserService())
   const settings = { secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] }

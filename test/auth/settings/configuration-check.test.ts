@@ -7,7 +7,7 @@ import { createApp } from '../../../src/core/index.ts'
 import { LOCAL } from '../../support/users.ts'
 import { createLoginApp, SECRET, UserService } from '../login-app.ts'
 
-t.test('AUTH-6: does not set up with what can not work, and says where it stands', async (t) => {
+t.test('does not set up with what can not work, and says where it stands (AUTH-6)', async (t) => {
   const cases: [settings: object, message: RegExp][] = [
     [
       { authStrategies: ['jwt', 'locl'] },
@@ -78,7 +78,7 @@ t.test('leaves settings to other packages that are named, and no others', async 
   }
 })
 
-t.test('JWT-16: does not set up with logins of one service and tokens of another', async (t) => {
+t.test('does not set up with logins of one service and tokens of another (JWT-16)', async (t) => {
   const start = async (local: object, authStrategies = ['jwt', 'local']) => {
     const { app } = createLoginApp({ settings: { local: { ...LOCAL, ...local }, authStrategies } })
     app.use('admins', new UserService())
@@ -118,7 +118,7 @@ t.test('leaves the sections of other strategies to them', async (t) => {
   await t.resolves(service.setup())
 })
 
-t.test('RES-17: a worker of a cluster tells of what it counts for itself', async (t) => {
+t.test('a worker of a cluster tells of what it counts for itself (RES-17)', async (t) => {
   const exec = fileURLToPath(new URL('cluster-worker.js', import.meta.url))
   cluster.setupPrimary({ exec, args: [] })
   const worker = cluster.fork()

@@ -27,7 +27,7 @@ async function showLogins(hooks: object) {
 
 const SHOWN = { id: 1, email: CREDENTIALS.email }
 
-t.test('MASS-3: a login shows what an external get of the user shows', async (t) => {
+t.test('a login shows what an external get of the user shows (MASS-3)', async (t) => {
   const hideInGet = (context: HookContext) => {
     if (!context.params.provider) return
     const { ssn: _ssn, ...shown } = context.result as User
@@ -38,7 +38,7 @@ t.test('MASS-3: a login shows what an external get of the user shows', async (t)
   t.strictSame(shown, [SHOWN, SHOWN])
 })
 
-t.test('MASS-3: a dispatch that is made for calls inside is not shown', async (t) => {
+t.test('a dispatch that is made for calls inside is not shown (MASS-3)', async (t) => {
   const hide = (user: User) => {
     const { password: _password, ssn: _ssn, ...shown } = user
     return shown
@@ -51,7 +51,7 @@ t.test('MASS-3: a dispatch that is made for calls inside is not shown', async (t
   t.strictSame(await showLogins({ after: { all: [dispatch] } }), [SHOWN, SHOWN])
 })
 
-t.test('JWT-15: a login opens nothing that another service protects', async (t) => {
+t.test('a login opens nothing that another service protects (JWT-15)', async (t) => {
   const { app, authentication } = await startLoginApp()
   const settings = { secret: SECRET, entity: 'user', service: 'users', authStrategies: ['jwt'] }
   const admin = new AuthenticationService(app, 'adminAuth', settings)

@@ -126,7 +126,7 @@ t.test('looks twice where the entity is shown outside, and takes no query there'
   t.equal(users.takeCalls().length, 1)
 })
 
-t.test('JWT-16: refuses an entity of its own, for a token does not name one', async (t) => {
+t.test('refuses an entity of its own, for a token does not name one (JWT-16)', async (t) => {
   const cases: [jwt: object, message: RegExp][] = [
     [
       { service: 'admins' },
@@ -151,11 +151,11 @@ t.test('a deleted, unknown or excluded user is not authenticated any more', asyn
   const { jwt, users, accessToken } = await start({ jwt: new ActiveStrategy() })
   const message = 'The user of the token does not exist'
   const authenticate = () => jwt.authenticate({ accessToken }, external())
-  await t.rejects(authenticate(), { ...REFUSED, message }, 'JWT-19: disabled')
+  await t.rejects(authenticate(), { ...REFUSED, message }, 'disabled (JWT-19)')
   await users.patch(1, { active: true })
   await t.resolves(authenticate())
   await users.remove(1)
-  await t.rejects(authenticate(), { ...REFUSED, message }, 'JWT-19: deleted')
+  await t.rejects(authenticate(), { ...REFUSED, message }, 'deleted (JWT-19)')
   const other = await forge({ claims: { sub: 'not an id' } })
   await t.rejects(jwt.authenticate({ accessToken: other }, external()), { ...REFUSED, message })
 })
@@ -181,7 +181,7 @@ t.test('works without an entity, and looks up none', async (t) => {
   t.strictSame(users.takeCalls(), [])
 })
 
-t.test('JWT-16: a token for an admin opens nothing of a user with the same id', async (t) => {
+t.test('a token for an admin opens nothing of a user with the same id (JWT-16)', async (t) => {
   const app = createApp()
   const services: AuthenticationService[] = []
   collectLog(app)

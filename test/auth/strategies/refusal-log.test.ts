@@ -21,7 +21,7 @@ async function start(options: LoginAppOptions = {}) {
   return { ...started, call, address }
 }
 
-t.test('LOG-3: says why a token was refused, and whose it is where it is genuine', async (t) => {
+t.test('says why a token was refused, and whose it is where it is genuine (LOG-3)', async (t) => {
   const { authentication, users, call, address } = await start({ settings: { revocation: true } })
   const usual = { event: 'token', strategy: 'jwt', address }
   const line = (details: object) => [{ level: 'warn', details: { ...usual, ...details } }]
@@ -40,7 +40,7 @@ t.test('LOG-3: says why a token was refused, and whose it is where it is genuine
   t.match(await call(other), line({ reason: /user of the token/, jti: 'two', sub: '1' }))
 })
 
-t.test('LOG-3: a token that has expired is no news, and a fault is no refusal', async (t) => {
+t.test('a token that has expired is no news, and a fault is no refusal (LOG-3)', async (t) => {
   const { app, call } = await start()
   t.strictSame(await call(await forge({ claims: { iat: now() - 9, exp: now() - 1 } })), [])
   app.service('users').hooks({
@@ -53,7 +53,7 @@ t.test('LOG-3: a token that has expired is no news, and a fault is no refusal', 
   t.strictSame(await call(await forge()), [])
 })
 
-t.test('LOG-3: a login with a bad token is one line, that of the login', async (t) => {
+t.test('a login with a bad token is one line, that of the login (LOG-3)', async (t) => {
   const { app, log } = await startLoginApp()
   const request = { strategy: 'jwt', accessToken: await forge({ secret: 'y'.repeat(40) }) }
   await t.rejects(app.service('authentication').create(request, external()), { code: 401 })
@@ -61,13 +61,16 @@ t.test('LOG-3: a login with a bad token is one line, that of the login', async (
   t.equal(log.length, 1)
 })
 
-t.test('LOG-3: a flood of bad tokens is a few lines, and the next one says how many', async (t) => {
-  const clock = stopClock(t)
-  const { call } = await start()
-  const lines = []
-  for (let index = 0; index < 500; index += 1) lines.push(...(await call(`a.b.${index}`)))
-  t.equal(lines.length, 10)
-  clock.advance(10_000)
-  t.match(await call('a.b.c'), [{ details: { reason: 'jwt malformed', omitted: 490 } }])
-  t.match(await call('a.b.c'), [{ details: { omitted: undefined } }])
-})
+t.test(
+  'a flood of bad tokens is a few lines, and the next one says how many (LOG-3)',
+  async (t) => {
+    const clock = stopClock(t)
+    const { call } = await start()
+    const lines = []
+    for (let index = 0; index < 500; index += 1) lines.push(...(await call(`a.b.${index}`)))
+    t.equal(lines.length, 10)
+    clock.advance(10_000)
+    t.match(await call('a.b.c'), [{ details: { reason: 'jwt malformed', omitted: 490 } }])
+    t.match(await call('a.b.c'), [{ details: { omitted: undefined } }])
+  },
+)

@@ -25,7 +25,7 @@ async function guess(settings: object): Promise<number[]> {
   return codes
 }
 
-t.test('RES-17: failing logins are limited unless the setting says no', async (t) => {
+t.test('failing logins are limited unless the setting says no (RES-17)', async (t) => {
   const limited = [...Array<number>(10).fill(401), ...Array<number>(30).fill(429)]
   for (const settings of [{}, { loginThrottle: undefined }, { loginThrottle: true }]) {
     t.strictSame(await guess(settings), limited, JSON.stringify(settings))
@@ -64,7 +64,7 @@ class PinStrategy extends AuthenticationBaseStrategy {
   }
 }
 
-t.test('RES-17: limits the guesses of any strategy that has limits, at its login', async (t) => {
+t.test('limits the guesses of any strategy that has limits, at its login (RES-17)', async (t) => {
   const app = createApp()
   collectLog(app)
   const settings = { secret: SECRET, entity: null, authStrategies: ['pin'] }
@@ -95,7 +95,7 @@ class TwoFactorStrategy extends LocalStrategy {
   }
 }
 
-t.test('RES-17: limits what a subclass asks for beside the password', async (t) => {
+t.test('limits what a subclass asks for beside the password (RES-17)', async (t) => {
   const { authentication } = await startLoginApp({ local: new TwoFactorStrategy() })
   const login = (code: string) =>
     authentication.create({ ...CREDENTIALS, code }, external({ address: '192.0.2.1' }))

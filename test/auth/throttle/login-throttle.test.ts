@@ -20,7 +20,7 @@ function start() {
   return startLoginApp()
 }
 
-t.test('RES-17: refuses the eleventh failing login of a minute for an account', async (t) => {
+t.test('refuses the eleventh failing login of a minute for an account (RES-17)', async (t) => {
   const { authentication, users } = await start()
   const login = (data: object, address: string) =>
     authentication.create({ ...CREDENTIALS, ...data }, external({ address }))
@@ -35,7 +35,7 @@ t.test('RES-17: refuses the eleventh failing login of a minute for an account', 
   t.strictSame(users.takeCalls(), [], 'no command and no hash')
 })
 
-t.test('RES-17, MDB-9: refuses the 31st failing login of a minute from an address', async (t) => {
+t.test('refuses the 31st failing login of a minute from an address (RES-17, MDB-9)', async (t) => {
   const { authentication } = await start()
   const login = (email: string, address: string) =>
     authentication.create({ ...WRONG, email }, external({ address }))
@@ -49,7 +49,7 @@ t.test('RES-17, MDB-9: refuses the 31st failing login of a minute from an addres
 })
 
 t.test(
-  'RES-18: those who are known from an office get in, whatever else is tried there',
+  'those who are known from an office get in, whatever else is tried there (RES-18)',
   async (t) => {
     const { authentication, local, users } = await start()
     const password = await local.hashPassword(CREDENTIALS.password)
@@ -74,7 +74,7 @@ t.test(
 )
 
 t.test(
-  'RES-17: knows the address that a transport gives on the prototype of its params',
+  'knows the address that a transport gives on the prototype of its params (RES-17)',
   async (t) => {
     class TransportParams {
       provider = 'rest'
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('RES-17: counts logins that run at the same time', async (t) => {
+t.test('counts logins that run at the same time (RES-17)', async (t) => {
   const { authentication } = await start()
   const logins = await Promise.allSettled(
     Array.from({ length: 50 }, () =>
@@ -105,7 +105,7 @@ t.test('RES-17: counts logins that run at the same time', async (t) => {
   t.equal(codes.filter((code) => code === 429).length, 40)
 })
 
-t.test('RES-18: nobody is locked out of an account from where they are known', async (t) => {
+t.test('nobody is locked out of an account from where they are known (RES-18)', async (t) => {
   const { authentication } = await start()
   const victim = external({ address: '198.51.100.7' })
   await t.resolves(authentication.create(CREDENTIALS, victim))
@@ -144,7 +144,7 @@ t.test('limits requests without proper credentials too, for their address alone'
   await t.rejects(create('192.0.2.2'), { code: 401 })
 })
 
-t.test('CLK-2: counts on while the wall clock jumps', async (t) => {
+t.test('counts on while the wall clock jumps (CLK-2)', async (t) => {
   for (const jump of [-3_600_000, 3_600_000]) {
     const { authentication } = await start()
     const params = external({ address: '192.0.2.1' })
@@ -177,7 +177,7 @@ t.test('does not take what is no limit', (t) => {
   t.end()
 })
 
-t.test('RES-17: a name that differs only in case makes no address known', async (t) => {
+t.test('a name that differs only in case makes no address known (RES-17)', async (t) => {
   const { authentication, local, users } = await start()
   const password = await local.hashPassword('evil pony')
   await users.create({ id: 2, email: 'ADA@example.org', password })
@@ -232,7 +232,7 @@ class SpyStore extends MemoryThrottleStore {
 
 const SPELLINGS = ['ada@example.org', 'ADA@example.org', 'ädá@example.org', 'àda@EXAMPLE.org']
 
-t.test('RES-17: an account has one limit, however its name may be written', async (t) => {
+t.test('an account has one limit, however its name may be written (RES-17)', async (t) => {
   const local = new SpyStrategy()
   const store = new SpyStore()
   const settings = { loginThrottle: { store } }
@@ -268,7 +268,7 @@ t.test('RES-17: an account has one limit, however its name may be written', asyn
 })
 
 t.test(
-  'RES-18: the owner gets in from where he is known, however he writes his name',
+  'the owner gets in from where he is known, however he writes his name (RES-18)',
   async (t) => {
     const local = new SpyStrategy()
     const { authentication, users } = await startLoginApp({ local })
@@ -293,7 +293,7 @@ t.test(
   },
 )
 
-t.test('RES-17: an address that is refused pushes no counter of an account out', async (t) => {
+t.test('an address that is refused pushes no counter of an account out (RES-17)', async (t) => {
   const throttle = new LoginThrottle({ store: new MemoryThrottleStore(100) })
   const begin = (account: string, address: string) =>
     throttle.begin(account, address).then(
@@ -305,7 +305,7 @@ t.test('RES-17: an address that is refused pushes no counter of an account out',
   t.notOk(await begin('victim', '192.0.2.99'))
 })
 
-t.test('RES-17: an address is the same with a port, as some proxies tell it', async (t) => {
+t.test('an address is the same with a port, as some proxies tell it (RES-17)', async (t) => {
   const throttle = new LoginThrottle({ maxAttemptsPerAddress: 2 })
   const networks = [
     ['203.0.113.9', '203.0.113.9:40001', '::ffff:203.0.113.9', '[::ffff:203.0.113.9]:1'],
@@ -348,7 +348,7 @@ t.test('a login that could not be checked does not count', async (t) => {
 })
 
 t.test(
-  'RES-17: limits and logs guesses at the authenticate hook as those of a login',
+  'limits and logs guesses at the authenticate hook as those of a login (RES-17)',
   async (t) => {
     class TransportParams implements Params {
       provider = 'rest'

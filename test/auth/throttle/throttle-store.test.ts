@@ -16,7 +16,7 @@ const ENDLESS_SECONDS = 10_000_000_000
 
 const TOO_MANY = { name: 'TooManyRequests', code: 429 }
 
-t.test('RES-17: holds a limited number of counters, and keeps those in use', async (t) => {
+t.test('holds a limited number of counters, and keeps those in use (RES-17)', async (t) => {
   const store = new MemoryThrottleStore(1000)
   store.add('account of the victim', 60_000)
   store.add('address that is seen once', 60_000)
@@ -32,7 +32,7 @@ t.test('RES-17: holds a limited number of counters, and keeps those in use', asy
   t.notOk(store.isRemembered('unknown'))
 })
 
-t.test('RES-17: what is taken back leaves no counter, and pushes none out', async (t) => {
+t.test('what is taken back leaves no counter, and pushes none out (RES-17)', async (t) => {
   const store = new MemoryThrottleStore(100)
   const victim = store.add('account of the victim', 60_000)
   const second = store.add('account of the victim', 60_000)
@@ -71,7 +71,7 @@ t.test('keeps counters in a collection by one command each', async (t) => {
   t.notMatch(JSON.stringify(documents), /ada|192\.0\.2/, 'neither names nor addresses are stored')
 })
 
-t.test('RES-17: what is taken back is taken from its own window', async (t) => {
+t.test('what is taken back is taken from its own window (RES-17)', async (t) => {
   const collection = await createCollection(await openDatabase(t))
   const throttle = new LoginThrottle({
     store: new CollectionThrottleStore(collection),

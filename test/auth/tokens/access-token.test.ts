@@ -85,7 +85,7 @@ t.test('says why a token is refused, as clients know it', async (t) => {
   }
 })
 
-t.test('JWT-1: refuses unsigned tokens, however they spell it', async (t) => {
+t.test('refuses unsigned tokens, however they spell it (JWT-1)', async (t) => {
   const { authentication } = await startLoginApp()
   const [, payload = '', signature = ''] = (await forge()).split('.')
   for (const alg of ['none', 'None', 'nOnE', 'NONE', '', undefined, null, 'HS384', 'HS512']) {
@@ -96,7 +96,7 @@ t.test('JWT-1: refuses unsigned tokens, however they spell it', async (t) => {
   }
 })
 
-t.test('JWT-6: neither reads keys from the header nor fetches them', async (t) => {
+t.test('neither reads keys from the header nor fetches them (JWT-6)', async (t) => {
   const { authentication } = await startLoginApp()
   const jwk = { kty: 'oct', k: Buffer.from('y'.repeat(40)).toString('base64url') }
   for (const header of [{ jwk }, { jku: 'http://127.0.0.1:1/' }, { x5u: 'http://127.0.0.1:1/' }]) {
@@ -106,7 +106,7 @@ t.test('JWT-6: neither reads keys from the header nor fetches them', async (t) =
   }
 })
 
-t.test('JWT-7: refuses extensions that it must understand and does not', async (t) => {
+t.test('refuses extensions that it must understand and does not (JWT-7)', async (t) => {
   const { authentication } = await startLoginApp()
   const claims = { iat: now(), exp: now() + 60, aud: AUDIENCE, iss: ISSUER, sub: '1', jti: 'a' }
   for (const crit of [['x'], [], ['alg'], ['x', 'x'], ['b64'], [1], 'x', { x: 1 }]) {
@@ -115,7 +115,7 @@ t.test('JWT-7: refuses extensions that it must understand and does not', async (
   }
 })
 
-t.test('JWT-8: refuses a payload that is no object', async (t) => {
+t.test('refuses a payload that is no object (JWT-8)', async (t) => {
   const { authentication } = await startLoginApp()
   for (const payload of [[], [{ sub: 1 }], 'text', 1, null, true]) {
     const token = await new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
@@ -125,7 +125,7 @@ t.test('JWT-8: refuses a payload that is no object', async (t) => {
   }
 })
 
-t.test('JWT-10: refuses a token without any one of the required claims', async (t) => {
+t.test('refuses a token without any one of the required claims (JWT-10)', async (t) => {
   const { authentication } = await startLoginApp()
   for (const claim of ['exp', 'iat', 'sub', 'aud', 'iss', 'jti']) {
     const token = await forge({ claims: { [claim]: undefined } })
@@ -133,7 +133,7 @@ t.test('JWT-10: refuses a token without any one of the required claims', async (
   }
 })
 
-t.test('JWT-11: refuses claims of another type', async (t) => {
+t.test('refuses claims of another type (JWT-11)', async (t) => {
   const { authentication } = await startLoginApp()
   const times = ['"1e3"', 'null', '"x"', '1e400', '1e300', '-1', '1.5', '{}', '[1]', 'true']
   const texts = ['{"$ne":null}', '["1"]', '1', 'null', '""', 'true']
@@ -154,7 +154,7 @@ t.test('JWT-11: refuses claims of another type', async (t) => {
   await t.rejects(authentication.verifyAccessToken(eternal), { message: /lifetime/ })
 })
 
-t.test('JWT-13: is exact about expiry and lenient about clocks that run ahead', async (t) => {
+t.test('is exact about expiry and lenient about clocks that run ahead (JWT-13)', async (t) => {
   const { authentication } = await startLoginApp()
   const start = now()
   const cases: [claims: Record<string, number>, isAccepted: boolean][] = [
@@ -174,27 +174,30 @@ t.test('JWT-13: is exact about expiry and lenient about clocks that run ahead', 
   }
 })
 
-t.test('CLK-1: accepts clocks within the configured tolerance, for every time claim', async (t) => {
-  const { authentication } = await startLoginApp({
-    settings: { jwtOptions: { clockTolerance: 30 } },
-  })
-  const start = now()
-  for (const skew of [-60, -29, 0, 29, 60]) {
-    for (const claims of [
-      { exp: start + skew },
-      { nbf: start - skew },
-      { iat: start - skew, exp: start + 600 },
-    ]) {
-      const token = await forge({ claims })
-      const verified = atTime(start * 1000, () => authentication.verifyAccessToken(token))
-      const title = JSON.stringify({ skew, ...claims })
-      if (skew >= -29) await t.resolves(verified, title)
-      else await t.rejects(verified, REFUSED, title)
+t.test(
+  'accepts clocks within the configured tolerance, for every time claim (CLK-1)',
+  async (t) => {
+    const { authentication } = await startLoginApp({
+      settings: { jwtOptions: { clockTolerance: 30 } },
+    })
+    const start = now()
+    for (const skew of [-60, -29, 0, 29, 60]) {
+      for (const claims of [
+        { exp: start + skew },
+        { nbf: start - skew },
+        { iat: start - skew, exp: start + 600 },
+      ]) {
+        const token = await forge({ claims })
+        const verified = atTime(start * 1000, () => authentication.verifyAccessToken(token))
+        const title = JSON.stringify({ skew, ...claims })
+        if (skew >= -29) await t.resolves(verified, title)
+        else await t.rejects(verified, REFUSED, title)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('JWT-14: refuses tokens that were made for something else', async (t) => {
+t.test('refuses tokens that were made for something else (JWT-14)', async (t) => {
   const { authentication } = await startLoginApp()
   for (const typ of ['refresh', 'verify-email', 'reset-password', 'oauth-state', 'JWT', '', null]) {
     const token = signByHand(
@@ -207,7 +210,7 @@ t.test('JWT-14: refuses tokens that were made for something else', async (t) => 
   await t.rejects(authentication.verifyAccessToken(untyped), REFUSED, 'no typ')
 })
 
-t.test('JWT-18: rotates keys without a restart', async (t) => {
+t.test('rotates keys without a restart (JWT-18)', async (t) => {
   const { app, authentication } = await startLoginApp()
   const newSecret = 'the new secret of the tests, long enough as well'
   const replace = (secret: unknown) =>
@@ -226,7 +229,7 @@ t.test('JWT-18: rotates keys without a restart', async (t) => {
 })
 
 t.test(
-  'JWT-11: tokens may live as long as expiresIn says, where no maxLifetime is set',
+  'tokens may live as long as expiresIn says, where no maxLifetime is set (JWT-11)',
   async (t) => {
     const { authentication } = await startLoginApp({
       settings: { jwtOptions: { expiresIn: '730d' } },
@@ -237,7 +240,7 @@ t.test(
   },
 )
 
-t.test('JWT-11: signs an expired token for a call that asks for it, and refuses it', async (t) => {
+t.test('signs an expired token for a call that asks for it, and refuses it (JWT-11)', async (t) => {
   const { authentication } = await startLoginApp()
   for (const expiresIn of [0, -1, '-1h']) {
     const token = await authentication.createAccessToken({}, { subject: '1', expiresIn })
@@ -245,7 +248,7 @@ t.test('JWT-11: signs an expired token for a call that asks for it, and refuses 
   }
 })
 
-t.test('JWT-11: does not sign what it would refuse', async (t) => {
+t.test('does not sign what it would refuse (JWT-11)', async (t) => {
   const { authentication } = await startLoginApp()
   const cases: [payload: object, options: object | undefined, message: RegExp][] = [
     [{}, { subject: '1', expiresIn: '800d' }, /expiresIn' is longer than .*maxLifetime' allows/],
@@ -266,7 +269,7 @@ t.test('JWT-11: does not sign what it would refuse', async (t) => {
 })
 
 t.test(
-  'JWT-15: says itself which service a token is of, whatever the payload claims',
+  'says itself which service a token is of, whatever the payload claims (JWT-15)',
   async (t) => {
     const { authentication } = await startLoginApp()
     const payload = { auth_service: 'adminAuthentication', sub: '1' }
@@ -275,7 +278,7 @@ t.test(
   },
 )
 
-t.test('JWT-20: knows only one text for each token', async (t) => {
+t.test('knows only one text for each token (JWT-20)', async (t) => {
   const { authentication } = await startLoginApp()
   const token = await forge()
   await authentication.verifyAccessToken(token)
@@ -294,7 +297,7 @@ t.test('JWT-20: knows only one text for each token', async (t) => {
   }
 })
 
-t.test('JWT-20: refuses whatever is changed in a token', async (t) => {
+t.test('refuses whatever is changed in a token (JWT-20)', async (t) => {
   const { authentication } = await startLoginApp()
   const token = await forge()
   const change = fc.tuple(fc.nat(token.length - 1), fc.constantFrom(...'AZaz09-_.=+/ \n'))
@@ -308,7 +311,7 @@ t.test('JWT-20: refuses whatever is changed in a token', async (t) => {
   )
 })
 
-t.test('JWT-21: gives a payload that nobody can change', async (t) => {
+t.test('gives a payload that nobody can change (JWT-21)', async (t) => {
   const { authentication } = await startLoginApp()
   const token = await forge({ claims: { roles: ['user'], deep: { list: [] } } })
   const payload = await authentication.verifyAccessToken(token)
@@ -317,7 +320,7 @@ t.test('JWT-21: gives a payload that nobody can change', async (t) => {
   t.strictSame((await authentication.verifyAccessToken(token))['roles'], ['user'])
 })
 
-t.test('JWT-22: sees that a token has expired since it was verified', async (t) => {
+t.test('sees that a token has expired since it was verified (JWT-22)', async (t) => {
   const { authentication } = await startLoginApp()
   const token = await forge({ claims: { exp: now() + 60 } })
   await t.resolves(authentication.verifyAccessToken(token))
@@ -328,7 +331,7 @@ t.test('JWT-22: sees that a token has expired since it was verified', async (t) 
   )
 })
 
-t.test('JWT-23: tells tokens apart that begin the same way', async (t) => {
+t.test('tells tokens apart that begin the same way (JWT-23)', async (t) => {
   const { authentication } = await startLoginApp()
   const claims = { padding: 'x'.repeat(2000) }
   const one = await forge({ claims: { ...claims, sub: '1' } })

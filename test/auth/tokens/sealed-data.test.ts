@@ -28,7 +28,7 @@ t.test('opens what was sealed by one of the secrets', async (t) => {
   await t.rejects(open(await seal(['another'])), { code: 401, message: 'Refused' })
 })
 
-t.test('JWT-14: what is sealed for one purpose opens for no other', async (t) => {
+t.test('what is sealed for one purpose opens for no other (JWT-14)', async (t) => {
   const code = sealData('oauth-code', DATA, deriveKey('oauth-code', SECRETS[0]), 600)
   await t.rejects(open(code), { code: 401 })
   const flow = await seal()
@@ -47,7 +47,7 @@ t.test('has the form of an encrypted JWT, which jose reads and writes as well', 
   await t.rejects(open(await forEver.encrypt(key)), { code: 401 }, 'without an end')
 })
 
-t.test('OAU-1: opens nothing that was changed by a single character', async (t) => {
+t.test('opens nothing that was changed by a single character (OAU-1)', async (t) => {
   const sealed = await seal()
   const parts = sealed.split('.')
   for (const [index, part] of parts.entries()) {
@@ -64,7 +64,7 @@ t.test('OAU-1: opens nothing that was changed by a single character', async (t) 
   }
 })
 
-t.test('OAU-1: opens nothing that is too old', async (t) => {
+t.test('opens nothing that is too old (OAU-1)', async (t) => {
   const now = 1_800_000_000_000
   const sealed = await atTime(now, () => seal())
   t.match(await atTime(now + 599_999, () => open(sealed)), DATA)
@@ -74,7 +74,7 @@ t.test('OAU-1: opens nothing that is too old', async (t) => {
   )
 })
 
-t.test('OAU-1: a login code counts once, for a minute, for its strategy', async (t) => {
+t.test('a login code counts once, for a minute, for its strategy (OAU-1)', async (t) => {
   const used = new MemoryRevocationList()
   const authentication = {
     configKey: 'authentication',
@@ -100,7 +100,7 @@ t.test('OAU-1: a login code counts once, for a minute, for its strategy', async 
   await t.rejects(redeem(late, now + 60_000), { code: 401 })
 })
 
-t.test('OAU-1: a login code counts once, with a list for all processes or none', async (t) => {
+t.test('a login code counts once, with a list for all processes or none (OAU-1)', async (t) => {
   const used = new Set<string>()
   const shared = {
     revoke: (id: string) => void used.add(id),
@@ -121,7 +121,7 @@ t.test('OAU-1: a login code counts once, with a list for all processes or none',
   await t.rejects(other.redeemCode(sharedCode), { code: 401 }, 'noted where all processes see it')
 })
 
-t.test('OAU-5: an id is a string or a whole number, and nothing else', async (t) => {
+t.test('an id is a string or a whole number, and nothing else (OAU-5)', async (t) => {
   for (const [name, id] of Object.entries(WRONG_IDS)) {
     t.throws(() => getProfileId({ id }), { code: 401 }, `id: ${name}`)
     t.throws(() => getProfileId({ sub: id }), { code: 401 }, `sub: ${name}`)
@@ -138,7 +138,7 @@ t.test('OAU-5: an id is a string or a whole number, and nothing else', async (t)
   }
 })
 
-t.test('FTH-12: only the very object that a provider has confirmed counts', async (t) => {
+t.test('only the very object that a provider has confirmed counts (FTH-12)', async (t) => {
   const profile = { sub: 'ann' }
   const proven = proveProfile(profile, 'github')
   t.ok(isProvenProfile(proven, 'github'))

@@ -57,7 +57,7 @@ t.test('accepts a public key in the place of an old one', async (t) => {
   t.match(await rotated.verifyAccessToken(token), { sub: '1' })
 })
 
-t.test('JWT-2: refuses a token signed with the text of a public key', async (t) => {
+t.test('refuses a token signed with the text of a public key (JWT-2)', async (t) => {
   const authentication = start(RSA.privateKey, 'RS256')
   await authentication.setup()
   for (const [before, after] of [
@@ -73,7 +73,7 @@ t.test('JWT-2: refuses a token signed with the text of a public key', async (t) 
   }
 })
 
-t.test('JWT-2: does not start with a key in the place of a secret', async (t) => {
+t.test('does not start with a key in the place of a secret (JWT-2)', async (t) => {
   const pgp = '-----BEGIN PGP PUBLIC KEY BLOCK-----\n'
   for (const before of ['', ' ', '\n', '\u200b', '\x00', '# comment\n', pgp]) {
     const authentication = start(`${before}${RSA.publicKey}`)
@@ -85,7 +85,7 @@ t.test('JWT-2: does not start with a key in the place of a secret', async (t) =>
   await t.rejects(start(RSA.privateKey).setup(), { message: /authentication\.secret/ })
 })
 
-t.test('JWT-3: does not start with a JSON Web Key in the place of a secret', async (t) => {
+t.test('does not start with a JSON Web Key in the place of a secret (JWT-3)', async (t) => {
   const key = { kty: 'RSA', n: 'x'.repeat(342), e: 'AQAB' }
   for (const value of [key, { keys: [key] }, [key]]) {
     const text = JSON.stringify(value)
@@ -93,7 +93,7 @@ t.test('JWT-3: does not start with a JSON Web Key in the place of a secret', asy
   }
 })
 
-t.test('JWT-4: does not start without a secret of 32 bytes', async (t) => {
+t.test('does not start without a secret of 32 bytes (JWT-4)', async (t) => {
   const cases: [secret: unknown, message: RegExp | string][] = [
     ['', /'authentication': the option 'secret' must be/],
     ['short', /'authentication\.secret' has 5 bytes: at least 32/],
@@ -128,7 +128,7 @@ t.test('does not start with a key that does not fit the algorithm', async (t) =>
   }
 })
 
-t.test('JWT-17: does not start with options for tokens that it does not take', async (t) => {
+t.test('does not start with options for tokens that it does not take (JWT-17)', async (t) => {
   const cases: [jwtOptions: object, message: RegExp][] = [
     [{ audience: /x/g }, /jwtOptions': the option 'audience' must be/],
     [{ audience: [/^(a+)+$/] }, /jwtOptions': the option 'audience' must be/],

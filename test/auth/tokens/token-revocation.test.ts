@@ -6,7 +6,7 @@ import { openDatabase } from '../../support/database.ts'
 import { createClosedCollection } from '../closed-collection.ts'
 import { atTime, external, forge, now, startLoginApp } from '../login-app.ts'
 
-t.test('JWT-19: a token stays revoked for as long as any process may accept it', async (t) => {
+t.test('a token stays revoked for as long as any process may accept it (JWT-19)', async (t) => {
   const { db, empty } = await openDatabase(t)
   await empty('revoked')
   const collection = db.collection<{ _id: string; expiresAt?: Date }>('revoked')
@@ -30,7 +30,7 @@ t.test('JWT-19: a token stays revoked for as long as any process may accept it',
 })
 
 t.test(
-  'DB-3: a list that can not be reached is answered with 503 and when to come back',
+  'a list that can not be reached is answered with 503 and when to come back (DB-3)',
   async (t) => {
     const list = new CollectionRevocationList(await createClosedCollection())
     const { authentication } = await startLoginApp({ settings: { revocation: list } })

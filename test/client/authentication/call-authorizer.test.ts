@@ -42,7 +42,7 @@ function refuse(response: ServerResponse, data: object): void {
 }
 
 for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
-  t.test(`CLI-9: a token that expires during 20 calls is renewed once, ${library}`, async (t) => {
+  t.test(`a token that expires during 20 calls is renewed once, ${library} (CLI-9)`, async (t) => {
     const server = await startLoginServer(t)
     const client = createApp().configure(connectBy(server.url))
     client.configure(authentication({ Authentication: Program }))
@@ -64,7 +64,7 @@ for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
   })
 }
 
-t.test('CLI-9: where there is no new token, all calls are refused, once', async (t) => {
+t.test('where there is no new token, all calls are refused, once (CLI-9)', async (t) => {
   const server = await startLoginServer(t)
   const { client, storage } = connect(server.url)
   await client.authenticate(CREDENTIALS)
@@ -343,7 +343,7 @@ t.test('an application inside another one has a login of its own', async (t) => 
   t.match(await client.service('open').find(), { authentication: { strategy: 'jwt' } })
 })
 
-t.test('CLI-8: a redirect to another origin goes without the token', async (t) => {
+t.test('a redirect to another origin goes without the token (CLI-8)', async (t) => {
   for (const [library, { connect: connectBy, followsRedirects }] of Object.entries(CONNECTORS)) {
     if (!followsRedirects) continue
     const other = await startOddServer(t, (_request, response) => response.end('{}'))
@@ -361,7 +361,7 @@ t.test('CLI-8: a redirect to another origin goes without the token', async (t) =
   }
 })
 
-t.test('CLI-8: with a token in another header, no redirect is followed', async (t) => {
+t.test('with a token in another header, no redirect is followed (CLI-8)', async (t) => {
   for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
     const other = await startOddServer(t, (_request, response) => response.end('{}'))
     const odd = await startOddServer(t, ({ url }, response) =>
@@ -378,7 +378,7 @@ t.test('CLI-8: with a token in another header, no redirect is followed', async (
   }
 })
 
-t.test('CLI-6: no error of a call holds the token', async (t) => {
+t.test('no error of a call holds the token (CLI-6)', async (t) => {
   for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
     const odd = await startOddServer(t, ({ method, socket }, response) =>
       method === 'POST' ? response.end('{"accessToken":"geheim"}') : socket.destroy(),

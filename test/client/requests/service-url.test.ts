@@ -28,7 +28,7 @@ t.test('refuses a base URL that no request could be sent to', (t) => {
 })
 
 t.test(
-  'CLI-10: refuses a base URL by which a browser would go to another host than it seems',
+  'refuses a base URL by which a browser would go to another host than it seems (CLI-10)',
   (t) => {
     const hosts = ['//evil.example', '///evil.example', '\\\\evil.example', '\\/evil.example', '//']
     const schemes = ['https:evil.example', 'http:/evil.example', 'https:\\\\evil.example']
@@ -62,7 +62,7 @@ t.test(
 )
 
 t.test(
-  'CLI-10: whatever base, path, route values and ids there are, the host is that of the page',
+  'whatever base, path, route values and ids there are, the host is that of the page (CLI-10)',
   (t) => {
     const bases = [
       '',

@@ -121,7 +121,7 @@ t.test('an error as the message or the data becomes the cause', async (t) => {
   t.equal(new Conflict('text', undefined, { cause }).cause, cause)
 })
 
-t.test('FTH-27: an error of a driver or of the system hands on its text alone', async (t) => {
+t.test('an error of a driver or of the system hands on its text alone (FTH-27)', async (t) => {
   class MongoServerError extends Error {}
   const keyValue = { email: 'a@b.c' }
   const causes = [

@@ -49,7 +49,7 @@ function toName(body: unknown): unknown {
   return (body as { readonly name?: unknown }).name
 }
 
-t.test('DB-2: what is acknowledged while sockets break is stored, and stored once', async (t) => {
+t.test('what is acknowledged while sockets break is stored, and stored once (DB-2)', async (t) => {
   const { proxy, stored } = await startDatabase(t)
   const { server } = await startNotes(t, proxy.url, {}, LIMITED)
   const answers = new Map<number, Answer>()
@@ -81,7 +81,7 @@ t.test('DB-2: what is acknowledged while sockets break is stored, and stored onc
   t.strictSame(stray, [], 'what may be stored is unknown')
 })
 
-t.test('DB-12: a standalone server gets a write once, whatever is lost', async (t) => {
+t.test('a standalone server gets a write once, whatever is lost (DB-12)', async (t) => {
   const inserts: unknown[] = []
   const url = await startScriptedServer(
     t,
@@ -104,7 +104,7 @@ t.test('DB-12: a standalone server gets a write once, whatever is lost', async (
   t.equal((await server.request('/notes', { data: { n: 3 } })).status, 201)
 })
 
-t.test('DB-11: many that are changed while the line breaks are changed once', async (t) => {
+t.test('many that are changed while the line breaks are changed once (DB-11)', async (t) => {
   const updates: Document[] = []
   const deletes: Document[] = []
   const script = asStandalone(keepJournal(updates, 'update', keepJournal(deletes, 'delete')))
@@ -122,7 +122,7 @@ t.test('DB-11: many that are changed while the line breaks are changed once', as
   t.equal(await stored.countDocuments({ n: 1 }), 2, 'changed, and not removed')
 })
 
-t.test('DB-11: in a transaction, many are changed once or not at all', async (t) => {
+t.test('in a transaction, many are changed once or not at all (DB-11)', async (t) => {
   const updates: Document[] = []
   const commits: Document[] = []
   const script = keepJournal(updates, 'update', keepJournal(commits, 'commitTransaction'))
@@ -143,7 +143,7 @@ t.test('DB-11: in a transaction, many are changed once or not at all', async (t)
   t.equal(await stored.countDocuments({ n: 2 }), 2)
 })
 
-t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', async (t) => {
+t.test('only the calls on broken sockets fail when the pool is cleared (DB-18)', async (t) => {
   const gate = new Gate()
   const url = await startScriptedServer(
     t,
@@ -174,7 +174,7 @@ t.test('DB-18: only the calls on broken sockets fail when the pool is cleared', 
   t.equal((await server.request('/notes', { data: { n: 30 } })).status, 201)
 })
 
-t.test('DB-19: half of the connections break again and again, and fewer calls fail', async (t) => {
+t.test('half of the connections break again and again, and fewer calls fail (DB-19)', async (t) => {
   const { proxy, stored } = await startDatabase(t)
   const { server, client } = await startNotes(t, proxy.url, PATIENT, LIMITED)
   let open = 0

@@ -80,7 +80,7 @@ const LOGINS: readonly [string, string, Login][] = [
 ]
 
 for (const [how, mechanism, login] of LOGINS) {
-  t.test(`MDB-1: a login to the database that ${how} tells no secret`, async (t) => {
+  t.test(`a login to the database that ${how} tells no secret (MDB-1)`, async (t) => {
     const sent: Binary[] = []
     const url = new URL(await startScriptedServer(t, login(sent)))
     url.username = 'ann'

@@ -75,7 +75,7 @@ function toBehind({ rank, _id }: Ranked): string {
   return `$or[0][rank][$gt]=${rank}&$or[1][rank]=${rank}&$or[1][_id][$gt]=${_id}`
 }
 
-t.test('PAGE-1: pages by the last id have each record once while others write', async (t) => {
+t.test('pages by the last id have each record once while others write (PAGE-1)', async (t) => {
   const { server, stable, disturb } = await startRanked(t, 'by_id')
   const toNext = (last?: Ranked) => (last === undefined ? BY_ID : `${BY_ID}&_id[$gt]=${last._id}`)
   const ids = await readAll(server, toNext, disturb)
@@ -83,7 +83,7 @@ t.test('PAGE-1: pages by the last id have each record once while others write', 
   t.strictSame(findFaults(ids, stable), { twice: [], missing: [] })
 })
 
-t.test('PAGE-1: pages by the last value and id have each record once, too', async (t) => {
+t.test('pages by the last value and id have each record once, too (PAGE-1)', async (t) => {
   const { server, stable, disturb } = await startRanked(t, 'by_rank')
   // Numbers of a query string are strings: a resolver or a schema would make numbers of them.
   server.app.service('ranked').hooks({
@@ -104,7 +104,7 @@ t.test('PAGE-1: pages by the last value and id have each record once, too', asyn
   t.strictSame(findFaults(ids, stable), { twice: [], missing: [] })
 })
 
-t.test('PAGE-1: pages by $skip move when records before them go or come', async (t) => {
+t.test('pages by $skip move when records before them go or come (PAGE-1)', async (t) => {
   const { server, stable, disturb } = await startRanked(t, 'by_skip')
   const toNext = (_last: Ranked | undefined, count: number) => `${BY_ID}&$skip=${count}`
   const ids = await readAll(server, toNext, disturb)

@@ -36,7 +36,7 @@ const CHANGES: readonly [number, string][] = [
 ]
 
 for (const [code, codeName] of CHANGES) {
-  t.test(`DB-9: a primary that goes (${codeName}) costs a create one more attempt`, async (t) => {
+  t.test(`a primary that goes (${codeName}) costs a create one more attempt (DB-9)`, async (t) => {
     const errorLabels = ['RetryableWriteError']
     script = failTimes(1, 'insert', { code, codeName, errmsg: 'secret', errorLabels })
     t.match(await create(code), { status: 201, body: { n: code } })
@@ -47,7 +47,7 @@ for (const [code, codeName] of CHANGES) {
   })
 }
 
-t.test('DB-9: a create that finds no primary a second time is a 503', async (t) => {
+t.test('a create that finds no primary a second time is a 503 (DB-9)', async (t) => {
   const errorLabels = ['RetryableWriteError']
   script = failTimes(2, 'insert', { code: 10107, errmsg: 'secret', errorLabels })
   const answer = await create(1)
@@ -58,7 +58,7 @@ t.test('DB-9: a create that finds no primary a second time is a 503', async (t) 
 
 const OVERLOADED = { code: 462, codeName: 'IngressRequestRateLimitExceeded', errmsg: 'secret' }
 
-t.test('DB-13: an overloaded server is asked three times at most', async (t) => {
+t.test('an overloaded server is asked three times at most (DB-13)', async (t) => {
   const labels = ['SystemOverloadedError', 'RetryableError', 'NoWritesPerformed']
   script = failTimes(3, 'insert', { ...OVERLOADED, errorLabels: labels })
   const { status, headers, body } = await create(1)
@@ -71,7 +71,7 @@ t.test('DB-13: an overloaded server is asked three times at most', async (t) => 
   t.equal(await stored.countDocuments(), 1)
 })
 
-t.test('DB-13: what the server does not call repeatable is not repeated', async (t) => {
+t.test('what the server does not call repeatable is not repeated (DB-13)', async (t) => {
   for (const errorLabels of [[], ['SystemOverloadedError'], ['RetryableError']]) {
     inserts = []
     script = failTimes(1, 'insert', { ...OVERLOADED, errorLabels })
@@ -80,19 +80,22 @@ t.test('DB-13: what the server does not call repeatable is not repeated', async 
   }
 })
 
-t.test('DB-14: a write conflict outside of a transaction is a 409, and not repeated', async (t) => {
-  script = failTimes(2, 'insert', { code: 112, codeName: 'WriteConflict', errmsg: 'secret' })
-  for (const count of [1, 2]) {
-    const { status, headers, body } = await create(1)
-    t.match({ status, body }, { status: 409, body: { data: { retryAfter: 1 } } })
-    t.equal(headers['retry-after'], '1')
-    t.equal(inserts.length, count)
-  }
-  t.equal((await create(1)).status, 201)
-  t.equal(await stored.countDocuments(), 1)
-})
+t.test(
+  'a write conflict outside of a transaction is a 409, and not repeated (DB-14)',
+  async (t) => {
+    script = failTimes(2, 'insert', { code: 112, codeName: 'WriteConflict', errmsg: 'secret' })
+    for (const count of [1, 2]) {
+      const { status, headers, body } = await create(1)
+      t.match({ status, body }, { status: 409, body: { data: { retryAfter: 1 } } })
+      t.equal(headers['retry-after'], '1')
+      t.equal(inserts.length, count)
+    }
+    t.equal((await create(1)).status, 201)
+    t.equal(await stored.countDocuments(), 1)
+  },
+)
 
-t.test('DB-17: of 100 creates with one unique e-mail one is stored, and 99 are 409', async (t) => {
+t.test('of 100 creates with one unique e-mail one is stored, and 99 are 409 (DB-17)', async (t) => {
   const { empty } = await openDatabase(t)
   const Model = await empty('unique')
   const indexes = [{ key: { email: 1 }, unique: true }] as const

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 
 const IDS = Array.from({ length: 6 }, (_, n) => `64b7f0a1c2d3e4f5a6b7c8d${n}`)
 
-t.test('DB-4: a late reply comes after the 503, and reaches nobody else', async (t) => {
+t.test('a late reply comes after the 503, and reaches nobody else (DB-4)', async (t) => {
   const time = stopTime(t)
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
@@ -54,7 +54,7 @@ t.test('DB-4: a late reply comes after the 503, and reaches nobody else', async 
   t.equal(await notes.countDocuments({ name: 'late' }), 1, 'a write is not called off')
 })
 
-t.test('DB-5: a pool whose connections are half-open recovers by itself', async (t) => {
+t.test('a pool whose connections are half-open recovers by itself (DB-5)', async (t) => {
   const embedded = await startEmbeddedMongo()
   t.teardown(() => embedded.close())
   const proxy = await startFaultProxy(t, embedded.url)
@@ -78,7 +78,7 @@ t.test('DB-5: a pool whose connections are half-open recovers by itself', async 
 })
 
 t.test(
-  'DB-6: a read that hangs is tried twice, each time as long as a socket may take',
+  'a read that hangs is tried twice, each time as long as a socket may take (DB-6)',
   async (t) => {
     let isHanging = false
     const finds: unknown[] = []

@@ -19,7 +19,7 @@ const PROFILES: Readonly<Record<string, object>> = {
   'the id of the account': { _id: 1, id: 1, user: 1, exampleId: 'victim', otherId: 'victim' },
 }
 
-t.test('OAU-3: an account is found by the id at the provider, and by no address', async (t) => {
+t.test('an account is found by the id at the provider, and by no address (OAU-3)', async (t) => {
   const app = await startAttackedApp(t)
   const users = app.authentication.app.service('users')
   const victim = await users.create({ email: VICTIM, otherId: 'victim' })
@@ -37,7 +37,7 @@ t.test('OAU-3: an account is found by the id at the provider, and by no address'
   t.strictSame(await users.get(id), victim, 'the account of the victim is as it was')
 })
 
-t.test('OAU-3: an id at one provider is none at another', async (t) => {
+t.test('an id at one provider is none at another (OAU-3)', async (t) => {
   const app = await startAttackedApp(t)
   app.provider.account = { sub: 'ann' }
   app.other.account = { sub: 'ann' }
@@ -83,7 +83,7 @@ const CONFIRMED: readonly (readonly [provider: string, profile: object, email: s
   ['facebook', { email: VICTIM, email_verified: true, verified: true }, null],
 ]
 
-t.test('OAU-3: an address counts only where its provider says that it is confirmed', (t) => {
+t.test('an address counts only where its provider says that it is confirmed (OAU-3)', (t) => {
   for (const [name, profile, email] of CONFIRMED) {
     const strategy = new OAuthStrategy()
     strategy.setName(name)
@@ -93,7 +93,7 @@ t.test('OAU-3: an address counts only where its provider says that it is confirm
 })
 
 for (const path of ['/token', '/userinfo']) {
-  t.test(`ABORT-4: a caller who leaves ends the request to ${path}`, async (t) => {
+  t.test(`a caller who leaves ends the request to ${path} (ABORT-4)`, async (t) => {
     const app = await startAttackedApp(t)
     const login = await app.begin()
     app.provider.lie = { answers: { [path]: () => undefined } }
@@ -109,7 +109,7 @@ for (const path of ['/token', '/userinfo']) {
   })
 }
 
-t.test('ABORT-4: a caller who leaves ends no login of somebody else', async (t) => {
+t.test('a caller who leaves ends no login of somebody else (ABORT-4)', async (t) => {
   const app = await startAttackedApp(t)
   const path = '/.well-known/openid-configuration'
   const { issuer } = app.provider

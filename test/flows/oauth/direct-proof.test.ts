@@ -29,7 +29,7 @@ t.beforeEach(() => {
 const CALLS = ['find', 'get', 'create', 'patch', 'update', 'remove']
 const callsOf = (app: AttackedApp) => app.takeTraces().filter((one) => CALLS.includes(one))
 
-t.test('OAU-2: an id token of this application logs its owner in', async (t) => {
+t.test('an id token of this application logs its owner in (OAU-2)', async (t) => {
   const app = shared
   const id_token = await app.provider.createIdToken({ nonce: 'n-1' })
   const response = await logIn(app, { id_token, nonce: 'n-1' })
@@ -40,7 +40,7 @@ t.test('OAU-2: an id token of this application logs its owner in', async (t) => 
   })
 })
 
-t.test('OAU-2: an id token that must not be taken is not', async (t) => {
+t.test('an id token that must not be taken is not (OAU-2)', async (t) => {
   const app = shared
   for (const [name, lie] of Object.entries({ ...CLAIM_LIES, ...SIGNATURE_LIES })) {
     app.provider.lie = lie
@@ -50,7 +50,7 @@ t.test('OAU-2: an id token that must not be taken is not', async (t) => {
   }
 })
 
-t.test('OAU-2: an id token counts for its own provider only', async (t) => {
+t.test('an id token counts for its own provider only (OAU-2)', async (t) => {
   const app = shared
   const id_token = await app.other.createIdToken()
   t.equal((await logIn(app, { id_token })).status, 401)
@@ -72,7 +72,7 @@ const NONCES: readonly (readonly [inToken: unknown, sent: unknown, status: numbe
   [{}, {}, 401],
 ]
 
-t.test('OAU-2: the nonce of an id token is that of the request', async (t) => {
+t.test('the nonce of an id token is that of the request (OAU-2)', async (t) => {
   const app = shared
   for (const [inToken, sent, status] of NONCES) {
     const id_token = await app.provider.createIdToken({ nonce: inToken })
@@ -81,7 +81,7 @@ t.test('OAU-2: the nonce of an id token is that of the request', async (t) => {
   }
 })
 
-t.test('OAU-2: an id token expires, and is not taken before its time', async (t) => {
+t.test('an id token expires, and is not taken before its time (OAU-2)', async (t) => {
   const app = shared
   const nbf = NOW / SECOND + 60
   const [id_token, later] = await atTime(NOW, () =>
@@ -108,7 +108,7 @@ const WRONG: Readonly<Record<string, object>> = {
   'an access token that is an object': { access_token: { $ne: 1 } },
 }
 
-t.test('FTH-12, OAU-2: a login by what proves nothing is refused', async (t) => {
+t.test('a login by what proves nothing is refused (FTH-12, OAU-2)', async (t) => {
   const app = shared
   for (const [name, data] of Object.entries(WRONG)) {
     t.equal((await logIn(app, data)).status, 401, name)
@@ -116,14 +116,14 @@ t.test('FTH-12, OAU-2: a login by what proves nothing is refused', async (t) => 
   }
 })
 
-t.test('OAU-2: a profile counts for nothing beside a real id token', async (t) => {
+t.test('a profile counts for nothing beside a real id token (OAU-2)', async (t) => {
   const app = shared
   const id_token = await app.provider.createIdToken({ sub: 'eve' })
   const response = await logIn(app, { id_token, profile: { sub: 'victim' } })
   t.match(await response.json(), { user: { exampleId: 'eve' } })
 })
 
-t.test('FTH-12: what is not among authStrategies is refused', async (t) => {
+t.test('what is not among authStrategies is refused (FTH-12)', async (t) => {
   const app = await start(t, { settings: { authStrategies: ['jwt', 'other'] } })
   const id_token = await app.provider.createIdToken()
   app.takeTraces()
@@ -143,7 +143,7 @@ const INTROSPECTIONS: readonly (readonly [answer: object, status: number])[] = [
   [{}, 401],
 ]
 
-t.test('OAU-2: an access token counts where the provider says for whom it is', async (t) => {
+t.test('an access token counts where the provider says for whom it is (OAU-2)', async (t) => {
   const app = await start(t)
   const { issuer } = app.provider
   for (const [body, status] of INTROSPECTIONS) {
@@ -157,7 +157,7 @@ t.test('OAU-2: an access token counts where the provider says for whom it is', a
   }
 })
 
-t.test('OAU-2: guesses are limited as those of passwords, and no flow is', async (t) => {
+t.test('guesses are limited as those of passwords, and no flow is (OAU-2)', async (t) => {
   const settings = {
     authStrategies: ['jwt', 'example', 'other'],
     loginThrottle: { maxAttempts: 2, maxAttemptsPerAddress: 5, windowSeconds: 3600 },
@@ -190,7 +190,7 @@ t.test('OAU-2: guesses are limited as those of passwords, and no flow is', async
 const fetchesOf = (app: AttackedApp) =>
   app.provider.requests.filter(({ path }) => path === '/jwks').length
 
-t.test('OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s', async (t) => {
+t.test('tokens with keys that nobody knows fetch the keys once in 30 s (OAU-2)', async (t) => {
   const app = await start(t)
   const { 'a kid that is not in the JWKS': forged = {} } = SIGNATURE_LIES
   const createIdToken = () => atTime(NOW, () => app.provider.createIdToken())
@@ -212,7 +212,7 @@ t.test('OAU-2: tokens with keys that nobody knows fetch the keys once in 30 s', 
   t.equal(fetchesOf(app), 3)
 })
 
-t.test('OAU-2: an id token does not say where its key is', async (t) => {
+t.test('an id token does not say where its key is (OAU-2)', async (t) => {
   const { provider, other } = shared
   const { privateKey } = await generateKeyPair('RS256')
   const count = other.requests.length
@@ -232,7 +232,7 @@ t.test('OAU-2: an id token does not say where its key is', async (t) => {
   t.strictSame(callsOf(shared), [])
 })
 
-t.test('OAU-2: keys that are none let nobody in', async (t) => {
+t.test('keys that are none let nobody in (OAU-2)', async (t) => {
   for (const [name, lie] of Object.entries(JWKS_LIES)) {
     const app = await start(t)
     app.provider.lie = lie
@@ -241,7 +241,7 @@ t.test('OAU-2: keys that are none let nobody in', async (t) => {
   }
 })
 
-t.test('OAU-1: a login beside an access token links, and only with a valid one', async (t) => {
+t.test('a login beside an access token links, and only with a valid one (OAU-1)', async (t) => {
   const app = shared
   const first = await logIn(app, { id_token: await app.provider.createIdToken({ sub: 'ann' }) })
   const { accessToken } = (await first.json()) as { accessToken: string }

@@ -19,7 +19,7 @@ const HEADERS = {
 
 const SECRETS = ['s3cret', '203.0.113.77', 'a-browser-of-somebody', 'private', 'x-internal-key']
 
-t.test('FTH-16: no header is in the cookie, in a URL or in the log', async (t) => {
+t.test('no header is in the cookie, in a URL or in the log (FTH-16)', async (t) => {
   const app = await startAttackedApp(t, { oauth: { origins: ['https://app.test'] } })
   const login = await app.begin('/oauth/example?lang=en&feathers=x', HEADERS)
   const done = await app.send(login.callback, {
@@ -33,7 +33,7 @@ t.test('FTH-16: no header is in the cookie, in a URL or in the log', async (t) =
   t.strictSame(asked, [], 'nor is it sent to the provider')
 })
 
-t.test('FTH-16: nobody but the server reads the cookie', async (t) => {
+t.test('nobody but the server reads the cookie (FTH-16)', async (t) => {
   const app = await startAttackedApp(t)
   const { cookie } = await app.begin('/oauth/example?redirect=/notes&lang=en')
   const [name = '', value = ''] = cookie.split('=')
@@ -48,7 +48,7 @@ t.test('FTH-16: nobody but the server reads the cookie', async (t) => {
   t.not((await app.begin('/oauth/example?redirect=/notes&lang=en')).cookie, cookie)
 })
 
-t.test('CSRF-2: the cookie is for the callback only, and for no script', async (t) => {
+t.test('the cookie is for the callback only, and for no script (CSRF-2)', async (t) => {
   const app = await startAttackedApp(t)
   const { setCookie } = await app.begin()
   const cookie = parseSetCookie(setCookie, new URL(app.origin), 0)
@@ -59,7 +59,7 @@ t.test('CSRF-2: the cookie is for the callback only, and for no script', async (
   t.ok(setCookie.length < 4096)
 })
 
-t.test('CSRF-2: with https the cookie is secure, and says so by its name', async (t) => {
+t.test('with https the cookie is secure, and says so by its name (CSRF-2)', async (t) => {
   const app = await startAttackedApp(t, { section: { redirect_uri: CALLBACK } })
   const { setCookie } = await app.begin()
   const cookie = parseSetCookie(setCookie, new URL(CALLBACK), 0)
@@ -69,7 +69,7 @@ t.test('CSRF-2: with https the cookie is secure, and says so by its name', async
   })
 })
 
-t.test('CSRF-2: behind a proxy with TLS the cookie is secure', async (t) => {
+t.test('behind a proxy with TLS the cookie is secure (CSRF-2)', async (t) => {
   const app = await startAttackedApp(t, { server: { trustProxy: true } })
   const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'app.test' }
   const { setCookie, page } = await app.begin('/oauth/example', headers)
@@ -77,14 +77,14 @@ t.test('CSRF-2: behind a proxy with TLS the cookie is secure', async (t) => {
   t.equal(page.searchParams.get('redirect_uri'), CALLBACK)
 })
 
-t.test('CSRF-2: what a caller says of itself counts only from a proxy', async (t) => {
+t.test('what a caller says of itself counts only from a proxy (CSRF-2)', async (t) => {
   const app = await startAttackedApp(t)
   const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'attacker.test' }
   const { page } = await app.begin('/oauth/example', headers)
   t.equal(page.searchParams.get('redirect_uri'), `${app.origin}/oauth/example/callback`)
 })
 
-t.test('CSRF-2: a cookie that a browser would not keep begins no login', async (t) => {
+t.test('a cookie that a browser would not keep begins no login (CSRF-2)', async (t) => {
   const app = await startAttackedApp(t)
   const { status, headers } = await app.send(`/oauth/example?lang=${'x'.repeat(4000)}`)
   t.strictSame(
@@ -95,7 +95,7 @@ t.test('CSRF-2: a cookie that a browser would not keep begins no login', async (
 })
 
 t.test(
-  'CSRF-2: the cookie goes when the login has ended, and no cache keeps the answer',
+  'the cookie goes when the login has ended, and no cache keeps the answer (CSRF-2)',
   async (t) => {
     const app = await startAttackedApp(t)
     const [login, refused] = [await app.begin(), await app.begin()]
@@ -116,12 +116,12 @@ function toFlow(redirectUri: string): Flow {
   return { ...flow, override: null, redirect: null, referer: null, accessToken: null, query: {} }
 }
 
-t.test('CSRF-2: a provider that answers by a form gets a cookie that goes with it', async (t) => {
+t.test('a provider that answers by a form gets a cookie that goes with it (CSRF-2)', async (t) => {
   const header = await storeFlow(toFlow(CALLBACK), [SECRET], true)
   t.match(header, /; HttpOnly; Secure; SameSite=None$/)
 })
 
-t.test('CSRF-2: no path of a caller adds attributes to the cookie', async (t) => {
+t.test('no path of a caller adds attributes to the cookie (CSRF-2)', async (t) => {
   const url = 'https://app.test/x;Domain=app.test;SameSite=None/oauth/apple/callback'
   const removal = removeFlow(toFlow(url))
   const { hostOnly, path, sameSite } = parseSetCookie(removal, new URL(url), 0)
@@ -129,7 +129,7 @@ t.test('CSRF-2: no path of a caller adds attributes to the cookie', async (t) =>
   t.equal(path, '/x%3BDomain=app.test%3BSameSite=None/oauth/apple/callback')
 })
 
-t.test('CSRF-2: a cookie whose name has one byte more is another cookie', async (t) => {
+t.test('a cookie whose name has one byte more is another cookie (CSRF-2)', async (t) => {
   const [cookie = ''] = storeFlow(toFlow(CALLBACK), [SECRET], false)?.split(';') ?? []
   const [name, value] = cookie.split('=')
   const isFound = (given: string): boolean => {
@@ -152,7 +152,7 @@ t.test('CSRF-2: a cookie whose name has one byte more is another cookie', async 
   )
 })
 
-t.test('JWT-14: a flow and a login code are no access tokens, nor each other', async (t) => {
+t.test('a flow and a login code are no access tokens, nor each other (JWT-14)', async (t) => {
   const app = await startAttackedApp(t, { section: { response: 'code' } })
   const login = await app.begin()
   const flow = login.cookie.split('=')[1] ?? ''

@@ -98,7 +98,7 @@ const SETTINGS: Readonly<Record<string, OAuthSettings>> = {
 }
 
 for (const [kind, oauth] of Object.entries(SETTINGS)) {
-  t.test(`OAU-1: with ${kind}, no foreign page links its visitor to its account`, async (t) => {
+  t.test(`with ${kind}, no foreign page links its visitor to its account (OAU-1)`, async (t) => {
     const app = await startAttackedApp(t, { oauth })
     const attacker = await logIn(app, 'attacker')
     app.takeTraces()
@@ -110,7 +110,7 @@ for (const [kind, oauth] of Object.entries(SETTINGS)) {
 }
 
 for (const [kind, oauth] of Object.entries(SETTINGS)) {
-  t.test(`OAU-1: with ${kind}, no form of a foreign page links either`, async (t) => {
+  t.test(`with ${kind}, no form of a foreign page links either (OAU-1)`, async (t) => {
     const app = await startAttackedApp(t, { oauth })
     const attacker = await logIn(app, 'attacker')
     const body = `feathers_token=${attacker}`
@@ -122,7 +122,7 @@ for (const [kind, oauth] of Object.entries(SETTINGS)) {
   })
 }
 
-t.test('OAU-1: a page of this server is known by the address that browsers have', async (t) => {
+t.test('a page of this server is known by the address that browsers have (OAU-1)', async (t) => {
   const redirect_uri = 'https://api.test/oauth/example/callback'
   const app = await startAttackedApp(t, { section: { redirect_uri } })
   const { _id } = (await app.app.service('users').create({})) as { _id: unknown }
@@ -135,7 +135,7 @@ t.test('OAU-1: a page of this server is known by the address that browsers have'
   }
 })
 
-t.test('OAU-1: a link by a header is one by a token, and needs no page', async (t) => {
+t.test('a link by a header is one by a token, and needs no page (OAU-1)', async (t) => {
   const app = await startAttackedApp(t)
   const token = await logIn(app, 'ann')
   const headers = { authorization: `Bearer ${token}` }
@@ -166,7 +166,7 @@ const WRONG_TOKENS: Readonly<Record<string, number>> = {
   'feathers_token=x&feathers_token=y': 401,
 }
 
-t.test('OAU-1: a token that is none begins no login', async (t) => {
+t.test('a token that is none begins no login (OAU-1)', async (t) => {
   const app = await startAttackedApp(t)
   for (const [query, expected] of Object.entries(WRONG_TOKENS)) {
     const { status, headers } = await app.send(`/oauth/example?${query}`)
@@ -176,7 +176,7 @@ t.test('OAU-1: a token that is none begins no login', async (t) => {
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('OAU-1: a login of the attacker ends in no browser but its own', async (t) => {
+t.test('a login of the attacker ends in no browser but its own (OAU-1)', async (t) => {
   const app = await startAttackedApp(t)
   const [attacker, victim] = [await app.begin(), await app.begin()]
   app.takeTraces()
@@ -190,7 +190,7 @@ t.test('OAU-1: a login of the attacker ends in no browser but its own', async (t
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('OAU-1: an account of a provider that is linked already is not taken over', async (t) => {
+t.test('an account of a provider that is linked already is not taken over (OAU-1)', async (t) => {
   const app = await startAttackedApp(t)
   app.provider.account = { sub: 'victim' }
   await app.finish(await app.begin())
@@ -203,7 +203,7 @@ t.test('OAU-1: an account of a provider that is linked already is not taken over
   t.notOk(JSON.stringify(body).includes('victim'))
 })
 
-t.test('CSRF-1, FST-3: a form of a foreign page starts a login, and nothing more', async (t) => {
+t.test('a form of a foreign page starts a login, and nothing more (CSRF-1, FST-3)', async (t) => {
   const app = await startAttackedApp(t)
   const headers = { ...FORM, 'sec-fetch-site': 'cross-site', referer: EVIL }
   for (const [body, expected] of [
@@ -217,7 +217,7 @@ t.test('CSRF-1, FST-3: a form of a foreign page starts a login, and nothing more
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('CSRF-3: no header and no parameter turns a GET into another method', async (t) => {
+t.test('no header and no parameter turns a GET into another method (CSRF-3)', async (t) => {
   const app = await startAttackedApp(t)
   const before = await app.begin()
   app.takeTraces()

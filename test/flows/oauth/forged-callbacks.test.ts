@@ -60,7 +60,7 @@ const WITHOUT_FLOW: Readonly<Record<string, string>> = {
   'a redirect': '?redirect=//attacker.test&error=access_denied',
 }
 
-t.test('FTH-12, OAU-1: a callback without a flow asks, finds and makes nothing', async (t) => {
+t.test('a callback without a flow asks, finds and makes nothing (FTH-12, OAU-1)', async (t) => {
   app.takeTraces()
   for (const [name, query] of Object.entries(WITHOUT_FLOW)) {
     for (const method of ['GET', 'POST']) {
@@ -154,7 +154,7 @@ const FORGERIES: Readonly<Record<string, Forge>> = {
   }),
 }
 
-t.test('FTH-12, OAU-1: a forged callback asks, finds and makes nothing', async (t) => {
+t.test('a forged callback asks, finds and makes nothing (FTH-12, OAU-1)', async (t) => {
   for (const [name, forge] of Object.entries(FORGERIES)) {
     const login = await app.begin()
     const {
@@ -178,7 +178,7 @@ const NO_OBJECTS: Readonly<Record<string, string>> = {
   'a number': '1',
 }
 
-t.test('FTH-12: a callback whose body is no object is an error of the caller', async (t) => {
+t.test('a callback whose body is no object is an error of the caller (FTH-12)', async (t) => {
   const { cookie } = await app.begin()
   app.takeTraces()
   for (const [name, body] of Object.entries(NO_OBJECTS)) {
@@ -189,7 +189,7 @@ t.test('FTH-12: a callback whose body is no object is an error of the caller', a
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('OAU-1: a callback that the provider confirms is a login, but only once', async (t) => {
+t.test('a callback that the provider confirms is a login, but only once (OAU-1)', async (t) => {
   const login = await app.begin()
   t.match((await app.finish(login)).headers.get('location'), /#access_token=/)
   app.takeTraces()
@@ -199,14 +199,14 @@ t.test('OAU-1: a callback that the provider confirms is a login, but only once',
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('OAU-1: of two callbacks at the same time one is a login', async (t) => {
+t.test('of two callbacks at the same time one is a login (OAU-1)', async (t) => {
   const login = await app.begin()
   const responses = await Promise.all([app.finish(login), app.finish(login), app.finish(login)])
   const statuses = responses.map(({ status }) => status)
   t.strictSame(statuses.sort(), [303, 401, 401])
 })
 
-t.test('OAU-1: a login that has failed at the provider can not be tried again', async (t) => {
+t.test('a login that has failed at the provider can not be tried again (OAU-1)', async (t) => {
   const login = await app.begin()
   const failed = await app.send(
     withQuery(login, (query) => query.set('code', 'guess')),
@@ -218,7 +218,7 @@ t.test('OAU-1: a login that has failed at the provider can not be tried again', 
   t.equal((await app.finish(login)).status, 401)
 })
 
-t.test('OAU-1: a login that takes longer than ten minutes is none', async (t) => {
+t.test('a login that takes longer than ten minutes is none (OAU-1)', async (t) => {
   const begin = () => atTime(BEGUN, () => app.begin())
   const [late, early] = [await begin(), await begin()]
   app.takeTraces()
@@ -229,7 +229,7 @@ t.test('OAU-1: a login that takes longer than ten minutes is none', async (t) =>
   t.equal(inTime.status, 303)
 })
 
-t.test('OAU-1: a cookie of 100 kB is refused before anything is read', async (t) => {
+t.test('a cookie of 100 kB is refused before anything is read (OAU-1)', async (t) => {
   const login = await app.begin()
   app.takeTraces()
   const cookie = `${NAME}=${'a'.repeat(100_000)}`

@@ -4,7 +4,7 @@ import { startAttackedApp } from '../../support/oauth/attacked-app.ts'
 /** The lines about logins, each once. */
 const linesOf = (log: readonly string[]) => log.filter((line) => /"message":"Login/.test(line))
 
-t.test('LOG-1: what is refused is logged once, with its reason', async (t) => {
+t.test('what is refused is logged once, with its reason (LOG-1)', async (t) => {
   const app = await startAttackedApp(t)
   const refusals: Readonly<Record<string, () => Promise<unknown>>> = {
     'a page elsewhere': () => app.send('/oauth/example?redirect=//attacker.test'),

@@ -48,7 +48,7 @@ const HARMLESS: readonly string[] = [
 
 for (const path of PATHS) {
   t.test(
-    `OAU-4: an answer that is none, a redirect or too large of ${path} is refused`,
+    `an answer that is none, a redirect or too large of ${path} is refused (OAU-4)`,
     async (t) => {
       const { github, users, logIn } = await start(t)
       const elsewhere = await startGitHubServer()
@@ -70,7 +70,7 @@ for (const path of PATHS) {
   )
 }
 
-t.test('OAU-4: a provider has five seconds, for each request', async (t) => {
+t.test('a provider has five seconds, for each request (OAU-4)', async (t) => {
   const { github, users, logIn } = await start(t)
   const timers = holdTimers(t, 5000)
   for (const path of PATHS) {
@@ -97,7 +97,7 @@ t.test('a provider that has too much to do can be asked later', async (t) => {
   }
 })
 
-t.test('LOG-1: what a provider repeats of its secrets is in no log', async (t) => {
+t.test('what a provider repeats of its secrets is in no log (LOG-1)', async (t) => {
   const { app, github, logIn } = await start(t)
   const repeat = (status: number): Answered => {
     const answer = (response: ServerResponse): void => {
@@ -146,7 +146,7 @@ t.test('tokens are taken as older servers give them', async (t) => {
   t.equal(await users.countDocuments(), 1)
 })
 
-t.test('OAU-5: an id of a profile is a string or a whole number', async (t) => {
+t.test('an id of a profile is a string or a whole number (OAU-5)', async (t) => {
   const { github, users, logIn } = await start(t)
   for (const [name, id] of Object.entries(WRONG_IDS)) {
     github.user = { login: 'eve', name: null, email: null, id }
@@ -155,7 +155,7 @@ t.test('OAU-5: an id of a profile is a string or a whole number', async (t) => {
   t.equal(await users.countDocuments(), 0)
 })
 
-t.test('OAU-5: an id is stored as a string, and found as either', async (t) => {
+t.test('an id is stored as a string, and found as either (OAU-5)', async (t) => {
   const { github, users, logIn } = await start(t)
   await users.insertOne({ githubId: 42, name: 'stored by Feathers' } as object)
   for (const id of [7, '7', 7, 42]) {
@@ -166,7 +166,7 @@ t.test('OAU-5: an id is stored as a string, and found as either', async (t) => {
   t.match(stored.map(({ githubId }) => githubId).sort(), ['42', '7'])
 })
 
-t.test('OAU-5: no field of a profile but the id decides whose it is', async (t) => {
+t.test('no field of a profile but the id decides whose it is (OAU-5)', async (t) => {
   const { github, users, logIn } = await start(t)
   await users.insertMany([{ githubId: 'victim' }, { githubId: '1' }])
   const user = { login: 'victim', name: null, email: null, id: 666 }
@@ -176,7 +176,7 @@ t.test('OAU-5: no field of a profile but the id decides whose it is', async (t) 
   t.equal(await users.countDocuments({ githubId: '666' }), 1)
 })
 
-t.test('OAU-4: an OpenID provider has five seconds, for each request', async (t) => {
+t.test('an OpenID provider has five seconds, for each request (OAU-4)', async (t) => {
   const timers = holdTimers(t, 5000)
   const app = await startAttackedApp(t)
   for (const path of ['/token', '/jwks', '/userinfo']) {

@@ -39,15 +39,15 @@ async function checkRefused(t: Test, app: AttackedApp, name: string): Promise<vo
 }
 
 const PER_LOGIN: Readonly<Record<string, Lies>> = {
-  'OAU-2: claims': CLAIM_LIES,
-  'OAU-2: signatures': SIGNATURE_LIES,
-  'OAU-2: callbacks': CALLBACK_LIES,
-  'OAU-2: tokens': TOKEN_LIES,
-  'OAU-2: profiles of others': USERINFO_LIES,
+  'claims that must not be taken are not (OAU-2)': CLAIM_LIES,
+  'signatures that must not be taken are not (OAU-2)': SIGNATURE_LIES,
+  'callbacks that must not be taken are not (OAU-2)': CALLBACK_LIES,
+  'tokens that must not be taken are not (OAU-2)': TOKEN_LIES,
+  'profiles of others that must not be taken are not (OAU-2)': USERINFO_LIES,
 }
 
 for (const [title, lies] of Object.entries(PER_LOGIN)) {
-  t.test(`${title} that must not be taken are not`, async (t) => {
+  t.test(title, async (t) => {
     const app = await startAttackedApp(t)
     for (const [name, lie] of Object.entries(lies)) {
       app.provider.lie = lie
@@ -60,7 +60,7 @@ for (const [title, lies] of Object.entries(PER_LOGIN)) {
 }
 
 /** The keys are fetched by the first login, and kept. */
-t.test('OAU-2: an id token whose keys are none is refused', async (t) => {
+t.test('an id token whose keys are none is refused (OAU-2)', async (t) => {
   for (const [name, lie] of Object.entries(JWKS_LIES)) {
     const app = await startAttackedApp(t)
     app.provider.lie = lie
@@ -69,7 +69,7 @@ t.test('OAU-2: an id token whose keys are none is refused', async (t) => {
 })
 
 t.test(
-  'OAU-2, OAU-4: a discovery document leads to no other network, and to no script',
+  'a discovery document leads to no other network, and to no script (OAU-2, OAU-4)',
   async (t) => {
     const app = await startAttackedApp(t, { section: { allowPrivateNetwork: true } })
     for (const [name, lie] of Object.entries(DISCOVERY_LIES)) {
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('OAU-2: an answer of one provider is none of another', async (t) => {
+t.test('an answer of one provider is none of another (OAU-2)', async (t) => {
   const app = await startAttackedApp(t)
   const [example, other] = [await app.begin(), await app.begin('/oauth/other')]
   const mixed = new URL(example.callback)
@@ -106,23 +106,26 @@ t.test('OAU-2: an answer of one provider is none of another', async (t) => {
   t.strictSame(app.takeTraces(), [], 'the code of the other is not sent to this one')
 })
 
-t.test('OAU-2: the provider gets the verifier of the challenge, and no other secret', async (t) => {
-  const app = await startAttackedApp(t)
-  const login = await app.begin()
-  await app.finish(login)
-  const { searchParams } = login.page
-  const [{ body = '' } = {}] = app.provider.requests.filter(({ path }) => path === '/token')
-  const sent = new URLSearchParams(body)
-  const digest = await crypto.subtle.digest(
-    'SHA-256',
-    new TextEncoder().encode(sent.get('code_verifier') ?? ''),
-  )
-  t.equal(searchParams.get('code_challenge'), Buffer.from(digest).toString('base64url'))
-  t.equal(searchParams.get('code_challenge_method'), 'S256')
-  t.ok((sent.get('code_verifier') ?? '').length >= 43)
-  for (const name of ['state', 'nonce']) t.ok((searchParams.get(name) ?? '').length >= 32, name)
-  t.notOk(searchParams.has('client_secret'))
-})
+t.test(
+  'the provider gets the verifier of the challenge, and no other secret (OAU-2)',
+  async (t) => {
+    const app = await startAttackedApp(t)
+    const login = await app.begin()
+    await app.finish(login)
+    const { searchParams } = login.page
+    const [{ body = '' } = {}] = app.provider.requests.filter(({ path }) => path === '/token')
+    const sent = new URLSearchParams(body)
+    const digest = await crypto.subtle.digest(
+      'SHA-256',
+      new TextEncoder().encode(sent.get('code_verifier') ?? ''),
+    )
+    t.equal(searchParams.get('code_challenge'), Buffer.from(digest).toString('base64url'))
+    t.equal(searchParams.get('code_challenge_method'), 'S256')
+    t.ok((sent.get('code_verifier') ?? '').length >= 43)
+    for (const name of ['state', 'nonce']) t.ok((searchParams.get(name) ?? '').length >= 32, name)
+    t.notOk(searchParams.has('client_secret'))
+  },
+)
 
 const ENDPOINTS = ['/.well-known/openid-configuration', '/jwks', '/token', '/userinfo']
 
@@ -130,7 +133,7 @@ const SLOW: readonly string[] = ['no answer at all', 'a body that stops in the m
 
 for (const path of ENDPOINTS) {
   t.test(
-    `OAU-4: an answer that is none, a redirect or too large of ${path} is refused`,
+    `an answer that is none, a redirect or too large of ${path} is refused (OAU-4)`,
     async (t) => {
       const elsewhere = await startAttackedApp(t)
       const answers = { ...BAD_ANSWERS, ...redirectsTo(elsewhere.provider.origin) }
@@ -161,7 +164,7 @@ for (const path of ENDPOINTS) {
   )
 }
 
-t.test('OAU-5: an id that is no string or number is none', async (t) => {
+t.test('an id that is no string or number is none (OAU-5)', async (t) => {
   const app = await startAttackedApp(t)
   for (const [name, sub] of Object.entries(WRONG_IDS)) {
     app.provider.account = { sub }
@@ -197,17 +200,20 @@ const EMAILS: readonly (readonly [idToken: object, userinfo: object, confirmed: 
     [{ email: VICTIM, email_verified: false }, { email_verified: true }, null],
   ]
 
-t.test('OAU-5: whether an address is confirmed is said by the source of the address', async (t) => {
-  const strategy = new NotingStrategy()
-  const app = await startAttackedApp(t, { strategies: { example: strategy } })
-  for (const [idToken, userinfo, confirmed] of EMAILS) {
-    app.provider.account = { sub: 'ann' }
-    app.provider.lie = {
-      idToken: (honest) => ({ ...honest, ...idToken }),
-      userinfo: (honest) => ({ ...honest, ...userinfo }),
+t.test(
+  'whether an address is confirmed is said by the source of the address (OAU-5)',
+  async (t) => {
+    const strategy = new NotingStrategy()
+    const app = await startAttackedApp(t, { strategies: { example: strategy } })
+    for (const [idToken, userinfo, confirmed] of EMAILS) {
+      app.provider.account = { sub: 'ann' }
+      app.provider.lie = {
+        idToken: (honest) => ({ ...honest, ...idToken }),
+        userinfo: (honest) => ({ ...honest, ...userinfo }),
+      }
+      const { headers } = await app.finish(await app.begin())
+      t.match(headers.get('location'), /#access_token=/)
+      t.equal(strategy.emails.at(-1), confirmed, JSON.stringify([idToken, userinfo]))
     }
-    const { headers } = await app.finish(await app.begin())
-    t.match(headers.get('location'), /#access_token=/)
-    t.equal(strategy.emails.at(-1), confirmed, JSON.stringify([idToken, userinfo]))
-  }
-})
+  },
+)

@@ -28,14 +28,14 @@ const isWellFormed = ([, text]: readonly [string, string]) => text.isWellFormed(
 const EVERYWHERE = Object.entries(REFUSED_EVERYWHERE).filter(isWellFormed)
 const WITHOUT_PATH = Object.entries(REFUSED_WITHOUT_PATH).filter(isWellFormed)
 
-t.test('FTH-13: no redirect leads away from the origins', async (t) => {
+t.test('no redirect leads away from the origins (FTH-13)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   for (const [name, redirect] of [...EVERYWHERE, ...WITHOUT_PATH]) {
     await checkRefused(t, app, name, toStart(redirect))
   }
 })
 
-t.test('FTH-13: no redirect leads away from a page of this server', async (t) => {
+t.test('no redirect leads away from a page of this server (FTH-13)', async (t) => {
   const app = await start(t, { redirect: '/' })
   for (const [name, redirect] of EVERYWHERE) await checkRefused(t, app, name, toStart(redirect))
   const login = await app.begin(toStart('/attacker.test'))
@@ -55,7 +55,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   'a plus for a space': 'redirect=/+/attacker.test',
 }
 
-t.test('FTH-13: no spelling of the parameter gets by', async (t) => {
+t.test('no spelling of the parameter gets by (FTH-13)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   for (const [name, query] of Object.entries(SPELLINGS)) {
     await checkRefused(t, app, name, `/oauth/example?${query}`)
@@ -73,7 +73,7 @@ const ALLOWED: readonly (readonly [referer: string, redirect: string, separator:
   ['https://app.test', '/#/notes?tab=2', '&'],
 ]
 
-t.test('FTH-13: a redirect that is allowed is below the origin, byte for byte', async (t) => {
+t.test('a redirect that is allowed is below the origin, byte for byte (FTH-13)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   for (const [referer, redirect, separator] of ALLOWED) {
     const login = await app.begin(toStart(redirect), { referer: `${referer}/login` })
@@ -83,7 +83,7 @@ t.test('FTH-13: a redirect that is allowed is below the origin, byte for byte', 
   }
 })
 
-t.test('FTH-13: no redirect brings a token of its own', async (t) => {
+t.test('no redirect brings a token of its own (FTH-13)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   for (const redirect of [
     '#access_token=EVIL&',
@@ -112,7 +112,7 @@ const REFUSED_REFERERS: readonly string[] = [
   'app.test',
 ]
 
-t.test('FTH-14, FTH-15: a login from a page of another origin does not begin', async (t) => {
+t.test('a login from a page of another origin does not begin (FTH-14, FTH-15)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   for (const referer of REFUSED_REFERERS) {
     const { status, headers } = await app.send('/oauth/example', { headers: { referer } })
@@ -122,7 +122,7 @@ t.test('FTH-14, FTH-15: a login from a page of another origin does not begin', a
   t.strictSame(app.takeTraces(), [])
 })
 
-t.test('FTH-14: the origin that counts is that of the start', async (t) => {
+t.test('the origin that counts is that of the start (FTH-14)', async (t) => {
   const app = await start(t, { origins: ORIGINS })
   const login = await app.begin('/oauth/example', { referer: 'http://localhost:3000/' })
   const headers = { cookie: login.cookie, referer: 'https://app.test/', origin: 'https://x.test' }
@@ -131,7 +131,7 @@ t.test('FTH-14: the origin that counts is that of the start', async (t) => {
 })
 
 t.test(
-  'FTH-15: production and development decide alike about ports of this computer',
+  'production and development decide alike about ports of this computer (FTH-15)',
   async (t) => {
     const { NODE_ENV: before } = process.env
     t.teardown(() => Object.assign(process.env, { NODE_ENV: before }))
@@ -144,7 +144,7 @@ t.test(
   },
 )
 
-t.test('FTH-13: errors lead nowhere else either', async (t) => {
+t.test('errors lead nowhere else either (FTH-13)', async (t) => {
   const app = await start(t, { redirect: 'https://app.test/home' })
   const login = await app.begin(toStart('/notes'))
   const url = new URL(login.callback)

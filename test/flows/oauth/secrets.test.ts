@@ -46,7 +46,7 @@ function exchange(app: AttackedApp, data: object): Promise<Response> {
   return app.send('/authentication', { method: 'POST', headers, body })
 }
 
-t.test('LOG-1, OAU-6: no code, token, verifier, cookie or secret is in any log', async (t) => {
+t.test('no code, token, verifier, cookie or secret is in any log (LOG-1, OAU-6)', async (t) => {
   const { app, tokens, lines } = await start(t, { section: { response: 'code' } })
   const login = await app.begin('/oauth/example?redirect=/notes')
   const code = fieldsOf(await app.finish(login)).get('code') ?? ''
@@ -95,7 +95,7 @@ t.test('LOG-1, OAU-6: no code, token, verifier, cookie or secret is in any log',
   }
 })
 
-t.test('OAU-6: a token is in no query, and in no answer but the last', async (t) => {
+t.test('a token is in no query, and in no answer but the last (OAU-6)', async (t) => {
   const { app, tokens } = await start(t, { oauth: { redirect: 'https://app.test/home' } })
   const login = await app.begin()
   const response = await app.finish(login)
@@ -106,7 +106,7 @@ t.test('OAU-6: a token is in no query, and in no answer but the last', async (t)
   for (const { query } of app.provider.requests) t.notOk(query.has('client_secret'))
 })
 
-t.test('OAU-6: with codes there is no token in any URL', async (t) => {
+t.test('with codes there is no token in any URL (OAU-6)', async (t) => {
   const { app, tokens } = await start(t, { section: { response: 'code' } })
   const response = await app.finish(await app.begin())
   const location = response.headers.get('location') ?? ''
@@ -121,7 +121,7 @@ t.test('OAU-6: with codes there is no token in any URL', async (t) => {
 })
 
 t.test(
-  'MASS-3: neither the profile nor tokens of the provider are in results or events',
+  'neither the profile nor tokens of the provider are in results or events (MASS-3)',
   async (t) => {
     const { app, tokens } = await start(t, { oauth: {} })
     const seen: unknown[] = []

@@ -37,32 +37,35 @@ async function startBrowser(t: Parameters<typeof startSessions>[0], sessions: ob
   return { ...started, jar, set, send, logIn, refresh, logOut }
 }
 
-t.test('CSRF-2: a refresh token is in a cookie that no script reads, and in no body', async (t) => {
-  const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
-    cookie: true,
-  })
-  const login = await logIn()
-  t.equal(login.status, 201)
-  t.match(login.body, { accessToken: String, user: { email: ADA.email } })
-  t.notHas(login.body, { refreshToken: String })
-  t.match(set, [
-    /^__Host-authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
-  ])
-  t.equal(login.headers['cache-control'], 'no-store')
-  const first = jar.get('__Host-authentication-refresh')
-  t.notMatch(login.text, first)
-  const next = await refresh()
-  t.equal(next.status, 201)
-  t.not(jar.get('__Host-authentication-refresh'), first)
-  const { accessToken } = next.body as { accessToken: string }
-  const notes = await server.request('/notes', { headers: withToken(accessToken) })
-  t.equal(notes.status, 200)
-  // The access token may have expired: the cookie ends the session as well.
-  t.equal((await logOut()).status, 200)
-  t.equal(jar.size, 0)
-  t.equal(await stored.countDocuments(), 0)
-  t.equal((await refresh()).status, 401)
-})
+t.test(
+  'a refresh token is in a cookie that no script reads, and in no body (CSRF-2)',
+  async (t) => {
+    const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
+      cookie: true,
+    })
+    const login = await logIn()
+    t.equal(login.status, 201)
+    t.match(login.body, { accessToken: String, user: { email: ADA.email } })
+    t.notHas(login.body, { refreshToken: String })
+    t.match(set, [
+      /^__Host-authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    ])
+    t.equal(login.headers['cache-control'], 'no-store')
+    const first = jar.get('__Host-authentication-refresh')
+    t.notMatch(login.text, first)
+    const next = await refresh()
+    t.equal(next.status, 201)
+    t.not(jar.get('__Host-authentication-refresh'), first)
+    const { accessToken } = next.body as { accessToken: string }
+    const notes = await server.request('/notes', { headers: withToken(accessToken) })
+    t.equal(notes.status, 200)
+    // The access token may have expired: the cookie ends the session as well.
+    t.equal((await logOut()).status, 200)
+    t.equal(jar.size, 0)
+    t.equal(await stored.countDocuments(), 0)
+    t.equal((await refresh()).status, 401)
+  },
+)
 
 t.test('cookies only write for pages of this origin and of `origins`', async (t) => {
   const origin = 'https://front.example.org'
@@ -85,18 +88,18 @@ t.test('cookies only write for pages of this origin and of `origins`', async (t)
     ['a page without TLS', { 'sec-fetch-site': 'same-origin', origin: 'http://app.example.org' }],
   ]
   for (const [name, headers] of FOREIGN) {
-    t.equal((await refresh(headers)).status, 403, `CSRF-1: a refresh of ${name}`)
-    t.equal((await logOut(headers)).status, 403, `CSRF-1: a logout of ${name}`)
+    t.equal((await refresh(headers)).status, 403, `a refresh of ${name} (CSRF-1)`)
+    t.equal((await logOut(headers)).status, 403, `a logout of ${name} (CSRF-1)`)
     const note = { data: { text: 'hello' }, headers }
-    t.equal((await send('/notes', note)).status, 403, `CSRF-1: a write of ${name}`)
+    t.equal((await send('/notes', note)).status, 403, `a write of ${name} (CSRF-1)`)
     const form = { method: 'POST', body: 'text=hello', headers: { ...FORM, ...headers } }
-    t.equal((await send('/notes', form)).status, 403, `FST-3: a form of ${name}`)
+    t.equal((await send('/notes', form)).status, 403, `a form of ${name} (FST-3)`)
     // Other sites can send it, and browsers do not show them the answer.
     t.equal((await send('/notes', { headers })).status, 200)
   }
   const plain = { method: 'POST', body: '{"text":"hello"}' }
   const text = { ...plain, headers: { 'content-type': 'text/plain' } }
-  t.equal((await send('/notes', text)).status, 415, 'FST-3: text')
+  t.equal((await send('/notes', text)).status, 415, 'text (FST-3)')
   const allowed = { origin, 'sec-fetch-site': 'same-site' }
   t.equal((await send('/notes', { data: { text: 'hello' }, headers: allowed })).status, 201)
   t.equal((await send('/notes', { data: { text: 'hello' } })).status, 201)
@@ -134,7 +137,7 @@ t.test('a logout forgets the cookies, whatever its query says', async (t) => {
   t.equal(jar.size, 0)
 })
 
-t.test('CSRF-1: a login of another site is refused, one of a program is not', async (t) => {
+t.test('a login of another site is refused, one of a program is not (CSRF-1)', async (t) => {
   const { send, server } = await startBrowser(t, { cookie: true })
   const data = { strategy: 'local', ...ADA }
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
@@ -147,7 +150,7 @@ t.test('CSRF-1: a login of another site is refused, one of a program is not', as
   t.equal(headers['set-cookie']?.length, 1)
 })
 
-t.test('FST-13: a login in a browser ends the session that this browser had', async (t) => {
+t.test('a login in a browser ends the session that this browser had (FST-13)', async (t) => {
   const { logIn, jar, stored, refresh } = await startBrowser(t, { cookie: true })
   await logIn()
   const planted = new Map(jar)
@@ -158,7 +161,7 @@ t.test('FST-13: a login in a browser ends the session that this browser had', as
 })
 
 t.test(
-  'FST-14: a second cookie of the same name, set by another host, is as good as none',
+  'a second cookie of the same name, set by another host, is as good as none (FST-14)',
   async (t) => {
     const { logIn, refresh, jar, send } = await startBrowser(t, {
       ...{ cookie: 'all', cookiePath: '/authentication' },

@@ -20,7 +20,7 @@ t.test('a refresh does not depend on the order of strategies', async (t) => {
   }
 })
 
-t.test('JWT-14: no refresh token is made from a public key', async (t) => {
+t.test('no refresh token is made from a public key (JWT-14)', async (t) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = { type: 'spki', format: 'pem' } as const
   const known = publicKey.export(pem).toString()
@@ -45,7 +45,7 @@ t.test('JWT-14: no refresh token is made from a public key', async (t) => {
 })
 
 t.test(
-  'JWT-14: tokens of other secrets and settings are refused, those of old secrets work',
+  'tokens of other secrets and settings are refused, those of old secrets work (JWT-14)',
   async (t) => {
     const old = 'the old secret of the tests, which is long enough'
     const secret = [SECRET, old]
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('JWT-14: whatever is no token of a session costs the same commands', async (t) => {
+t.test('whatever is no token of a session costs the same commands (JWT-14)', async (t) => {
   const { logIn, refresh, stored } = await startSessions(t, database)
   const { accessToken, refreshToken } = await logIn()
   const over = await logIn()
@@ -93,7 +93,7 @@ t.test('JWT-14: whatever is no token of a session costs the same commands', asyn
   t.equal((await refresh(refreshToken)).status, 201)
 })
 
-t.test('JWT-25: tokens of two sessions do not mix, of one user or of two', async (t) => {
+t.test('tokens of two sessions do not mix, of one user or of two (JWT-25)', async (t) => {
   const { logIn, refresh, server, stored, events } = await startSessions(t, database, {
     graceMs: 0,
   })
@@ -126,7 +126,7 @@ t.test('JWT-25: tokens of two sessions do not mix, of one user or of two', async
   t.equal(events.filter(([name]) => name === 'reuse').length, 1)
 })
 
-t.test('JWT-26: a login by an access token gets no refresh token and no new time', async (t) => {
+t.test('a login by an access token gets no refresh token and no new time (JWT-26)', async (t) => {
   const { logIn, server, stored } = await startSessions(t, database)
   const { accessToken } = await logIn()
   const data = { strategy: 'jwt', accessToken }

@@ -28,7 +28,7 @@ async function startBehindProxy(t: Test, sessions: object = {}) {
   return { ...started, proxy, stored: database.db.collection('sessions') }
 }
 
-t.test('JWT-25: a refresh without the database is 503, and works afterwards', async (t) => {
+t.test('a refresh without the database is 503, and works afterwards (JWT-25)', async (t) => {
   const { logIn, refresh, proxy, stored, events } = await startBehindProxy(t)
   const { refreshToken } = await logIn()
   for (const name of ['find', 'findAndModify']) {
@@ -46,7 +46,7 @@ t.test('JWT-25: a refresh without the database is 503, and works afterwards', as
   t.equal(events.filter(([name]) => name !== 'login').length, 0, 'nobody is logged out')
 })
 
-t.test('JWT-25: a rotation whose reply was lost is not done twice', async (t) => {
+t.test('a rotation whose reply was lost is not done twice (JWT-25)', async (t) => {
   const { logIn, refresh, proxy, stored } = await startBehindProxy(t)
   const { refreshToken } = await logIn()
   proxy.loseReply('findAndModify')

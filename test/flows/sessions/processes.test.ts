@@ -45,7 +45,7 @@ t.beforeEach(async () => {
 })
 
 t.test(
-  'JWT-25: a process that dies between rotation and answer costs nobody the login',
+  'a process that dies between rotation and answer costs nobody the login (JWT-25)',
   async (t) => {
     const proxy = await startFaultProxy(t, url)
     const [dying, other] = [await start(t, { url: proxy.url }), await start(t)]
@@ -68,7 +68,7 @@ t.test(
   },
 )
 
-t.test('JWT-25: repeats and thefts are told apart where clocks of processes differ', async (t) => {
+t.test('repeats and thefts are told apart where clocks of processes differ (JWT-25)', async (t) => {
   // By more than the time for repeats, which is an hour in these processes.
   const [ahead, behind] = [
     await start(t, { skewMs: 2 * HOUR }),

@@ -38,7 +38,7 @@ t.test('a refresh answers a new pair, and is no login', async (t) => {
   t.equal(events.filter(([name]) => name === 'login').length, 1)
 })
 
-t.test('FST-13: a login has a session of its own, whatever it names', async (t) => {
+t.test('a login has a session of its own, whatever it names (FST-13)', async (t) => {
   const { logIn, refresh, server, stored } = await startSessions(t, database)
   const known = await logIn()
   const { sid } = claimsOf(known)
@@ -55,7 +55,7 @@ t.test('FST-13: a login has a session of its own, whatever it names', async (t) 
   t.equal(await stored.countDocuments(), 0, 'one that has ended does not come back')
 })
 
-t.test('JWT-25: of 50 refreshes at once one rotates, and all get the same pair', async (t) => {
+t.test('of 50 refreshes at once one rotates, and all get the same pair (JWT-25)', async (t) => {
   const { logIn, refresh, stored } = await startSessions(t, database)
   const { refreshToken } = await logIn()
   const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(refreshToken)))
@@ -80,7 +80,7 @@ t.test('a lost answer is repeated from any of the tokens before it', async (t) =
   }
 })
 
-t.test('JWT-25: a token that is used later again ends its session, and says so', async (t) => {
+t.test('a token that is used later again ends its session, and says so (JWT-25)', async (t) => {
   const { logIn, refresh, stored, events, server, readNotes } = await startSessions(t, database, {
     ...{ graceMs: 0, checkSession: 'always' },
   })
@@ -104,7 +104,7 @@ t.test('JWT-25: a token that is used later again ends its session, and says so',
   t.notMatch(JSON.stringify(server.logged), victim.refreshToken)
 })
 
-t.test('JWT-25: a refresh in between gives a copied token no new time', async (t) => {
+t.test('a refresh in between gives a copied token no new time (JWT-25)', async (t) => {
   const { logIn, refresh, stored, events } = await startSessions(t, database)
   const first = await logIn()
   const second = (await refresh(first.refreshToken)).body as Tokens
@@ -118,7 +118,7 @@ t.test('JWT-25: a refresh in between gives a copied token no new time', async (t
   t.equal(events.filter(([name]) => name === 'reuse').length, 1, 'told once')
 })
 
-t.test('JWT-14: what is no refresh token of a session is refused the same', async (t) => {
+t.test('what is no refresh token of a session is refused the same (JWT-14)', async (t) => {
   const { logIn, refresh, stored, readNotes } = await startSessions(t, database)
   const tokens = await logIn()
   const { accessToken, refreshToken } = tokens

@@ -8,9 +8,10 @@ import {
   oauth,
 } from '../../../src/auth/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
-import { createApp, fastifyApp, openapiDocument } from '../../../src/transport/index.ts'
+import { createApp, openapiDocument } from '../../../src/transport/index.ts'
 import { addAccounts } from '../../support/accounts.ts'
 import { openDatabase } from '../../support/database.ts'
+import { openApp } from '../../support/own-server.ts'
 import { claimsOf, startSessions } from '../../support/session-server.ts'
 import { startApp } from '../../support/test-app.ts'
 
@@ -49,11 +50,10 @@ function addLogins(app: FastifyApplication, keys: Readonly<Record<string, string
 
 t.test('a service keeps the sessions of one authentication service', async (t) => {
   const start = async (own: Readonly<Record<string, string>>, mounted?: string) => {
-    const app = fastifyApp(createApp())
+    const app = openApp(t)
     if (mounted !== undefined) {
       app.use('inner', addLogins(createApp() as FastifyApplication, { logins: mounted }) as never)
     }
-    t.teardown(() => app.close())
     await addLogins(app, own).setup()
     return app
   }
@@ -72,12 +72,11 @@ t.test(
   'a store that can not rotate by one command is refused, and so is a missing JwtStrategy',
   async (t) => {
     const startWith = (service: object, hasJwt: boolean) => {
-      const app = fastifyApp(createApp())
+      const app = openApp(t)
       app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
       app.use('sessions', service as never)
       const settings = { sessions: { service: 'sessions' } }
       addAccounts(app, { users: null, settings, strategies: hasJwt ? {} : { jwt: undefined } })
-      t.teardown(() => app.close())
       return app.setup()
     }
     const Model = db.collection('sessions')

@@ -8,9 +8,7 @@ import { fromFastifyError } from '../../../src/transport/errors/fastify-error.ts
 import type { ErrorResponder } from '../../../src/transport/index.ts'
 import {
   BadRequest,
-  createApp,
   errorHandler,
-  fastifyApp,
   GeneralError,
   NotAuthenticated,
   NotFound,
@@ -20,6 +18,7 @@ import {
 } from '../../../src/transport/index.ts'
 import type { Answer, ServerOptions, TestScope, TestServer } from '../../support/http.ts'
 import { injectServer, MODES, startServer } from '../../support/http.ts'
+import { openApp } from '../../support/own-server.ts'
 
 const INTERNAL = {
   name: 'GeneralError',
@@ -216,7 +215,7 @@ t.test('a hook of the server that throws is answered in the same shape', async (
   }
 })
 
-t.test('HTTP-13: a client that prefers HTML gets a page with the message, escaped', async (t) => {
+t.test('a client that prefers HTML gets a page with the message, escaped (HTTP-13)', async (t) => {
   const thrown = new BadRequest('<script>alert(1)</script>', { secret: 1 })
   const { status, headers, text } = await fail(t, thrown, { headers: HTML })
   t.equal(status, 400)
@@ -431,7 +430,7 @@ for (const [title, json] of [
   ],
   ['rejects', async () => Promise.reject(new Error('responder'))],
 ] as const) {
-  t.test(`FST-11: a responder that ${title} is answered with one generic 500`, async (t) => {
+  t.test(`a responder that ${title} is answered with one generic 500 (FST-11)`, async (t) => {
     const { status, body } = await fail(t, new NotFound('No'), { errorHandler: { json } })
     t.strictSame([status, body], [500, INTERNAL])
   })
@@ -482,7 +481,7 @@ function original(): Error {
   return Object.assign(new Error('socket'), { password: 'hunter2' })
 }
 
-t.test('LOG-1: what the logger is called with has no secrets', async (t) => {
+t.test('what the logger is called with has no secrets (LOG-1)', async (t) => {
   const url = 'mongodb://root:hunter2@db.test/?password=hunter2'
   const data = { password: 'hunter2', at: url, deep: [{ accessToken: 'hunter2' }] }
   const all = Object.assign(new Error(`No answer of ${url}`, { cause: original() }), data)
@@ -560,7 +559,7 @@ t.test('a logger that throws or rejects changes nothing for the client', async (
 
 for (const mode of MODES) {
   t.test(
-    `ERR-5: bytes that are no request are answered and the server lives, ${mode}`,
+    `bytes that are no request are answered and the server lives, ${mode} (ERR-5)`,
     async (t) => {
       const server = await startServer(t, mode, {
         services: (app) => app.use('a', { find: async () => [] }),
@@ -580,7 +579,7 @@ for (const mode of MODES) {
 }
 
 t.test('a URL that can not be decoded is answered as the options say', async (t) => {
-  const app = fastifyApp(createApp())
+  const app = openApp(t)
     .configure(rest())
     .configure(
       errorHandler({
@@ -588,7 +587,6 @@ t.test('a URL that can not be decoded is answered as the options say', async (t)
         json: (error, _request, reply) => reply.send({ own: error.code }),
       }),
     )
-  t.teardown(() => app.close())
   const response = await app.fastify.inject({ url: '/notes/%ZZ', headers: { accept: 'text/html' } })
   t.strictSame(response.json(), { own: 400 })
 })

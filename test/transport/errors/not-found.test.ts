@@ -13,7 +13,7 @@ const URLS = [
 
 for (const mode of MODES) {
   for (const url of URLS) {
-    t.test(`FTH-19: ${url} answers 404 with the URL in data, ${mode}`, async (t) => {
+    t.test(`${url} answers 404 with the URL in data, ${mode} (FTH-19)`, async (t) => {
       const server = await injectServer(
         t,
         { services: (app) => app.use('todo', { find: async () => [], get: async () => ({}) }) },
@@ -52,7 +52,7 @@ for (const mode of MODES) {
     t.ok(text.length < 5_000)
   })
 
-  t.test(`HTTP-13: markup in the URL does not reach the page, ${mode}`, async (t) => {
+  t.test(`markup in the URL does not reach the page, ${mode} (HTTP-13)`, async (t) => {
     const server = await injectServer(t, { notFound: { verbose: true } }, mode)
     const { status, text } = await server.request('/%3Cscript%3Ealert(1)%3C/script%3E', {
       headers: { accept: 'text/html' },
@@ -62,7 +62,7 @@ for (const mode of MODES) {
     t.notMatch(text, /<script/)
   })
 
-  t.test(`HTTP-14: what looks like a path to a file is an id or nothing, ${mode}`, async (t) => {
+  t.test(`what looks like a path to a file is an id or nothing, ${mode} (HTTP-14)`, async (t) => {
     const server = await injectServer(
       t,
       { services: (app) => app.use('todo', { get: async (id: string) => ({ id }) }) },

@@ -82,7 +82,7 @@ async function openLogged(
   return { server, text, lines: () => toLines().filter(({ msg }) => !/listening/.test(msg)) }
 }
 
-t.test('LOG-1: one line a request, with service and method and the id in params', async (t) => {
+t.test('one line a request, with service and method and the id in params (LOG-1)', async (t) => {
   const { server, lines } = await openLogged(t)
   const { body } = await server.request('/notes/1?a=1')
   const [line, ...others] = lines()
@@ -98,7 +98,7 @@ t.test('LOG-1: one line a request, with service and method and the id in params'
   t.equal((body as { requestId: string }).requestId, line?.reqId)
 })
 
-t.test('LOG-1: names what was called, also by another way and when it fails', async (t) => {
+t.test('names what was called, also by another way and when it fails (LOG-1)', async (t) => {
   const { server, lines } = await openLogged(t)
   await server.request('/notes', { data: {}, headers: { 'x-service-method': 'greet' } })
   await server.request('/notes/none')
@@ -118,7 +118,7 @@ t.test('LOG-1: names what was called, also by another way and when it fails', as
   ])
 })
 
-t.test('LOG-1: writes no secret, wherever it stands', async (t) => {
+t.test('writes no secret, wherever it stands (LOG-1)', async (t) => {
   const { server, text, lines } = await openLogged(t)
   const paths = ['error', 'circle', 'service', 'object'].map((id) => `/leaky/${id}`)
   const urls = ['access_token', '%61ccess_token', 'ACCESS_TOKEN', 'password', 'token', 'code']
@@ -142,7 +142,7 @@ t.test('LOG-1: writes no secret, wherever it stands', async (t) => {
   t.match(errors[0]?.err?.stack, /at /)
 })
 
-t.test('LOG-1: writes no secret of what programs log themselves', async (t) => {
+t.test('writes no secret of what programs log themselves (LOG-1)', async (t) => {
   const { server, text, lines } = await openLogged(t)
   const { log } = server.fastify
   const uri = `mongodb+srv://ann:${SECRET}@db.example/notes`
@@ -162,7 +162,7 @@ t.test('LOG-1: writes no secret of what programs log themselves', async (t) => {
 })
 
 t.test(
-  'LOG-1: a list of keys of the user takes the place of ours, messages stay clean',
+  'a list of keys of the user takes the place of ours, messages stay clean (LOG-1)',
   async (t) => {
     const { server, text } = await openLogged(t, { redact: ['email'] })
     const uri = `redis://:${SECRET}@cache`
@@ -173,14 +173,14 @@ t.test(
   },
 )
 
-t.test('LOG-1: cuts the path of a request at 2 kB', async (t) => {
+t.test('cuts the path of a request at 2 kB (LOG-1)', async (t) => {
   const { server, lines } = await openLogged(t)
   await server.request(`/notes/${'a'.repeat(10_000)}`)
   const { req } = lines()[0] ?? {}
   t.equal(req?.url, `/notes/${'a'.repeat(2_041)}… (10007 characters)`)
 })
 
-t.test('LOG-1: no line of the log can be forged by a request', async (t) => {
+t.test('no line of the log can be forged by a request (LOG-1)', async (t) => {
   const { server, text, lines } = await openLogged(t)
   await server.request('/notes/a%0d%0a%7B%22level%22%3A60%7D')
   t.notMatch(text(), /^\{"level":60\}/m)
@@ -209,7 +209,7 @@ t.test('where the logger is off, the one of the application gets clean errors', 
 })
 
 t.test(
-  'LOG-4: an outage is logged with its stack now and then, not for each request',
+  'an outage is logged with its stack now and then, not for each request (LOG-4)',
   async (t) => {
     const clock = stopClock(t)
     const { server, text, lines } = await openLogged(t)

@@ -57,7 +57,7 @@ const URLS: readonly [url: string, redacted: string][] = [
 ]
 
 for (const [url, redacted] of URLS) {
-  t.test(`LOG-1: ${url} is logged as ${redacted}`, async (t) => {
+  t.test(`${url} is logged as ${redacted} (LOG-1)`, async (t) => {
     t.equal(redactUrl(url), redacted)
   })
 }
@@ -104,7 +104,7 @@ const OPEN_PARAMETERS = [
   ...['prototype', 'status', '$limit', 'email', 'signed'],
 ]
 
-t.test('LOG-1: parameters are secrets by their words, and not by what a word holds', async (t) => {
+t.test('parameters are secrets by their words, and not by what a word holds (LOG-1)', async (t) => {
   for (const name of SECRET_PARAMETERS) {
     t.equal(redactUrl(`/s?${name}=hunter2&a=1`), `/s?${name}=[redacted]&a=1`)
     t.strictSame(redactLogged({ a: [{ [name]: 'hunter2' }] }), { a: [{ [name]: '[redacted]' }] })
@@ -142,13 +142,13 @@ const MESSAGES: readonly [text: string, redacted: string][] = [
 ]
 
 for (const [text, redacted] of MESSAGES) {
-  t.test(`LOG-1: the message ${text} is logged as ${redacted}`, async (t) => {
+  t.test(`the message ${text} is logged as ${redacted} (LOG-1)`, async (t) => {
     t.equal(redactText(text), redacted)
   })
 }
 
 t.test(
-  'LOG-1: what is logged loses its secrets, and nothing that can be logged fails',
+  'what is logged loses its secrets, and nothing that can be logged fails (LOG-1)',
   async (t) => {
     const circle: Record<string, unknown> = { password: 'hunter2', a: 1, url: '/?key=hunter2' }
     circle['self'] = circle
@@ -182,7 +182,7 @@ t.test(
   },
 )
 
-t.test('ERR-4: a key in the data of an error is a secret where it opens something', async (t) => {
+t.test('a key in the data of an error is a secret where it opens something (ERR-4)', async (t) => {
   const open = { key: 'errors.taken', messageKey: 'a', keyword: 'b', sortKey: 'c' }
   t.strictSame(redactData(open), open)
   const names = ['privateKey', 'api_key', 'encryption-key', 'pass', 'otp', 'sessionId', 'x-sig']
@@ -192,7 +192,7 @@ t.test('ERR-4: a key in the data of an error is a secret where it opens somethin
   }
 })
 
-t.test('LOG-1: an URL is cut at 2 kB, after its secrets are gone', async (t) => {
+t.test('an URL is cut at 2 kB, after its secrets are gone (LOG-1)', async (t) => {
   const long = redactUrl(`/${'a'.repeat(20_000)}`)
   t.match(long, /^\/a{2047}… \(20001 characters\)$/)
   const atTheEdge = [
@@ -209,7 +209,7 @@ t.test('LOG-1: an URL is cut at 2 kB, after its secrets are gone', async (t) => 
   t.equal(redactUrl(`/${'a'.repeat(2_047)}`).length, 2_048)
 })
 
-t.test('LOG-1: takes no more than a pass over a text, whatever is in it', async (t) => {
+t.test('takes no more than a pass over a text, whatever is in it (LOG-1)', async (t) => {
   const units = ['://', '://a:', 'a://b:c', '%3a%2f%2f', '%253a%252f%252f', '%25', '%', '@', '%40']
   units.push('authorization:', 'authorization ', 'Bearer ', 'Bearer a', ' a', '=', '&', '?a', ';a')
   units.push('eyJ', 'eyJ.', '.', '%2e', '"', "'", '\n', 'aA', 'A', '[', '_', 'basic  ', 'session')
@@ -221,7 +221,7 @@ t.test('LOG-1: takes no more than a pass over a text, whatever is in it', async 
 })
 
 t.test(
-  'LOG-1: a text loses the tokens and parameters that it quotes, and nothing else',
+  'a text loses the tokens and parameters that it quotes, and nothing else (LOG-1)',
   async (t) => {
     t.equal(
       redactText(`GET /a?token=x failed: '${JWT}'`),
@@ -246,7 +246,7 @@ t.test('an error below the key of a secret stays, without the secrets in it', as
 })
 
 t.test(
-  'ERR-4: keys of secrets lose their values, however they are written and how deep',
+  'keys of secrets lose their values, however they are written and how deep (ERR-4)',
   async (t) => {
     for (const key of [
       ...['password', 'newPassword', 'Password', 'passwordConfirmation', 'jwt', 'user_token'],
@@ -269,7 +269,7 @@ t.test(
   },
 )
 
-t.test('ERR-4: errors keep the texts under the names of fields, and no other value', async (t) => {
+t.test('errors keep the texts under the names of fields, and no other value (ERR-4)', async (t) => {
   const texts = { password: 'is too short', user: { newPassword: ['too short', 'too common'] } }
   t.strictSame(redactErrors(texts), texts)
   t.strictSame(

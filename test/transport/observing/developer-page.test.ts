@@ -20,7 +20,7 @@ import { realtime } from '../../../src/transport/realtime/index.ts'
 import { findChromium, openPage } from '../../support/chromium.ts'
 import { setEnvironment } from '../../support/environment.ts'
 import { openFrames } from '../../support/event-frames.ts'
-import { startOwnServer } from '../../support/own-server.ts'
+import { openApp, startOwnServer } from '../../support/own-server.ts'
 import { until } from '../../support/until.ts'
 
 setEnvironment(t, 'development')
@@ -209,9 +209,8 @@ t.test('it stands back where something else is served', async (t) => {
 })
 
 t.test('it is below the prefix of the services', async (t) => {
-  const app = fastifyApp(createApp())
+  const app = openApp(t)
   app.configure(rest({ prefix: '/api' } as never)).configure(developerPage({ path: '/dev' }))
-  t.teardown(() => app.close())
   t.match((await ask(app, '/api/dev')).body, 'data-base=""')
   t.equal((await ask(app, '/api/dev/services.json')).statusCode, 200)
 })

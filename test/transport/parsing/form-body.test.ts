@@ -39,7 +39,7 @@ for (const [body, data] of FORMS) {
   })
 }
 
-t.test('QS-5: the limits of queries answer 400, never 500', async (t) => {
+t.test('the limits of queries answer 400, never 500 (QS-5)', async (t) => {
   const server = await open(t)
   for (const [body, limit] of [
     [`a${'[b]'.repeat(11)}=1`, /deeper than 10 levels/],
@@ -60,7 +60,7 @@ t.test('a long list is a list, in each notation, up to the limit of parameters',
   }
 })
 
-t.test('QS-6: what can not be passed on is refused and named', async (t) => {
+t.test('what can not be passed on is refused and named (QS-6)', async (t) => {
   const server = await open(t)
   for (const [parameter, name] of [
     ['__proto__[polluted]=1', '__proto__[polluted]'],
@@ -103,7 +103,7 @@ t.test('each limit is an option', async (t) => {
 })
 
 t.test(
-  'HTTP-7: escaped bytes that are no UTF-8 are rejected, those of no byte are text',
+  'escaped bytes that are no UTF-8 are rejected, those of no byte are text (HTTP-7)',
   async (t) => {
     const server = await open(t)
     for (const body of [
@@ -127,7 +127,7 @@ t.test(
   },
 )
 
-t.test('HTTP-7: what is not UTF-8 is refused, as in JSON', async (t) => {
+t.test('what is not UTF-8 is refused, as in JSON (HTTP-7)', async (t) => {
   const server = await open(t)
   t.equal((await post(server, Buffer.from([0x61, 0x3d, 0xff, 0xfe]))).status, 400)
   for (const charset of ['latin1', '"utf-16"']) {
@@ -165,7 +165,7 @@ t.test("a parser of queries of one's own reads forms too", async (t) => {
   t.match(refused, { status: 400, body: { message: 'The body can not be parsed' } })
 })
 
-t.test('HTTP-7: U+FFFD is what wrong bytes are read as, so it has to be encoded', async (t) => {
+t.test('U+FFFD is what wrong bytes are read as, so it has to be encoded (HTTP-7)', async (t) => {
   const server = await open(t)
   const refused = await post(server, 'a=\ufffd')
   t.match(refused, { status: 400, body: { message: /not valid UTF-8, or holds a U\+FFFD/ } })

@@ -127,7 +127,7 @@ const MALFORMED: readonly [body: string, name: string][] = [
 ]
 
 for (const [body, name] of MALFORMED) {
-  t.test(`HTTP-7: refuses ${body.slice(0, 40)}, which is no well-formed Unicode`, async (t) => {
+  t.test(`refuses ${body.slice(0, 40)}, which is no well-formed Unicode (HTTP-7)`, async (t) => {
     const server = await open(t)
     const { status, body: error } = await post(server, body)
     t.match([status, error], [400, { name: 'BadRequest' }])
@@ -203,7 +203,7 @@ const TYPES = [
   ...['a/b;=', ';', 'application', '/', '*/*', `a/${'b'.repeat(5_000)}`],
 ]
 
-t.test('HTTP-6: answers 415 to every other media type', async (t) => {
+t.test('answers 415 to every other media type (HTTP-6)', async (t) => {
   const server = await open(t)
   for (const type of TYPES) {
     const answer = await post(server, '{"a":1}', type)
@@ -235,7 +235,7 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(`RES-1: a body that is too large is refused as it comes, ${mode}`, async (t) => {
+  t.test(`a body that is too large is refused as it comes, ${mode} (RES-1)`, async (t) => {
     const server = await startServer(t, mode, { services: (app) => app.use('echo', { ...ECHO }) })
     const answer = await server.raw(
       `POST ${server.prefix}/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n` +
@@ -246,7 +246,7 @@ for (const mode of MODES) {
   })
 }
 
-t.test('HTTP-8: a body that is shorter than said does not reach the service', async (t) => {
+t.test('a body that is shorter than said does not reach the service (HTTP-8)', async (t) => {
   const calls: unknown[] = []
   const server = await startServer(t, 'standalone', {
     services: (app) => app.use('echo', { create: async (data: unknown) => calls.push(data) }),

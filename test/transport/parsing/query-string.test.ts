@@ -125,7 +125,7 @@ const LOST: readonly [raw: string, name: string, reason: RegExp][] = [
 ]
 
 for (const [raw, name, reason] of LOST) {
-  t.test(`QS-6: refuses '${raw.slice(0, 40)}' and names the parameter`, async (t) => {
+  t.test(`refuses '${raw.slice(0, 40)}' and names the parameter (QS-6)`, async (t) => {
     for (const query of [raw, `b=1&${raw}`, `${raw}&b[c]=1`]) {
       for (const noun of ['query', 'body'] as const) {
         const parse = createQueryParser({}, noun)
@@ -169,7 +169,7 @@ function toLeaves(value: unknown): string[] {
   return typeof value === 'string' ? [value] : Object.values(value as object).flatMap(toLeaves)
 }
 
-t.test('QS-6: of 5,000 queries each parameter is passed on, or 400 is answered', async (t) => {
+t.test('of 5,000 queries each parameter is passed on, or 400 is answered (QS-6)', async (t) => {
   const name = fc.constantFrom(
     'a',
     'b',
@@ -248,7 +248,7 @@ const EXCESSES: readonly [title: string, raw: string, limit: RegExp][] = [
 ]
 
 for (const [title, raw, limit] of EXCESSES) {
-  t.test(`QS-1: a query with ${title} is a BadRequest that names the limit`, async (t) => {
+  t.test(`a query with ${title} is a BadRequest that names the limit (QS-1)`, async (t) => {
     t.throws(() => parseQuery(raw), { name: 'BadRequest', code: 400, message: limit })
   })
 }
@@ -307,7 +307,7 @@ t.test('a small arrayLimit counts for repeated names as well', async (t) => {
 })
 
 t.test(
-  'QS-4: a name of a million brackets is read in one go, also to name what is lost',
+  'a name of a million brackets is read in one go, also to name what is lost (QS-4)',
   async (t) => {
     const parse = createQueryParser({ maxLength: 2_000_000 }, 'body')
     for (const brackets of ['['.repeat(1_000_000), ']'.repeat(1_000_000)]) {
@@ -316,7 +316,7 @@ t.test(
   },
 )
 
-t.test('QS-4: a huge index is a key, not the length of an array', async (t) => {
+t.test('a huge index is a key, not the length of an array (QS-4)', async (t) => {
   t.strictSame(parseQuery('a[999999999]=1'), { a: { 999999999: '1' } })
   t.strictSame(parseQuery('['.repeat(12_000)), { ['['.repeat(12_000)]: '' })
 })
@@ -328,7 +328,7 @@ t.test('the raw query is what stands between the first ? and #', async (t) => {
 
 const ECHO = { find: async ({ query }: Params) => ({ query }) }
 
-t.test('QS-1: limits answer 400 on every verb and path, late services included', async (t) => {
+t.test('limits answer 400 on every verb and path, late services included (QS-1)', async (t) => {
   const server = await injectServer(t, {
     services: (app) => app.use('echo', { ...ECHO, create: async () => ({}) }),
   })
@@ -345,7 +345,7 @@ t.test('QS-1: limits answer 400 on every verb and path, late services included',
   t.equal((await server.request(`/late?${EXCESSES[0]?.[1]}`)).status, 400)
 })
 
-t.test('QS-2: 1,000 queries of bracket soup give no 5xx', async (t) => {
+t.test('1,000 queries of bracket soup give no 5xx (QS-2)', async (t) => {
   const server = await injectServer(t, { services: (app) => app.use('echo', ECHO) })
   const bit = fc.constantFrom(
     ...['[', ']', '%5B', '%5D', '=', '&', '$', '__proto__', 'constructor', '%00', '%ED%A0%80'],

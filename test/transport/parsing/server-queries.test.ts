@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import fastify from 'fastify'
 import t from 'tap'
-
 import type { Params } from '../../../src/transport/index.ts'
 import { remex } from '../../../src/transport/index.ts'
 import type { ServerOptions, TestScope, TestServer } from '../../support/http.ts'
 import { injectServer, startServer } from '../../support/http.ts'
+import { openHost } from '../../support/own-server.ts'
 
 const ECHO = { find: async ({ query }: Params) => ({ query }) }
 
@@ -52,11 +51,10 @@ t.test('a hook of Fastify sees the query that a service gets, late services too'
   t.strictSame(seen, [query, query, query, {}])
 })
 
-t.test('INJ-1: plain routes get no brackets, as from Fastify', async (t) => {
+t.test('plain routes get no brackets, as from Fastify (INJ-1)', async (t) => {
   const server = await open(t)
-  const plain = fastify()
+  const plain = openHost(t)
   addPlain(plain)
-  t.teardown(() => plain.close())
   const raws = ['email[$ne]=', 'a=1&a=2', 'toString=1', '__proto__=1', '%zz=%20+', '', 'a[b]=1#c']
   for (const raw of raws) {
     const url = `/plain?${raw}`
@@ -97,7 +95,7 @@ t.test('the options of rest() count', async (t) => {
 const REFUSED = ['toString=2', '__proto__=1&a=1', 'a[x]=1&a=', `a=${'x'.repeat(12_288)}`]
 
 for (const raw of REFUSED) {
-  t.test(`QS-1: a query that services refuse stays refused: ${raw.slice(0, 20)}`, async (t) => {
+  t.test(`a query that services refuse stays refused: ${raw.slice(0, 20)} (QS-1)`, async (t) => {
     const server = await open(t, {
       server(own) {
         own.addHook('preHandler', async (request) => {
@@ -116,7 +114,7 @@ for (const raw of REFUSED) {
   })
 }
 
-t.test('QS-1: a fragment is no part of a query', async (t) => {
+t.test('a fragment is no part of a query (QS-1)', async (t) => {
   const server = await startServer(t, 'standalone', toOptions({}))
   for (const [target, query] of [
     ['/echo?a=1#b=2', { a: '1' }],
@@ -134,8 +132,7 @@ t.test('a semicolon begins a query where the server is told so', async (t) => {
   const routerOptions = { useSemicolonDelimiter: true } as object
   const server = await open(t, { fastify: { routerOptions } })
   t.strictSame((await server.request('/echo;a[b]=1')).body, { query: { a: { b: '1' } } })
-  const host = fastify({ routerOptions })
-  t.teardown(() => host.close())
+  const host = openHost(t, { routerOptions })
   host.register(remex, { app: server.app, prefix: '/api' })
   t.strictSame((await host.inject('/api/echo;a=1?b=2')).json(), { query: { a: '1?b=2' } })
 })

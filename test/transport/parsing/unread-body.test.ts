@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { connect as connectTLS } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import fastify from 'fastify'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { Application, Middleware } from '../../../src/transport/index.ts'
@@ -11,7 +10,6 @@ import {
   bodyParsers,
   createApp,
   Forbidden,
-  fastifyApp,
   NotAuthenticated,
   remex,
   rest,
@@ -20,7 +18,7 @@ import { createCertificate } from '../../support/certificate.ts'
 import { holdTimers } from '../../support/clock.ts'
 import type { ListeningServer, Mode, TestScope } from '../../support/http.ts'
 import { MODES, startServer } from '../../support/http.ts'
-import { startOwnServer } from '../../support/own-server.ts'
+import { openApp, openHost, startOwnServer } from '../../support/own-server.ts'
 import { laterTurns, until } from '../../support/until.ts'
 
 const MEBIBYTE = 2 ** 20
@@ -300,11 +298,10 @@ t.test('a form that nothing reads to its end is not answered a second time', asy
 t.test('a body over TLS can be written to its end', async (t) => {
   const https = await createCertificate(t)
   if (https === null) return t.comment('without openssl there is no certificate')
-  const app = fastifyApp(createApp(), { https })
+  const app = openApp(t, { https })
   app.configure(rest())
   services(app as never)
   await app.listen()
-  t.teardown(() => app.close())
   const { port } = app.server.address() as { port: number }
   for (const more of ['', 'Connection: close\r\n']) {
     const socket = connectTLS({ port, host: '127.0.0.1', ca: https.cert })
@@ -325,10 +322,9 @@ t.test(
   async (t) => {
     const app = createApp()
     services(app as never)
-    const host = fastify()
+    const host = openHost(t)
     host.register(remex, { app })
     await host.listen()
-    t.teardown(() => host.close())
     const { port } = host.server.address() as { port: number }
     const { socket, got, response } = open(t, connect(port, '127.0.0.1'))
     socket.write(toHead('', { type: 'text/plain' }, 'Content-Length: 1000'))

@@ -261,7 +261,7 @@ for (const [location, sent] of [
   ['/100%', '/100%25'],
   ['/\uD800', '/%EF%BF%BD'],
 ] as const) {
-  t.test(`HTTP-10: a location of ${JSON.stringify(location)} is percent-encoded`, async (t) => {
+  t.test(`a location of ${JSON.stringify(location)} is percent-encoded (HTTP-10)`, async (t) => {
     const { headers } = await answer(t, { result: {}, change: { http: { location } } })
     t.equal(headers.location, sent)
     t.equal(headers['set-cookie'], undefined)
@@ -291,7 +291,7 @@ const IMPOSSIBLE: Readonly<Record<string, Case>> = {
 
 for (const mode of MODES) {
   for (const [title, { change }] of Object.entries(IMPOSSIBLE)) {
-    t.test(`HTTP-10: ${title} answers a generic 500, ${mode}`, async (t) => {
+    t.test(`${title} answers a generic 500, ${mode} (HTTP-10)`, async (t) => {
       const server = await startServer(t, mode, {
         services(app) {
           const headers = { 'x-first': '1', ...change?.http?.headers }

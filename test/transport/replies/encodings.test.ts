@@ -1,17 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 import fastifyCompress from '@fastify/compress'
-import fastify from 'fastify'
 import t from 'tap'
 import type { Application } from '../../../src/transport/index.ts'
-import {
-  compress,
-  conditional,
-  createApp,
-  fastifyApp,
-  remex,
-  rest,
-} from '../../../src/transport/index.ts'
+import { compress, conditional, createApp, remex, rest } from '../../../src/transport/index.ts'
 import type { TestScope } from '../../support/http.ts'
+import { openApp, openHost } from '../../support/own-server.ts'
 
 const TEXT = 'x'.repeat(5_000)
 
@@ -29,20 +22,18 @@ function createNotes() {
 /** The servers that compress, and one that does not. */
 const SERVERS = {
   async 'compress()'(t: TestScope) {
-    const app = fastifyApp(createApp()).configure(rest())
+    const app = openApp(t).configure(rest())
     app.configure(compress({ threshold: 100 }))
     addNotes(app as never)
-    t.teardown(() => app.close())
     await app.fastify.ready()
     return app.fastify
   },
   async '@fastify/compress of the host'(t: TestScope) {
     const app = createApp()
     addNotes(app as never)
-    const host = fastify()
+    const host = openHost(t)
     host.register(fastifyCompress, { threshold: 100 })
     host.register(remex, { app })
-    t.teardown(() => host.close())
     await host.ready()
     return host
   },
@@ -108,9 +99,8 @@ for (const [title, start] of Object.entries(SERVERS)) {
 }
 
 t.test('without compression tags stay strong, and so do those of private answers', async (t) => {
-  const app = fastifyApp(createApp()).configure(rest())
+  const app = openApp(t).configure(rest())
   addNotes(app as never)
-  t.teardown(() => app.close())
   const plain = await app.fastify.inject('/notes/1')
   t.strictSame([plain.headers.etag, plain.headers.vary], ['"v-7"', undefined])
   const server = await SERVERS['compress()'](t)

@@ -183,15 +183,15 @@ const TOLD: readonly (readonly [record: object, messages: readonly RegExp[], fie
 ]
 
 const GROUPS = {
-  'MASS-3: no unnamed field in': [...LEAKS, ...CLAIMING],
-  'as it is:': VALUES,
-  'as JSON:': OTHERS,
+  'no unnamed field (MASS-3)': [...LEAKS, ...CLAIMING],
+  'as it is': VALUES,
+  'as JSON': OTHERS,
 }
 
 for (const mode of MODES) {
   t.test(`answers of services with schemas, ${mode}`, async (t) => {
     const cases = Object.entries(GROUPS).flatMap(([group, list]) =>
-      list.map((one) => ({ ...one, title: `${group} ${one.title}` })),
+      list.map((one) => ({ ...one, title: `${one.title}: ${group}` })),
     )
     const { request } = await startServer(t, mode, {
       services: (app) => {
@@ -233,7 +233,7 @@ function withoutSkip({ skip: _, ...others }: typeof shownPage): object {
   return others
 }
 
-t.test('MASS-3: no unnamed field of a page, also where Fastify changes the body', async (t) => {
+t.test('no unnamed field of a page, also where Fastify changes the body (MASS-3)', async (t) => {
   for (const changes of [false, true]) {
     const { request } = await injectServer(t, {
       services: (app) => {
@@ -269,7 +269,7 @@ t.test('sends a singleton as one record, also where it has a list named data', a
   t.strictSame(JSON.parse((await request('/me')).text), { ...shown, data: [shown] })
 })
 
-t.test('MASS-3: a function is no record, whatever its toJSON returns', async (t) => {
+t.test('a function is no record, whatever its toJSON returns (MASS-3)', async (t) => {
   const value = Object.assign(() => 1, { toJSON: () => secret })
   const { request } = await injectServer(t, {
     services: (app) => {
@@ -281,7 +281,7 @@ t.test('MASS-3: a function is no record, whatever its toJSON returns', async (t)
   t.strictSame(JSON.parse((await request('/functions')).text), [null, shown])
 })
 
-t.test('MASS-3: no unnamed field of a body with a toJSON, where Fastify changes it', async (t) => {
+t.test('no unnamed field of a body with a toJSON, where Fastify changes it (MASS-3)', async (t) => {
   const { request } = await injectServer(t, {
     services: (app) => {
       const get = async () => new Claimed()

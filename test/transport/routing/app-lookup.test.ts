@@ -1,12 +1,10 @@
 import t from 'tap'
-
-import { createApp, fastifyApp } from '../../../src/transport/index.ts'
+import { openApp } from '../../support/own-server.ts'
 
 const service = { find: async () => [], get: async (id: string) => ({ id }) }
 
 t.test('lookup finds the service and the values that a request would have', async (t) => {
-  const app = fastifyApp(createApp())
-  t.teardown(() => app.close())
+  const app = openApp(t)
   app.use('users', service)
   app.use('users/:userId/notes', service, { routeParams: { kind: 'short' } })
   const notes = app.service('users/:userId/notes')
@@ -38,8 +36,7 @@ t.test('lookup finds the service and the values that a request would have', asyn
 })
 
 t.test('lookup knows services that come and go', async (t) => {
-  const app = fastifyApp(createApp())
-  t.teardown(() => app.close())
+  const app = openApp(t)
   t.equal(app.lookup('/late'), null)
   app.use('late', service)
   t.equal(app.lookup('/late')?.service, app.service('late'))

@@ -100,7 +100,7 @@ async function startGuarded(
 }
 
 for (const mode of MODES) {
-  t.test(`MTH-1: no name but a listed custom method is called, ${mode}`, async (t) => {
+  t.test(`no name but a listed custom method is called, ${mode} (MTH-1)`, async (t) => {
     const server = await startGuarded(t, mode)
     for (const name of FORBIDDEN) {
       for (const [path, allow] of [
@@ -131,7 +131,7 @@ for (const mode of MODES) {
     t.equal(server.service.calls, 0)
   })
 
-  t.test(`MTH-1: a header that is sent twice names no method, ${mode}`, async (t) => {
+  t.test(`a header that is sent twice names no method, ${mode} (MTH-1)`, async (t) => {
     const server = await startGuarded(t, mode)
     const answer = await server.raw(
       [
@@ -147,7 +147,7 @@ for (const mode of MODES) {
     t.match(answer, /^HTTP\/1\.1 405 /)
   })
 
-  t.test(`MTH-3: other verbs ignore the header, ${mode}`, async (t) => {
+  t.test(`other verbs ignore the header, ${mode} (MTH-3)`, async (t) => {
     const server = await startGuarded(t, mode)
     for (const name of ['customMethod', 'internalMethod', 'find', 'remove', '__proto__']) {
       const headers = { 'x-service-method': name }
@@ -167,7 +167,7 @@ for (const mode of MODES) {
     t.equal(server.service.calls, 0)
   })
 
-  t.test(`MTH-5: what is not listed works inside and answers 405 outside, ${mode}`, async (t) => {
+  t.test(`what is not listed works inside and answers 405 outside, ${mode} (MTH-5)`, async (t) => {
     const service = {
       find: async () => [],
       get: async () => ({ inside: true }),
@@ -195,7 +195,7 @@ for (const mode of MODES) {
     t.equal((await server.request('/some', { method: 'POST', headers })).status, 405)
   })
 
-  t.test(`MTH-8: nothing but the verb chooses the method, ${mode}`, async (t) => {
+  t.test(`nothing but the verb chooses the method, ${mode} (MTH-8)`, async (t) => {
     const server = await startGuarded(t, mode)
     for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) {
       const { status, body } = await server.request('/todo/1', { headers: { [name]: 'DELETE' } })
@@ -220,7 +220,7 @@ for (const mode of MODES) {
   })
 }
 
-t.test('MTH-4: registration refuses names that are not for custom methods', async (t) => {
+t.test('registration refuses names that are not for custom methods (MTH-4)', async (t) => {
   const service = { find: async () => [], emit: async () => [], hooks: async () => [] }
   for (const name of [
     'constructor',
@@ -239,7 +239,7 @@ t.test('MTH-4: registration refuses names that are not for custom methods', asyn
   }
 })
 
-t.test('MTH-7: a slash without an id behind it does not address all records', async (t) => {
+t.test('a slash without an id behind it does not address all records (MTH-7)', async (t) => {
   const server = await injectServer(t, {
     services: (app) =>
       app.use('todo', new TodoService()).use('users/:userId/todo', new TodoService()),

@@ -18,7 +18,7 @@ import {
 } from '../../../src/transport/index.ts'
 import { stopTime } from '../../support/clock.ts'
 import { Gate } from '../../support/gate.ts'
-import { startOwnServer } from '../../support/own-server.ts'
+import { openApp, startOwnServer } from '../../support/own-server.ts'
 import { laterTurns } from '../../support/until.ts'
 
 /** Answers with the params that middleware may have set. */
@@ -233,8 +233,7 @@ t.test('a factory that is configured itself says that it has to be called', asyn
 
 t.test('functions of several applications on one server run all of them', async (t) => {
   const refuse: Middleware = (_request, reply) => reply.code(401).send({ refused: true })
-  const one = fastifyApp(createApp())
-  t.teardown(() => one.close())
+  const one = openApp(t)
   const other = fastifyApp(createApp(), one.fastify)
   one.configure(rest({ health: false }))
   one.use('/', step('a'))
@@ -245,8 +244,7 @@ t.test('functions of several applications on one server run all of them', async 
 
 t.test('a function of an application on a child scope runs beside those of its host', async (t) => {
   const refuse: Middleware = (_request, reply) => reply.code(401).send({ refused: true })
-  const host = fastifyApp(createApp())
-  t.teardown(() => host.close())
+  const host = openApp(t)
   host.use('/', step('a'))
   host.fastify.register(async (scope) => {
     const inner = fastifyApp(createApp(), scope)
@@ -258,8 +256,7 @@ t.test('a function of an application on a child scope runs beside those of its h
 })
 
 t.test('what a server can have once is refused to a second application on it', async (t) => {
-  const one = fastifyApp(createApp())
-  t.teardown(() => one.close())
+  const one = openApp(t)
   const other = fastifyApp(createApp(), one.fastify)
   for (const [name, factory] of Object.entries({ rest, cors, compress })) {
     one.configure(factory())

@@ -107,18 +107,21 @@ t.test('a file that can not be read is an error that names it', async (t) => {
   t.throws(() => createApp().configure(configuration({ directory })), /default\.json/)
 })
 
-t.test('FTH-11: a file with __proto__ at any depth is refused, and pollutes nothing', async (t) => {
-  for (const text of ['{"__proto__":{"polluted":1}}', '{"a":[{"__proto__":{"polluted":1}}]}']) {
-    const directory = await writeFiles(t, { 'default.json': text })
-    const app = createApp()
-    t.throws(
-      () => app.configure(configuration({ directory })),
-      /default\.json[\s\S]*__proto__ is not allowed/,
-    )
-    t.equal(({} as { polluted?: unknown }).polluted, undefined)
-    t.strictSame(Object.keys(app.settings), [])
-  }
-})
+t.test(
+  'a file with __proto__ at any depth is refused, and pollutes nothing (FTH-11)',
+  async (t) => {
+    for (const text of ['{"__proto__":{"polluted":1}}', '{"a":[{"__proto__":{"polluted":1}}]}']) {
+      const directory = await writeFiles(t, { 'default.json': text })
+      const app = createApp()
+      t.throws(
+        () => app.configure(configuration({ directory })),
+        /default\.json[\s\S]*__proto__ is not allowed/,
+      )
+      t.equal(({} as { polluted?: unknown }).polluted, undefined)
+      t.strictSame(Object.keys(app.settings), [])
+    }
+  },
+)
 
 const SCHEMA = {
   $id: 'configuration',

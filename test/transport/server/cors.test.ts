@@ -17,7 +17,7 @@ import {
   serveStatic,
 } from '../../../src/transport/index.ts'
 import { MODES, startServer } from '../../support/http.ts'
-import { startOwnServer } from '../../support/own-server.ts'
+import { openApp, startOwnServer } from '../../support/own-server.ts'
 
 const ORIGIN = 'https://app.test'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
@@ -30,7 +30,7 @@ const notes = {
   create: async (data: object) => data,
 }
 
-t.test('COR-1: without cors() no answer allows an origin', async (t) => {
+t.test('without cors() no answer allows an origin (COR-1)', async (t) => {
   const server = await startOwnServer(t, (app) => app.use('notes', notes))
   for (const method of ['GET', 'OPTIONS', 'POST', 'DELETE']) {
     const { headers } = await server.request('/notes', { method, headers: { origin: ORIGIN } })
@@ -39,7 +39,7 @@ t.test('COR-1: without cors() no answer allows an origin', async (t) => {
   }
 })
 
-t.test('COR-3: credentials for every origin are refused', (t) => {
+t.test('credentials for every origin are refused (COR-3)', (t) => {
   for (const origin of [undefined, '*', true] as const) {
     const options = origin === undefined ? {} : { origin }
     t.throws(() => cors({ ...options, credentials: true }), TypeError)
@@ -49,7 +49,7 @@ t.test('COR-3: credentials for every origin are refused', (t) => {
   t.end()
 })
 
-t.test('COR-3: credentials for every origin are refused, however that is said', async (t) => {
+t.test('credentials for every origin are refused, however that is said (COR-3)', async (t) => {
   for (const origin of [/.*/, /^https?:/, /./g, [['*']], [[true]], [/^https:\/\/a$/, /o*/], [1]]) {
     const options = { origin: origin as never, credentials: true }
     t.throws(() => cors(options), { name: 'TypeError', message: /every origin/ }, String(origin))
@@ -59,7 +59,7 @@ t.test('COR-3: credentials for every origin are refused, however that is said', 
   }
 })
 
-t.test('COR-4: a preflight allows our verbs and headers, and calls nothing', async (t) => {
+t.test('a preflight allows our verbs and headers, and calls nothing (COR-4)', async (t) => {
   let calls = 0
   const server = await startOwnServer(t, (app) => {
     app.configure(cors({ origin: [ORIGIN] })).use('notes', notes)
@@ -124,7 +124,7 @@ t.test('an OPTIONS of a browser that is no preflight is for the service too', as
 
 t.test('cors() and compress() are refused a second time, on one server', async (t) => {
   for (const [name, create] of Object.entries({ cors, compress })) {
-    const app = fastifyApp(createApp()).configure(create())
+    const app = openApp(t).configure(create())
     t.throws(() => app.configure(create()), { name: 'TypeError', message: `${name}() is` })
     const other = fastifyApp(createApp())
     t.doesNotThrow(() => other.configure(create()))
@@ -151,7 +151,6 @@ for (const names of [
     const app = fastifyApp(createApp()).use('early', notes)
     for (const name of names) app.configure(CONFIGURATORS[name] as Configurator)
     app.use('notes', notes)
-    t.teardown(() => app.close())
     const headers = { origin: ORIGIN, accept: 'text/html, */*;q=0.1' }
     for (const url of ['/early/1', '/notes/1', '/nowhere']) {
       const answer = await app.fastify.inject({ url, headers })
@@ -185,7 +184,7 @@ t.test('compress() compresses what is worth it, and nothing that must not be sto
   t.equal(gunzipSync(response.rawPayload).toString(), plain.text)
   t.ok(response.rawPayload.length < plain.text.length / 5)
   const secret = await server.request('/secret', { headers })
-  t.equal(secret.headers['content-encoding'], undefined, 'BRC-1: no-store')
+  t.equal(secret.headers['content-encoding'], undefined, 'no-store (BRC-1)')
   t.equal(secret.text, plain.text)
   t.equal((await server.request('/notes/1', { headers })).headers['content-encoding'], undefined)
 })
@@ -201,7 +200,7 @@ const COMPRESSED: Readonly<Record<string, Buffer>> = {
 }
 
 for (const mode of MODES) {
-  t.test(`RES-8: refuses bodies with a content encoding, ${mode}`, async (t) => {
+  t.test(`refuses bodies with a content encoding, ${mode} (RES-8)`, async (t) => {
     const server = await startServer(t, mode, {
       services: (app) => app.use('notes', notes),
     })
@@ -220,7 +219,7 @@ for (const mode of MODES) {
 }
 
 t.test(
-  'RES-8: refuses them too where answers are compressed, unless they are wanted',
+  'refuses them too where answers are compressed, unless they are wanted (RES-8)',
   async (t) => {
     const body = gzipSync('{"a":1}')
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }

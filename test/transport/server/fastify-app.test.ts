@@ -15,6 +15,7 @@ import type { FastifyApplication, FastifyAppOptions } from '../../../src/transpo
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { createCertificate } from '../../support/certificate.ts'
 import type { TestScope } from '../../support/http.ts'
+import { openApp } from '../../support/own-server.ts'
 
 const notes = { get: async (id: string) => ({ id }) }
 
@@ -23,7 +24,7 @@ function open(
   t: TestScope,
   options?: FastifyAppOptions,
 ): { app: FastifyApplication; steps: string[] } {
-  const app = fastifyApp(createApp(), options).configure(rest())
+  const app = openApp(t, options).configure(rest())
   const steps: string[] = []
   for (const path of ['first', 'second']) {
     app.use(path, {
@@ -32,7 +33,6 @@ function open(
       teardown: async () => steps.push(`teardown ${path}`),
     })
   }
-  t.teardown(() => app.close())
   return { app, steps }
 }
 
@@ -103,7 +103,7 @@ t.test('listen() rejects a port that is none', async (t) => {
 })
 
 t.test(
-  'START-3: a setup that fails rejects listen, opens no port, tears down the rest',
+  'a setup that fails rejects listen, opens no port, tears down the rest (START-3)',
   async (t) => {
     for (const setup of [
       async () => Promise.reject(new Error('no database')),
@@ -123,7 +123,7 @@ t.test(
   },
 )
 
-t.test('START-3: hooks around the teardown run once after a setup that fails', async (t) => {
+t.test('hooks around the teardown run once after a setup that fails (START-3)', async (t) => {
   const { app, steps } = open(t)
   app.hooks({ teardown: [async (_context, next) => steps.push('around') && next()] })
   app.use('third', { ...notes, setup: async () => Promise.reject(new Error('no')) })
@@ -194,9 +194,8 @@ t.test('refuses options that are no object', (t) => {
 t.test('an existing Fastify server keeps its routes, decorators and limits', async (t) => {
   const server = fastify({ bodyLimit: 10 })
   server.get('/own', async () => ({ own: true }))
-  const app = fastifyApp(createApp(), server).configure(rest())
+  const app = openApp(t, server).configure(rest())
   app.use('notes', { ...notes, create: async (data: object) => data })
-  t.teardown(() => app.close())
   t.equal(app.fastify, server)
   t.strictSame((await server.inject('/own')).json(), { own: true })
   t.strictSame((await server.inject('/notes/1')).json(), { id: '1' })
@@ -211,10 +210,9 @@ t.test('an existing Fastify server keeps its answers to errors and unknown paths
   server.get('/failing', async () => {
     throw new Error('of a route of the host')
   })
-  const app = fastifyApp(createApp(), server).configure(rest())
+  const app = openApp(t, server).configure(rest())
   app.logger = { ...app.logger, error: () => undefined }
   app.use('notes', { find: async () => Promise.reject(new Error('of a service')) })
-  t.teardown(() => app.close())
   t.strictSame((await server.inject('/unknown')).json(), { by: 'host' })
   t.strictSame((await server.inject('/failing')).json(), { by: 'host' })
   t.match((await server.inject('/notes')).json(), { code: 500, className: 'general-error' })
@@ -262,9 +260,8 @@ t.test('the option https makes an HTTPS server of its own, with the same limits'
 
 t.test('one server leads requests to several applications, by their host', async (t) => {
   const apps = ['blog.test', 'shop.test'].map((name) => {
-    const app = fastifyApp(createApp()).configure(rest())
+    const app = openApp(t).configure(rest())
     app.use('name', { find: async () => ({ name }) })
-    t.teardown(() => app.close())
     return [name, app] as const
   })
   const byHost = new Map(apps)
@@ -284,8 +281,7 @@ t.test('one server leads requests to several applications, by their host', async
 
 t.test('https: null is a server without TLS', async (t) => {
   const options = { https: null } as object
-  const app = fastifyApp(createApp(), options)
-  t.teardown(() => app.close())
+  const app = openApp(t, options)
   t.notOk('setSecureContext' in app.server)
 })
 
@@ -309,7 +305,6 @@ t.test('refuses a write timeout that is no time, and takes 0 for none', async (t
   for (const writeTimeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
     t.throws(() => fastifyApp(createApp(), { writeTimeoutMs }), { name: 'TypeError' })
   }
-  const app = fastifyApp(createApp(), { writeTimeoutMs: 0 })
-  t.teardown(() => app.close())
+  const app = openApp(t, { writeTimeoutMs: 0 })
   t.ok(app.server)
 })

@@ -13,7 +13,7 @@ async function probe(server: TestServer): Promise<[live: number, ready: number]>
   return [live.status, ready.status]
 }
 
-t.test('HEALTH-1: both probes answer 200 without details, and are not to be stored', async (t) => {
+t.test('both probes answer 200 without details, and are not to be stored (HEALTH-1)', async (t) => {
   const server = await startOwnServer(t, () => undefined)
   for (const path of ['/health/live', '/health/ready']) {
     const { status, body, headers } = await server.request(path)
@@ -23,7 +23,7 @@ t.test('HEALTH-1: both probes answer 200 without details, and are not to be stor
 })
 
 t.test(
-  'HEALTH-1: one check that fails makes it not ready, and only the log says why',
+  'one check that fails makes it not ready, and only the log says why (HEALTH-1)',
   async (t) => {
     const server = await startOwnServer(t, (app) => {
       app.readiness.set('queue', async () => Promise.reject(new Error('redis://user:pass@queue')))
@@ -38,29 +38,32 @@ t.test(
   },
 )
 
-t.test('HEALTH-1: a check that hangs is given up after two seconds; probes share it', async (t) => {
-  const timers = holdTimers(t, 2_000)
-  let checks = 0
-  let probes = 0
-  const server = await startOwnServer(t, (app) => {
-    app.fastify.addHook('onRequest', async ({ url }) => {
-      if (url === '/health/ready') probes += 1
+t.test(
+  'a check that hangs is given up after two seconds; probes share it (HEALTH-1)',
+  async (t) => {
+    const timers = holdTimers(t, 2_000)
+    let checks = 0
+    let probes = 0
+    const server = await startOwnServer(t, (app) => {
+      app.fastify.addHook('onRequest', async ({ url }) => {
+        if (url === '/health/ready') probes += 1
+      })
+      app.readiness.set('hanging', () => {
+        checks += 1
+        return new Promise(() => undefined)
+      })
+      app.readiness.set('throwing', () => {
+        throw new Error('at once')
+      })
     })
-    app.readiness.set('hanging', () => {
-      checks += 1
-      return new Promise(() => undefined)
-    })
-    app.readiness.set('throwing', () => {
-      throw new Error('at once')
-    })
-  })
-  const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
-  await until(() => probes >= 20)
-  await laterTurns()
-  timers.fire()
-  t.same(new Set((await answers).map(String)), new Set(['200,503']))
-  t.equal(checks, 1)
-})
+    const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
+    await until(() => probes >= 20)
+    await laterTurns()
+    timers.fire()
+    t.same(new Set((await answers).map(String)), new Set(['200,503']))
+    t.equal(checks, 1)
+  },
+)
 
 t.test('the probes can be left out, and leave the paths to services then', async (t) => {
   const server = await startOwnServer(
@@ -81,7 +84,7 @@ t.test('a route of the application takes the place of a probe', async (t) => {
   t.equal((await server.request('/health/ready')).status, 200)
 })
 
-t.test('HEALTH-1: a MongoDB that is gone makes it not ready, without stopping it', async (t) => {
+t.test('a MongoDB that is gone makes it not ready, without stopping it (HEALTH-1)', async (t) => {
   const { url, start } = createSocketPath(t)
   const first = await start()
   const client = await openImpatientClient(t, url)

@@ -5,12 +5,13 @@ import { connect as connectTLS } from 'node:tls'
 import t from 'tap'
 import { findStreams } from '../../../src/transport/finds/request-streams.ts'
 import type { Application } from '../../../src/transport/index.ts'
-import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { rest } from '../../../src/transport/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { createCertificate } from '../../support/certificate.ts'
 import { Gate } from '../../support/gate.ts'
 import type { ListeningServer, TestScope } from '../../support/http.ts'
 import { MODES, startServer } from '../../support/http.ts'
+import { openApp } from '../../support/own-server.ts'
 import { laterTurns, until } from '../../support/until.ts'
 
 /** One request that is answered, and those behind it that run. */
@@ -170,9 +171,8 @@ t.test('HTTPS: of pipelined requests some run, and all are answered in order', a
     return
   }
   const { gate, ids, service } = createNotes()
-  const app = fastifyApp(createApp(), { https: certificate }).configure(rest())
+  const app = openApp(t, { https: certificate }).configure(rest())
   app.use('notes', service)
-  t.teardown(() => app.close())
   await app.listen(0)
   const { port } = app.server.address() as { port: number }
   const socket = connectTLS({ port, host: '127.0.0.1', rejectUnauthorized: false })

@@ -6,6 +6,7 @@ import type { FastifyApplication } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { holdTimers } from '../../support/clock.ts'
 import type { TestScope } from '../../support/http.ts'
+import { openApp } from '../../support/own-server.ts'
 
 interface Opened {
   readonly app: FastifyApplication
@@ -208,11 +209,10 @@ t.test('services that no request reaches are told at the start', async (t) => {
     [['notes'], true, []],
   ] as const) {
     const told: unknown[] = []
-    const app = fastifyApp(createApp())
+    const app = openApp(t)
     if (isServing) app.configure(rest())
     app.logger = { ...console, warn: (...values: unknown[]) => void told.push(values) }
     for (const path of paths) app.use(path, { get: async () => ({}) })
-    t.teardown(() => app.close())
     await app.listen(0)
     t.match(told, expected)
     t.equal(told.length, expected.length)

@@ -1,14 +1,14 @@
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import fastify from 'fastify'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { createApp, remex } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { openHost } from '../../support/own-server.ts'
 
 const { empty } = await openDatabase(t)
 
-t.test('STR-2: an error midway ends a stream of HTTP/2 by an error code', async (t) => {
+t.test('an error midway ends a stream of HTTP/2 by an error code (STR-2)', async (t) => {
   const Model = await empty('tasks')
   await Model.insertMany(Array.from({ length: 250 }, (_none, n) => ({ n })))
   const app = createApp()
@@ -19,9 +19,8 @@ t.test('STR-2: an error midway ends a stream of HTTP/2 by an error code', async 
     if (left === 0) throw new Error('midway')
   }
   app.service('tasks').hooks({ after: { find: [after] } })
-  const host = fastify({ http2: true })
+  const host = openHost(t, { http2: true })
   host.register(remex, { app: app as never })
-  t.teardown(() => host.close())
   await host.listen({ port: 0, host: '127.0.0.1' })
   const session = connect(`http://127.0.0.1:${(host.server.address() as AddressInfo).port}`)
   t.teardown(() => session.close())

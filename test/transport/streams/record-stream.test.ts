@@ -16,12 +16,12 @@ import type {
 import { Conflict } from '../../../src/core/index.ts'
 import { resolve, resolveExternal, resolveResult, virtual } from '../../../src/core/schema/index.ts'
 import type { RestOptions, ServiceOptions } from '../../../src/transport/index.ts'
-import { compress, createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
+import { compress, rest } from '../../../src/transport/index.ts'
 import { stopTime } from '../../support/clock.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
-import { startOwnServer } from '../../support/own-server.ts'
+import { openApp, startOwnServer } from '../../support/own-server.ts'
 import { laterTurns, until } from '../../support/until.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -318,7 +318,7 @@ t.test('more records than the limit are an error, and not the end', async (t) =>
 })
 
 t.test(
-  'STR-2: an error midway is the last line, breaks the connection and is logged',
+  'an error midway is the last line, breaks the connection and is logged (STR-2)',
   async (t) => {
     let left = 3
     const { readBroken, logged } = await start(t, {
@@ -349,7 +349,7 @@ t.test(
   },
 )
 
-t.test('STR-2: an error of the database midway is told as well', async (t) => {
+t.test('an error of the database midway is told as well (STR-2)', async (t) => {
   const opened = new Set<unknown>()
   const note = ({ command }: CommandStartedEvent): void => {
     const { getMore } = command as Document
@@ -410,7 +410,7 @@ async function openUnread(t: TestScope) {
   return { response, commands, fetches }
 }
 
-t.test('STR-1: a reader that does not read has the database wait', async (t) => {
+t.test('a reader that does not read has the database wait (STR-1)', async (t) => {
   const { response, fetches } = await openUnread(t)
   const before = fetches()
   t.ok(before < LARGE / 500 - 2, `${before} of ${LARGE / 500} batches`)
@@ -419,7 +419,7 @@ t.test('STR-1: a reader that does not read has the database wait', async (t) => 
   t.equal(lines, LARGE)
 })
 
-t.test('STR-3: the cursor is closed when the reader leaves', async (t) => {
+t.test('the cursor is closed when the reader leaves (STR-3)', async (t) => {
   const { response, commands, fetches } = await openUnread(t)
   t.notOk(commands.includes('killCursors'))
   response.destroy()
@@ -514,11 +514,11 @@ t.test('the time limit of a call holds until the stream begins', async (t) => {
   t.equal((await whole).lines.length, 150)
 })
 
-t.test('SHUT-4: a stream is cut off when the server closes', async (t) => {
+t.test('a stream is cut off when the server closes (SHUT-4)', async (t) => {
   const gate = new Gate()
   const Model = await empty('tasks')
   await Model.insertMany(Array.from({ length: 150 }, (_none, n) => ({ n })))
-  const app = fastifyApp(createApp())
+  const app = openApp(t)
   app.configure(rest())
   app.use('tasks', new MongoDBService({ Model, limits: { stream: 500 } }))
   let batches = 0
@@ -528,7 +528,6 @@ t.test('SHUT-4: a stream is cut off when the server closes', async (t) => {
   }
   app.service('tasks').hooks({ after: { find: [after] } })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => app.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tasks`
   const answer = (await fetch(url, { headers: { accept: NDJSON } })).text()
   await gate.arrivals(1)

@@ -37,12 +37,12 @@ const PUBLIC = [
   ...['2606:4700::1111', '2620:4f:7fff::1', '2a00::1', '3ffe::1', '3fff:1000::1'],
 ]
 
-t.test('OAU-4: an address is special or public, up to the edges of each block', async (t) => {
+t.test('an address is special or public, up to the edges of each block (OAU-4)', async (t) => {
   for (const address of SPECIAL) t.ok(isSpecialAddress(address), address)
   for (const address of PUBLIC) t.notOk(isSpecialAddress(address), address)
 })
 
-t.test('OAU-4: private networks are a part of what is special', async (t) => {
+t.test('private networks are a part of what is special (OAU-4)', async (t) => {
   const isPrivate = SPECIAL.filter(isPrivateAddress)
   for (const address of ['127.0.0.0', '10.255.255.255', '172.31.255.255', '::1', 'fdff::1']) {
     t.ok(isPrivate.includes(address), address)

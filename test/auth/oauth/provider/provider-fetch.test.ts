@@ -82,44 +82,53 @@ t.test('answers without a body have none', async (t) => {
   t.strictSame([head.status, head.body, head.headers.get('content-length')], [200, null, '5000000'])
 })
 
-t.test('OAU-4: follows no redirect, and names no more than the origin of its target', async (t) => {
-  const targets: readonly (readonly [location: string | undefined, named: string])[] = [
-    [`http://user:${SECRET}@127.0.0.1:1/${SECRET}?code=${SECRET}#${SECRET}`, 'http://127.0.0.1:1'],
-    [`//other.example/${SECRET}`, 'http://other.example'],
-    [`/${SECRET}`, 'ORIGIN'],
-    [`data:text/plain,${SECRET}`, 'data:'],
-    [`http://[${SECRET}`, 'nowhere'],
-    [undefined, 'nowhere'],
-  ]
-  for (const status of [300, 301, 302, 303, 305, 307, 308, 399]) {
-    for (const [location, named] of targets) {
-      const provider = await startProvider(t, (_request, reply) => {
-        reply.writeHead(status, location === undefined ? {} : { location })
-        reply.end(SECRET)
-      })
-      const { failure, message } = await failureOf(fetchProvider(provider.origin, POST))
-      t.equal(failure, 'redirect', message)
-      t.match(message, `${status} to ${named.replace('ORIGIN', provider.origin)})`)
-      t.equal(provider.connections, 1)
+t.test(
+  'follows no redirect, and names no more than the origin of its target (OAU-4)',
+  async (t) => {
+    const targets: readonly (readonly [location: string | undefined, named: string])[] = [
+      [
+        `http://user:${SECRET}@127.0.0.1:1/${SECRET}?code=${SECRET}#${SECRET}`,
+        'http://127.0.0.1:1',
+      ],
+      [`//other.example/${SECRET}`, 'http://other.example'],
+      [`/${SECRET}`, 'ORIGIN'],
+      [`data:text/plain,${SECRET}`, 'data:'],
+      [`http://[${SECRET}`, 'nowhere'],
+      [undefined, 'nowhere'],
+    ]
+    for (const status of [300, 301, 302, 303, 305, 307, 308, 399]) {
+      for (const [location, named] of targets) {
+        const provider = await startProvider(t, (_request, reply) => {
+          reply.writeHead(status, location === undefined ? {} : { location })
+          reply.end(SECRET)
+        })
+        const { failure, message } = await failureOf(fetchProvider(provider.origin, POST))
+        t.equal(failure, 'redirect', message)
+        t.match(message, `${status} to ${named.replace('ORIGIN', provider.origin)})`)
+        t.equal(provider.connections, 1)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('OAU-4: takes a body up to the limit and not a byte more, of whatever length', async (t) => {
-  const provider = await startProvider(t, (request, reply) => {
-    const size = Number(request.url?.slice(1))
-    reply.write('x'.repeat(size - 1))
-    reply.end('x')
-  })
-  const fetchSmall = createProviderFetch({ ...PRIVATE, maxBytes: 1000 })
-  const answer = await fetchSmall(`${provider.origin}/1000`)
-  t.equal((await answer.text()).length, 1000)
-  const { failure, message } = await failureOf(fetchSmall(`${provider.origin}/1001`))
-  t.equal(failure, 'size')
-  t.equal(message, `The provider at ${provider.origin} sent an answer of more than 1000 bytes`)
-})
+t.test(
+  'takes a body up to the limit and not a byte more, of whatever length (OAU-4)',
+  async (t) => {
+    const provider = await startProvider(t, (request, reply) => {
+      const size = Number(request.url?.slice(1))
+      reply.write('x'.repeat(size - 1))
+      reply.end('x')
+    })
+    const fetchSmall = createProviderFetch({ ...PRIVATE, maxBytes: 1000 })
+    const answer = await fetchSmall(`${provider.origin}/1000`)
+    t.equal((await answer.text()).length, 1000)
+    const { failure, message } = await failureOf(fetchSmall(`${provider.origin}/1001`))
+    t.equal(failure, 'size')
+    t.equal(message, `The provider at ${provider.origin} sent an answer of more than 1000 bytes`)
+  },
+)
 
-t.test('OAU-4: ends a body that never ends at a megabyte', async (t) => {
+t.test('ends a body that never ends at a megabyte (OAU-4)', async (t) => {
   const provider = await startRawProvider(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n')
     const chunk = Buffer.alloc(65_536)
@@ -133,7 +142,7 @@ t.test('OAU-4: ends a body that never ends at a megabyte', async (t) => {
   await until(() => provider.open === 0)
 })
 
-t.test('OAU-4: refuses packed answers by the name of their encoding', async (t) => {
+t.test('refuses packed answers by the name of their encoding (OAU-4)', async (t) => {
   const bomb = gzipSync(Buffer.alloc(1_000_000))
   t.ok(bomb.length < 1100, 'a thousandth of what is in it')
   const encodings: readonly (readonly [string, string])[] = [
@@ -164,7 +173,7 @@ function repeat(socket: Socket, text: string): void {
 const HEAD = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
 
-t.test('OAU-4: the time limit is for the whole of an answer', async (t) => {
+t.test('the time limit is for the whole of an answer (OAU-4)', async (t) => {
   const slow: Readonly<Record<string, (socket: Socket) => unknown>> = {
     'says nothing': () => undefined,
     'never ends its head': (socket) => socket.write(HEAD),
@@ -213,7 +222,7 @@ t.test('no time limit is left behind', async (t) => {
   t.equal(timers.size, 0)
 })
 
-t.test('ABORT-4: rejects with the reason of a signal, and closes the connection', async (t) => {
+t.test('rejects with the reason of a signal, and closes the connection (ABORT-4)', async (t) => {
   const waiting: Readonly<Record<string, (socket: Socket) => unknown>> = {
     'before the answer': () => undefined,
     'within the head': (socket) => socket.write(HEAD),
@@ -237,7 +246,7 @@ t.test('ABORT-4: rejects with the reason of a signal, and closes the connection'
   }
 })
 
-t.test('ABORT-4: asks nobody for a caller who has left already', async (t) => {
+t.test('asks nobody for a caller who has left already (ABORT-4)', async (t) => {
   const provider = await startProvider(t, (_request, reply) => reply.end())
   const signal = AbortSignal.abort('left')
   t.equal(await fetchProvider(provider.origin, { signal }).catch((error) => error), 'left')

@@ -141,7 +141,7 @@ function holdLimits(t: Test): void {
   Object.assign(AbortSignal, { timeout: () => new AbortController().signal })
 }
 
-t.test('ABORT-4: a request ends with its call, and not with its time', async (t) => {
+t.test('a request ends with its call, and not with its time (ABORT-4)', async (t) => {
   holdLimits(t)
   for (const path of ['/token', '/userinfo']) {
     const app = await start(t)
@@ -152,7 +152,7 @@ t.test('ABORT-4: a request ends with its call, and not with its time', async (t)
   }
 })
 
-t.test('ABORT-4: keys that are fetched are for the others as well', async (t) => {
+t.test('keys that are fetched are for the others as well (ABORT-4)', async (t) => {
   holdLimits(t)
   const app = await start(t)
   const keys = await (await fetch(`${app.provider.issuer}/jwks`)).text()

@@ -188,7 +188,7 @@ const GROWING: Readonly<Record<string, (text: string) => object>> = {
   issuer: (text) => ({ github: { issuer: `https://${text}` } }),
 }
 
-t.test('FST-17: long settings cost as much as their length', async (t) => {
+t.test('long settings cost as much as their length (FST-17)', async (t) => {
   for (const [name, create] of Object.entries(GROWING)) {
     for (const part of ['/', '/a', 'a.', '?', '-', ':1']) {
       const prepare = (length: number) => {

@@ -116,7 +116,7 @@ t.test('converts ids, in lists and alternatives too', async (t) => {
   t.equal(((await find({ _id: given })) as { _id: unknown })._id, given)
 })
 
-t.test('INJ-20: a value of another type is refused with the path of the field', async (t) => {
+t.test('a value of another type is refused with the path of the field (INJ-20)', async (t) => {
   const id = Type.Unsafe<ObjectId>(ObjectIdSchema())
   const between = (value: object) => ({
     anyOf: [value, { type: 'object', properties: { $gt: value, $lt: value } }],
@@ -142,7 +142,7 @@ t.test('INJ-20: a value of another type is refused with the path of the field', 
   }
 })
 
-t.test('FTH-7: an object of JSON that imitates an ObjectId or a Date is refused', async (t) => {
+t.test('an object of JSON that imitates an ObjectId or a Date is refused (FTH-7)', async (t) => {
   const schema = Type.Object({
     ref: Type.Optional(Type.Unsafe<ObjectId>(ObjectIdSchema())),
     at: Type.Optional(DateSchema()),
@@ -163,7 +163,7 @@ t.test('FTH-7: an object of JSON that imitates an ObjectId or a Date is refused'
 })
 
 t.test(
-  'FTH-8: an invalid ObjectId is an error of the validation, and of nothing else',
+  'an invalid ObjectId is an error of the validation, and of nothing else (FTH-8)',
   async (t) => {
     const schema = Type.Object({ ref: Type.Unsafe<ObjectId>(ObjectIdSchema()) })
     for (const ref of ['zz', '', '507f1f77bcf86cd79943901', 5, true, null, [], {}]) {
