@@ -32,33 +32,34 @@ const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'remex-package-')))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 
-await t.test(
-  'packs the compiled files, their sources, docs, examples and templates alone',
-  async (t) => {
-    const { filename, files } = await pack()
-    const paths = files.map(({ path }) => path)
-    t.match(relative(root, folder), /^\.\./)
-    t.strictSame(
-      paths.filter((path) => !/^(dist|src|docs|examples|templates)\//.test(path)).sort(),
-      ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'],
-    )
-    t.strictSame(
-      // The tests of the blog are a part of that example, and new projects begin with tests.
-      paths
-        .filter((path) => !/^(examples\/blog|templates\/\w+)\/test\//.test(path))
-        .filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
-      [],
-    )
-    for (const { target } of entries) {
-      t.ok(paths.includes(target.default.slice(2)), target.default)
-      t.ok(paths.includes(target.types.slice(2)), target.types)
-    }
-    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-    const peers = Object.keys(manifest.peerDependencies)
-    const others = [...peers, '@types/node']
-    await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
-  },
-)
+await t.test('packs the compiled files, sources, docs, examples and templates only', async (t) => {
+  const { filename, files } = await pack()
+  const paths = files.map(({ path }) => path)
+  t.match(relative(root, folder), /^\.\./)
+  t.strictSame(paths.filter((path) => !/^(dist|src|docs|examples|templates)\//.test(path)).sort(), [
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'LICENSE',
+    'README.md',
+    'SECURITY.md',
+    'package.json',
+  ])
+  t.strictSame(
+    // The tests of the blog are a part of that example, and new projects begin with tests.
+    paths
+      .filter((path) => !/^(examples\/blog|templates\/\w+)\/test\//.test(path))
+      .filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
+    [],
+  )
+  for (const { target } of entries) {
+    t.ok(paths.includes(target.default.slice(2)), target.default)
+    t.ok(paths.includes(target.types.slice(2)), target.types)
+  }
+  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  const peers = Object.keys(manifest.peerDependencies)
+  const others = [...peers, '@types/node']
+  await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
+})
 
 await t.test('leads every link of its pages to a file and a heading that it packs', async (t) => {
   const installed = join(folder, 'node_modules', manifest.name)

@@ -13,39 +13,36 @@ async function startNotes(options: Partial<MongoDBOptions> = {}): Promise<MongoD
   return new MongoDBService({ Model, ...options })
 }
 
-t.test(
-  'an overridden method changes the options of its call, and not those of others',
-  async (t) => {
-    const open = await startNotes()
-    const guarded = new MongoDBService({ Model: open.options.Model, hidden: ['secret'] })
-    class Passing extends MongoDBService {
-      change: (params: MongoDBParams) => MongoDBParams = (params) => params
-      next: { _get(id: AdapterId, params?: MongoDBParams): Promise<Document> } = guarded
+t.test('an overridden method changes the options of its call, not those of others', async (t) => {
+  const open = await startNotes()
+  const guarded = new MongoDBService({ Model: open.options.Model, hidden: ['secret'] })
+  class Passing extends MongoDBService {
+    change: (params: MongoDBParams) => MongoDBParams = (params) => params
+    next: { _get(id: AdapterId, params?: MongoDBParams): Promise<Document> } = guarded
 
-      override async _get(id: AdapterId, params: MongoDBParams = {}): Promise<Document> {
-        return this.next._get(id, this.change(params))
-      }
+    override async _get(id: AdapterId, params: MongoDBParams = {}): Promise<Document> {
+      return this.next._get(id, this.change(params))
     }
-    const passing = new Passing({ Model: open.options.Model })
-    const params: MongoDBParams = { ...OUTSIDE, adapter: { allowEmptyFilter: true } }
-    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a' })
-    passing.next = { _get: (id, given) => open._get(id, given) }
-    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
-    const own = { _get: MongoDBService.prototype._get.bind(passing) }
-    passing.next = own
-    passing.change = (given) => ({ ...given, adapter: { ...given.adapter, hidden: ['text'] } })
-    t.strictSame(await passing.get(1, params), { _id: 1, secret: 's' })
-    passing.change = (given) => {
-      Object.assign(given.adapter as object, { hidden: ['text', 'secret'] })
-      return given
-    }
-    t.strictSame(await passing.get(1, { ...params, adapter: {} }), { _id: 1 }, 'in place')
-    passing.change = (given) => ({ ...given, adapter: { hidden: ['text'] }, provider: undefined })
-    t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
-    passing.change = (given) => ({ ...given, adapter: { mutli: true } as never })
-    await t.rejects(passing.get(1, params), /mutli/)
-  },
-)
+  }
+  const passing = new Passing({ Model: open.options.Model })
+  const params: MongoDBParams = { ...OUTSIDE, adapter: { allowEmptyFilter: true } }
+  t.strictSame(await passing.get(1, params), { _id: 1, text: 'a' })
+  passing.next = { _get: (id, given) => open._get(id, given) }
+  t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
+  const own = { _get: MongoDBService.prototype._get.bind(passing) }
+  passing.next = own
+  passing.change = (given) => ({ ...given, adapter: { ...given.adapter, hidden: ['text'] } })
+  t.strictSame(await passing.get(1, params), { _id: 1, secret: 's' })
+  passing.change = (given) => {
+    Object.assign(given.adapter as object, { hidden: ['text', 'secret'] })
+    return given
+  }
+  t.strictSame(await passing.get(1, { ...params, adapter: {} }), { _id: 1 }, 'in place')
+  passing.change = (given) => ({ ...given, adapter: { hidden: ['text'] }, provider: undefined })
+  t.strictSame(await passing.get(1, params), { _id: 1, text: 'a', secret: 's' })
+  passing.change = (given) => ({ ...given, adapter: { mutli: true } as never })
+  await t.rejects(passing.get(1, params), /mutli/)
+})
 
 t.test('a feature that an option turns on or off holds from the next call on', async (t) => {
   const notes = await startNotes()

@@ -42,22 +42,19 @@ for (const [operation, docdb, message] of REFUSED) {
   })
 }
 
-t.test(
-  'passes on what a command of the operation takes, and leaves the params alone',
-  async (t) => {
-    const docdb = Object.freeze({ comment: 'a', maxTimeMS: 5, collation: { locale: 'en' } })
-    for (const operation of ['read', 'update', 'patch', 'remove'] as const) {
-      t.strictSame(createDriverOptions({ docdb }, operation), docdb)
-    }
-    t.strictSame(createDriverOptions({ docdb: { comment: 'a' } }, 'create'), { comment: 'a' })
-    const collation = { locale: 'de' }
-    t.strictSame(createDriverOptions({ collation }, 'read'), { collation })
-    t.strictSame(createDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
-    t.strictSame(createDriverOptions({ docdb: { upsert: undefined } } as never, 'read'), {
-      upsert: undefined,
-    })
-  },
-)
+t.test('passes on what a command of the operation takes, leaves the params alone', async (t) => {
+  const docdb = Object.freeze({ comment: 'a', maxTimeMS: 5, collation: { locale: 'en' } })
+  for (const operation of ['read', 'update', 'patch', 'remove'] as const) {
+    t.strictSame(createDriverOptions({ docdb }, operation), docdb)
+  }
+  t.strictSame(createDriverOptions({ docdb: { comment: 'a' } }, 'create'), { comment: 'a' })
+  const collation = { locale: 'de' }
+  t.strictSame(createDriverOptions({ collation }, 'read'), { collation })
+  t.strictSame(createDriverOptions({ collation, mongodb: docdb }, 'read'), docdb)
+  t.strictSame(createDriverOptions({ docdb: { upsert: undefined } } as never, 'read'), {
+    upsert: undefined,
+  })
+})
 
 t.test('refuses options under both names, as one of them would be lost', async (t) => {
   t.throws(() => createDriverOptions({ docdb: {}, mongodb: {} }, 'read'), /params\.mongodb/)

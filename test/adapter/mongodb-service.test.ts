@@ -16,25 +16,20 @@ async function createNotes(options: Partial<MongoDBOptions> = {}): Promise<Mongo
   return notes
 }
 
-t.test(
-  'refuses more records in one create from outside than limits.records, and sends nothing',
-  async (t) => {
-    const notes = await createNotes()
-    const toList = (length: number) => Array.from({ length }, (_, n) => ({ n }))
-    const refused = { name: 'BadRequest', message: 'The data has more than 1000 records' }
-    const commands = await commandsOf(() =>
-      t.rejects(notes.create(toList(1_001), OUTSIDE), refused),
-    )
-    t.strictSame(commands, [])
-    t.match(await notes.create(toList(1_000), OUTSIDE), { length: 1_000 })
-    t.match(await notes.create(toList(1_001)), { length: 1_001 })
-    const few = new MongoDBService({ ...notes.options, limits: { records: 2 } })
-    await t.rejects(few.create(toList(3), OUTSIDE), /more than 2 records/)
-    const many = { adapter: { limits: { records: Number.POSITIVE_INFINITY } } }
-    t.match(await few.create(toList(3), { ...OUTSIDE, ...many }), { length: 3 })
-    t.match(await few.create({ n: 1 }, OUTSIDE), { n: 1 })
-  },
-)
+t.test('rejects external creates of more records than limits.records, sends nothing', async (t) => {
+  const notes = await createNotes()
+  const toList = (length: number) => Array.from({ length }, (_, n) => ({ n }))
+  const refused = { name: 'BadRequest', message: 'The data has more than 1000 records' }
+  const commands = await commandsOf(() => t.rejects(notes.create(toList(1_001), OUTSIDE), refused))
+  t.strictSame(commands, [])
+  t.match(await notes.create(toList(1_000), OUTSIDE), { length: 1_000 })
+  t.match(await notes.create(toList(1_001)), { length: 1_001 })
+  const few = new MongoDBService({ ...notes.options, limits: { records: 2 } })
+  await t.rejects(few.create(toList(3), OUTSIDE), /more than 2 records/)
+  const many = { adapter: { limits: { records: Number.POSITIVE_INFINITY } } }
+  t.match(await few.create(toList(3), { ...OUTSIDE, ...many }), { length: 3 })
+  t.match(await few.create({ n: 1 }, OUTSIDE), { n: 1 })
+})
 
 t.test('a hook of create may find a list where multi is off, as its type says', async (t) => {
   const seen: unknown[] = []

@@ -233,20 +233,17 @@ t.test('finds nothing to edit where it has been', async (t) => {
   t.strictSame(readOwn(folder), before)
 })
 
-t.test(
-  'starts tests in JavaScript by a file in JavaScript, and only where they started it',
-  async (t) => {
-    const test = APPLICATION['test/app.test.ts'].replace('/app', '/app.js')
-    const app = APPLICATION['src/app.ts']
-    const { 'package.json': manifest } = APPLICATION
-    const js = { 'package.json': manifest, 'src/app.js': app, 'test/app.test.js': test }
-    const folder = createApplication(t, js)
-    await runRemex(folder, 'migrate', '--write')
-    t.match(readOwn(folder)['test/server.js'], /^import \{ app \} from '\.\.\/src\/app\.js'\n/)
-    const other = { 'package.json': manifest, 'test/a.test.ts': APPLICATION['src/errors.ts'] }
-    t.notMatch((await runRemex(createApplication(t, other), 'migrate')).stdout, 'the new file')
-  },
-)
+t.test('runs tests in JavaScript by a JavaScript file, only where they started it', async (t) => {
+  const test = APPLICATION['test/app.test.ts'].replace('/app', '/app.js')
+  const app = APPLICATION['src/app.ts']
+  const { 'package.json': manifest } = APPLICATION
+  const js = { 'package.json': manifest, 'src/app.js': app, 'test/app.test.js': test }
+  const folder = createApplication(t, js)
+  await runRemex(folder, 'migrate', '--write')
+  t.match(readOwn(folder)['test/server.js'], /^import \{ app \} from '\.\.\/src\/app\.js'\n/)
+  const other = { 'package.json': manifest, 'test/a.test.ts': APPLICATION['src/errors.ts'] }
+  t.notMatch((await runRemex(createApplication(t, other), 'migrate')).stdout, 'the new file')
+})
 
 t.test('keeps the ends of lines, and follows no links', async (t) => {
   const app = APPLICATION['src/app.ts'].replaceAll('\n', '\r\n')

@@ -106,27 +106,24 @@ t.test('refuses a class of services that its connection would not call as it is 
   t.end()
 })
 
-t.test(
-  'refuses what classes of Feathers override and this client never calls, by its name',
-  (t) => {
-    const names = ['request', 'makeUrl', '_find', '_get', '_create', '_remove']
-    for (const name of names) {
-      class Method extends FetchClient {}
-      Object.defineProperty(Method.prototype, name, { value: () => undefined })
-      class Field extends FetchClient {
-        constructor(settings: RemoteServiceSettings) {
-          super(settings)
-          Object.assign(this, { [name]: () => undefined })
-        }
-      }
-      const message = new RegExp(`'${name}' .* never called: override sendRequest`)
-      for (const Service of [Method, Field]) {
-        t.throws(() => rest('http://a').fetch(fetch, Service), { name: 'TypeError', message })
+t.test('refuses what classes of Feathers override and this client never calls, by name', (t) => {
+  const names = ['request', 'makeUrl', '_find', '_get', '_create', '_remove']
+  for (const name of names) {
+    class Method extends FetchClient {}
+    Object.defineProperty(Method.prototype, name, { value: () => undefined })
+    class Field extends FetchClient {
+      constructor(settings: RemoteServiceSettings) {
+        super(settings)
+        Object.assign(this, { [name]: () => undefined })
       }
     }
-    t.end()
-  },
-)
+    const message = new RegExp(`'${name}' .* never called: override sendRequest`)
+    for (const Service of [Method, Field]) {
+      t.throws(() => rest('http://a').fetch(fetch, Service), { name: 'TypeError', message })
+    }
+  }
+  t.end()
+})
 
 t.test('a service made by its class has a base URL that is checked as well', (t) => {
   const settings = { name: 'a', connection: fetch }
@@ -178,15 +175,12 @@ t.test('a client says in which order kinds and methods of hooks stand', async (t
   })
 })
 
-t.test(
-  'an option of calls alone can not be one of the connection, which the error says',
-  async (t) => {
-    const connect = (connection: Readonly<Record<string, unknown>>) => () =>
-      createClient({ baseURL: 'http://localhost', connection })
-    t.throws(connect({ headers: {} }), /'headers': it is an option beside connection$/)
-    t.throws(
-      connect({ responseType: 'text' }),
-      /'responseType': it is an option of params.connection$/,
-    )
-  },
-)
+t.test('an option of calls only cannot be one of the connection, the error says', async (t) => {
+  const connect = (connection: Readonly<Record<string, unknown>>) => () =>
+    createClient({ baseURL: 'http://localhost', connection })
+  t.throws(connect({ headers: {} }), /'headers': it is an option beside connection$/)
+  t.throws(
+    connect({ responseType: 'text' }),
+    /'responseType': it is an option of params.connection$/,
+  )
+})

@@ -47,44 +47,36 @@ const CONTEXTS: readonly [string, string][] = [
   ],
 ]
 
-t.test(
-  'names services and contexts by their place in the map, and shows the fields of a record',
-  async (t) => {
-    const lines = [
-      ...SHOWN.map(
-        ([code, name], index) => [`const shown${index}: never = ${code}`, name] as const,
-      ),
-      ...CONTEXTS.map(
-        ([code, name]) =>
-          [
-            `${code}.hooks({ before: { create: [(context) => { const shown: never = context; return shown }] } })`,
-            name,
-          ] as const,
-      ),
-    ]
-    const errors = await compile(t, {
-      'app.ts': `${SOURCE}${lines.map(([line]) => line).join('\n')}\nexport { ${SHOWN.map((_, index) => `shown${index}`).join()} }`,
-    })
-    t.strictSame(
-      errors.map(
-        (error) => /: Type '(.*)' is not assignable to type 'never'/.exec(error)?.[1] ?? error,
-      ),
-      lines.map(([, name]) => name),
-    )
-  },
-)
+t.test('names services and contexts by place in the map, shows fields of records', async (t) => {
+  const lines = [
+    ...SHOWN.map(([code, name], index) => [`const shown${index}: never = ${code}`, name] as const),
+    ...CONTEXTS.map(
+      ([code, name]) =>
+        [
+          `${code}.hooks({ before: { create: [(context) => { const shown: never = context; return shown }] } })`,
+          name,
+        ] as const,
+    ),
+  ]
+  const errors = await compile(t, {
+    'app.ts': `${SOURCE}${lines.map(([line]) => line).join('\n')}\nexport { ${SHOWN.map((_, index) => `shown${index}`).join()} }`,
+  })
+  t.strictSame(
+    errors.map(
+      (error) => /: Type '(.*)' is not assignable to type 'never'/.exec(error)?.[1] ?? error,
+    ),
+    lines.map(([, name]) => name),
+  )
+})
 
-t.test(
-  'a program can export a client, its services and their methods with declarations',
-  async (t) => {
-    const methods = ['find', 'get', 'create', 'update', 'patch', 'remove']
-    const all = methods.map((name) => `export const ${name}Tasks = client.service('tasks').${name}`)
-    const errors = await compile(t, {
-      'app.ts': `${SOURCE.replace(/const (?=app|client)/g, 'export const ').replace(/interface (?=Task|Services)/g, 'export interface ')}${all.join('\n')}
+t.test('a program can export a client, its services and methods with declarations', async (t) => {
+  const methods = ['find', 'get', 'create', 'update', 'patch', 'remove']
+  const all = methods.map((name) => `export const ${name}Tasks = client.service('tasks').${name}`)
+  const errors = await compile(t, {
+    'app.ts': `${SOURCE.replace(/const (?=app|client)/g, 'export const ').replace(/interface (?=Task|Services)/g, 'export interface ')}${all.join('\n')}
 export const service = client.service('served')
 export const { get, create } = service
 export const read = () => client.service('tasks').get('1', { query: { $select: ['title'] } })`,
-    })
-    t.strictSame(errors, [])
-  },
-)
+  })
+  t.strictSame(errors, [])
+})

@@ -23,23 +23,20 @@ t.test('an application fits where plug-ins of Feathers take one', async (t) => {
   t.strictSame(await compile(t, { 'app.ts': SOURCE + SERVERS + others }), [])
 })
 
-t.test(
-  'it fits where packages add to the application of Feathers and it is declared',
-  async (t) => {
-    const additions = `import '@feathersjs/authentication-client'
+t.test('it fits where packages add to an application of Feathers and it is declared', async (t) => {
+  const additions = `import '@feathersjs/authentication-client'
 import '@feathersjs/transport-commons'
 import type { Application } from '@feathersjs/feathers'
 declare module 'remex' {
   interface DeclaredTypes { feathers: Application }
 }
 `
-    const uses = "server.channel('all')\nserver.lookup('/notes')\nserver.service('note')\n"
-    const files = { 'declared.ts': additions, 'app.ts': SOURCE + SERVERS + uses }
-    const errors = await compile(t, files)
-    t.match(errors, [/^app\.ts\(12\): error TS2349: This expression is not callable/, /'"note"'/])
-    t.equal(errors.length, 2)
-  },
-)
+  const uses = "server.channel('all')\nserver.lookup('/notes')\nserver.service('note')\n"
+  const files = { 'declared.ts': additions, 'app.ts': SOURCE + SERVERS + uses }
+  const errors = await compile(t, files)
+  t.match(errors, [/^app\.ts\(12\): error TS2349: This expression is not callable/, /'"note"'/])
+  t.equal(errors.length, 2)
+})
 
 const WRONG: readonly [call: string, error: string][] = [
   ["app.service('note')", `TS2345: Argument of type '"note"' is not assignable to parameter of`],

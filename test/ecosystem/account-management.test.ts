@@ -61,40 +61,36 @@ async function start() {
 
 const email = 'ada@example.org'
 
-t.test(
-  'feathers-authentication-management: signup, verify, reset the password, log in',
-  async (t) => {
-    const { app, notes, post } = await start()
-    const manage = (action: string, value: unknown) => post('auth-management', { action, value })
-    const login = (password: string) =>
-      post('authentication', { strategy: 'local', email, password })
+t.test('feathers-authentication-management: sign up, verify, reset, log in', async (t) => {
+  const { app, notes, post } = await start()
+  const manage = (action: string, value: unknown) => post('auth-management', { action, value })
+  const login = (password: string) => post('authentication', { strategy: 'local', email, password })
 
-    const created = await post('users', { email, password: 'first password' })
-    t.match(created, { status: 201, body: { email, isVerified: false } })
-    t.notOk('password' in created.body || 'verifyToken' in created.body)
-    t.match(await login('first password'), { status: 201 })
+  const created = await post('users', { email, password: 'first password' })
+  t.match(created, { status: 201, body: { email, isVerified: false } })
+  t.notOk('password' in created.body || 'verifyToken' in created.body)
+  t.match(await login('first password'), { status: 201 })
 
-    t.match(await manage('resendVerifySignup', { email }), { status: 201, body: { email } })
-    t.match(notes, [{ type: 'resendVerifySignup' }])
-    const wrong = await manage('verifySignupLong', `${notes[0]?.user.verifyToken}x`)
-    t.match(wrong, { status: 400, body: { errors: { $className: 'badParams' } } })
-    t.match(await manage('verifySignupLong', notes[0]?.user.verifyToken), { status: 201 })
-    t.match(await app.service('users').find(), [{ isVerified: true }])
+  t.match(await manage('resendVerifySignup', { email }), { status: 201, body: { email } })
+  t.match(notes, [{ type: 'resendVerifySignup' }])
+  const wrong = await manage('verifySignupLong', `${notes[0]?.user.verifyToken}x`)
+  t.match(wrong, { status: 400, body: { errors: { $className: 'badParams' } } })
+  t.match(await manage('verifySignupLong', notes[0]?.user.verifyToken), { status: 201 })
+  t.match(await app.service('users').find(), [{ isVerified: true }])
 
-    t.match(await manage('sendResetPwd', { email }), { status: 201 })
-    t.equal(notes.at(-1)?.type, 'sendResetPwd')
-    const token = notes.at(-1)?.user.resetToken
-    const reset = await manage('resetPwdLong', { token, password: 'second password' })
-    t.match(reset, { status: 201, body: { email } })
-    t.match(await login('first password'), { status: 401 })
-    t.match(await login('second password'), { status: 201, body: { user: { email } } })
+  t.match(await manage('sendResetPwd', { email }), { status: 201 })
+  t.equal(notes.at(-1)?.type, 'sendResetPwd')
+  const token = notes.at(-1)?.user.resetToken
+  const reset = await manage('resetPwdLong', { token, password: 'second password' })
+  t.match(reset, { status: 201, body: { email } })
+  t.match(await login('first password'), { status: 401 })
+  t.match(await login('second password'), { status: 201, body: { user: { email } } })
 
-    const change = { user: { email }, oldPassword: 'second password', password: 'third password' }
-    t.match(await manage('passwordChange', change), { status: 201 })
-    t.match(await login('third password'), { status: 201 })
-    t.match(await manage('checkUnique', { email }), { status: 400 })
-  },
-)
+  const change = { user: { email }, oldPassword: 'second password', password: 'third password' }
+  t.match(await manage('passwordChange', change), { status: 201 })
+  t.match(await login('third password'), { status: 201 })
+  t.match(await manage('checkUnique', { email }), { status: 400 })
+})
 
 t.test('feathers-authentication-management: an address is changed, and sessions end', async (t) => {
   const { notes, post } = await start()

@@ -155,24 +155,21 @@ t.test('feathers-sync: events of one application are heard in another', async (t
   ])
 })
 
-t.test(
-  'feathers-sync: what one process writes, publishers of another send over Socket.IO',
-  async (t) => {
-    const subscribers: ((data: string) => void)[] = []
-    const start = async () => {
-      const { app, connect } = await startSocketServer(t, (app) => {
-        createQueue(subscribers)(app as unknown as Application)
-        app.use('words', { create: async (data: object) => ({ ...data, secret: 'x' }) })
-        app.service('words').hooks({ after: { all: [protect('secret')] } })
-        app.on('connection', (connection: object) => app.channel('all').join(connection))
-        app.service('words').publish(() => app.channel('all'))
-      })
-      const client = await connect()
-      return { app, client, heard: client.collect('words created') }
-    }
-    const [one, other] = [await start(), await start()]
-    await one.app.service('words').create({ text: 'hi' })
-    await until(() => one.heard.length > 0 && other.heard.length > 0)
-    t.strictSame([one.heard, other.heard], [[{ text: 'hi' }], [{ text: 'hi' }]])
-  },
-)
+t.test('feathers-sync: what one process writes, another publishes over Socket.IO', async (t) => {
+  const subscribers: ((data: string) => void)[] = []
+  const start = async () => {
+    const { app, connect } = await startSocketServer(t, (app) => {
+      createQueue(subscribers)(app as unknown as Application)
+      app.use('words', { create: async (data: object) => ({ ...data, secret: 'x' }) })
+      app.service('words').hooks({ after: { all: [protect('secret')] } })
+      app.on('connection', (connection: object) => app.channel('all').join(connection))
+      app.service('words').publish(() => app.channel('all'))
+    })
+    const client = await connect()
+    return { app, client, heard: client.collect('words created') }
+  }
+  const [one, other] = [await start(), await start()]
+  await one.app.service('words').create({ text: 'hi' })
+  await until(() => one.heard.length > 0 && other.heard.length > 0)
+  t.strictSame([one.heard, other.heard], [[{ text: 'hi' }], [{ text: 'hi' }]])
+})

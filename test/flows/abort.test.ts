@@ -29,78 +29,72 @@ function open(port: number, method: string, path: string, data?: object): Client
 }
 
 for (const mode of MODES) {
-  t.test(
-    `a call that takes too long answers 503 and is told to stop, ${mode} (ABORT-2)`,
-    async (t) => {
-      const time = stopTime(t)
-      const gate = new Gate()
-      const seen: unknown[] = []
-      const server = await startServer(t, mode, {
-        handlerTimeoutMs: 300,
-        services(app) {
-          app.use('slow', {
-            get: async (id: string, params: Params) => {
-              const { signal } = params as CallParams
-              signal.addEventListener('abort', () => seen.push((signal.reason as Error).name))
-              return gate.pass({ id })
-            },
-            find: async (params: Params) => {
-              await gate.pass()
-              seen.push((params as CallParams).signal.aborted)
-            },
-          })
-        },
-      })
-      const answers = [server.request('/slow/1'), server.request('/slow')]
-      await gate.arrivals(2)
-      t.strictSame(seen, [], 'nobody is told before the time')
-      time.pass(400)
-      const [{ status, body, headers }, { status: other }] = (await Promise.all(answers)) as [
-        Answer,
-        Answer,
-      ]
-      t.match([status, body], [503, { name: 'Unavailable', message: 'No answer within 300 ms' }])
-      t.equal(headers['retry-after'], '1')
-      t.equal(other, 503)
-      t.strictSame(seen, ['Unavailable'])
-      gate.open()
-      await until(() => seen.length >= 2)
-      await laterTurns()
-      t.strictSame(seen, ['Unavailable', true], 'who asks late hears it too')
-      t.equal(server.logged.length, 1, 'the late results are discarded without a word')
-    },
-  )
+  t.test(`a call that takes too long answers 503 and must stop, ${mode} (ABORT-2)`, async (t) => {
+    const time = stopTime(t)
+    const gate = new Gate()
+    const seen: unknown[] = []
+    const server = await startServer(t, mode, {
+      handlerTimeoutMs: 300,
+      services(app) {
+        app.use('slow', {
+          get: async (id: string, params: Params) => {
+            const { signal } = params as CallParams
+            signal.addEventListener('abort', () => seen.push((signal.reason as Error).name))
+            return gate.pass({ id })
+          },
+          find: async (params: Params) => {
+            await gate.pass()
+            seen.push((params as CallParams).signal.aborted)
+          },
+        })
+      },
+    })
+    const answers = [server.request('/slow/1'), server.request('/slow')]
+    await gate.arrivals(2)
+    t.strictSame(seen, [], 'nobody is told before the time')
+    time.pass(400)
+    const [{ status, body, headers }, { status: other }] = (await Promise.all(answers)) as [
+      Answer,
+      Answer,
+    ]
+    t.match([status, body], [503, { name: 'Unavailable', message: 'No answer within 300 ms' }])
+    t.equal(headers['retry-after'], '1')
+    t.equal(other, 503)
+    t.strictSame(seen, ['Unavailable'])
+    gate.open()
+    await until(() => seen.length >= 2)
+    await laterTurns()
+    t.strictSame(seen, ['Unavailable', true], 'who asks late hears it too')
+    t.equal(server.logged.length, 1, 'the late results are discarded without a word')
+  })
 
-  t.test(
-    `a call that takes too long may have written, unless it only reads, ${mode}`,
-    async (t) => {
-      const gate = new Gate()
-      const pass = () => gate.pass({})
-      const server = await startServer(t, mode, {
-        handlerTimeoutMs: 50,
-        services: (app) =>
-          app.use(
-            'late',
-            { find: pass, get: pass, create: pass, patch: pass, remove: pass, tidy: pass },
-            { methods: ['find', 'get', 'create', 'patch', 'remove', 'tidy'] },
-          ),
-      })
-      const requests: readonly [string, object, string | undefined][] = [
-        ['/late', {}, undefined],
-        ['/late/1', {}, undefined],
-        ['/late', { data: {} }, 'unknown'],
-        ['/late', { data: {}, headers: { 'x-service-method': 'tidy' } }, 'unknown'],
-        ['/late/1', { method: 'PATCH', data: {} }, 'unknown'],
-        ['/late/1', { method: 'DELETE' }, 'unknown'],
-      ]
-      for (const [path, options, outcome] of requests) {
-        const { status, body } = await server.request(path, options)
-        t.equal(status, 503)
-        t.strictSame((body as { errors?: object }).errors, outcome && { outcome })
-      }
-      gate.open()
-    },
-  )
+  t.test(`a call that takes too long may have written unless it only reads, ${mode}`, async (t) => {
+    const gate = new Gate()
+    const pass = () => gate.pass({})
+    const server = await startServer(t, mode, {
+      handlerTimeoutMs: 50,
+      services: (app) =>
+        app.use(
+          'late',
+          { find: pass, get: pass, create: pass, patch: pass, remove: pass, tidy: pass },
+          { methods: ['find', 'get', 'create', 'patch', 'remove', 'tidy'] },
+        ),
+    })
+    const requests: readonly [string, object, string | undefined][] = [
+      ['/late', {}, undefined],
+      ['/late/1', {}, undefined],
+      ['/late', { data: {} }, 'unknown'],
+      ['/late', { data: {}, headers: { 'x-service-method': 'tidy' } }, 'unknown'],
+      ['/late/1', { method: 'PATCH', data: {} }, 'unknown'],
+      ['/late/1', { method: 'DELETE' }, 'unknown'],
+    ]
+    for (const [path, options, outcome] of requests) {
+      const { status, body } = await server.request(path, options)
+      t.equal(status, 503)
+      t.strictSame((body as { errors?: object }).errors, outcome && { outcome })
+    }
+    gate.open()
+  })
 
   t.test(`a call that fails after its time is answered once, ${mode} (ABORT-2)`, async (t) => {
     const gate = new Gate()
@@ -115,59 +109,56 @@ for (const mode of MODES) {
     t.equal(server.logged.length, 1)
   })
 
-  t.test(
-    `a client that leaves aborts the signal of a call, and only of its own, ${mode}`,
-    async (t) => {
-      const signals = new Map<string, AbortSignal>()
-      const gate = new Gate()
-      let connections = 0
-      const server = await startServer(t, mode, {
-        services(app) {
-          const keep = async (id: string, params: Params): Promise<object> => {
-            signals.set(id, (params as CallParams).signal)
-            return gate.pass({ id })
-          }
-          app.use('kept', {
-            get: keep,
-            create: async (data: { id: string }, params: Params) => keep(data.id, params),
-          })
-        },
-      })
-      server.fastify.server.on('connection', (socket: Socket) => {
-        connections += 1
-        socket.once('close', () => {
-          connections -= 1
+  t.test(`a client that leaves aborts the signal of its own calls only, ${mode}`, async (t) => {
+    const signals = new Map<string, AbortSignal>()
+    const gate = new Gate()
+    let connections = 0
+    const server = await startServer(t, mode, {
+      services(app) {
+        const keep = async (id: string, params: Params): Promise<object> => {
+          signals.set(id, (params as CallParams).signal)
+          return gate.pass({ id })
+        }
+        app.use('kept', {
+          get: keep,
+          create: async (data: { id: string }, params: Params) => keep(data.id, params),
         })
+      },
+    })
+    server.fastify.server.on('connection', (socket: Socket) => {
+      connections += 1
+      socket.once('close', () => {
+        connections -= 1
       })
-      const leaving = [
-        open(server.port, 'GET', `${server.prefix}/kept/get`),
-        open(server.port, 'POST', `${server.prefix}/kept`, { id: 'post' }),
-      ]
-      const staying = [
-        server.request('/kept/staying'),
-        server.request('/kept', { data: { id: 'staying post' } }),
-      ]
-      await gate.arrivals(4)
-      await laterTurns()
-      t.strictSame(
-        [...signals.values()].map(({ aborted }) => aborted),
-        [false, false, false, false],
-        'the end of a body aborts nothing',
-      )
-      for (const request of leaving) request.destroy()
-      await until(() => signals.get('get')?.aborted && signals.get('post')?.aborted)
-      t.match(signals.get('post')?.reason, { message: 'The client has gone' })
-      gate.open()
-      t.strictSame(
-        (await Promise.all(staying)).map(({ status }) => status),
-        [200, 201],
-      )
-      await until(() => connections === 0)
-      t.equal(signals.get('staying')?.aborted, false)
-      t.equal(signals.get('staying post')?.aborted, false)
-      t.strictSame(server.logged, [], 'a client that leaves is no error of the server')
-    },
-  )
+    })
+    const leaving = [
+      open(server.port, 'GET', `${server.prefix}/kept/get`),
+      open(server.port, 'POST', `${server.prefix}/kept`, { id: 'post' }),
+    ]
+    const staying = [
+      server.request('/kept/staying'),
+      server.request('/kept', { data: { id: 'staying post' } }),
+    ]
+    await gate.arrivals(4)
+    await laterTurns()
+    t.strictSame(
+      [...signals.values()].map(({ aborted }) => aborted),
+      [false, false, false, false],
+      'the end of a body aborts nothing',
+    )
+    for (const request of leaving) request.destroy()
+    await until(() => signals.get('get')?.aborted && signals.get('post')?.aborted)
+    t.match(signals.get('post')?.reason, { message: 'The client has gone' })
+    gate.open()
+    t.strictSame(
+      (await Promise.all(staying)).map(({ status }) => status),
+      [200, 201],
+    )
+    await until(() => connections === 0)
+    t.equal(signals.get('staying')?.aborted, false)
+    t.equal(signals.get('staying post')?.aborted, false)
+    t.strictSame(server.logged, [], 'a client that leaves is no error of the server')
+  })
 }
 
 t.test('a write on the wire is never called off; its outcome decides (ABORT-3)', async (t) => {

@@ -160,18 +160,15 @@ t.test(
       t.equal(await collections.messages.countDocuments(), 2)
     })
 
-    await t.test(
-      'after a restart, both are logged in again and get the next message',
-      async (t) => {
-        await app.close()
-        app = await startChat(script, port)
-        await shows(ada, 'user', 'ada@example.org, login 2')
-        await shows(bob, 'user', 'bob@example.org, login 2')
-        t.equal(app.channel('members').length, 2)
-        await act(bob, 'send', { text: 'Still here' })
-        await bothShow('ada: Good morning,bob: Hi,bob: Still here')
-      },
-    )
+    await t.test('after a restart, both are logged in and get the next message', async (t) => {
+      await app.close()
+      app = await startChat(script, port)
+      await shows(ada, 'user', 'ada@example.org, login 2')
+      await shows(bob, 'user', 'bob@example.org, login 2')
+      t.equal(app.channel('members').length, 2)
+      await act(bob, 'send', { text: 'Still here' })
+      await bothShow('ada: Good morning,bob: Hi,bob: Still here')
+    })
 
     await t.test('a window that is loaded anew is logged in by its token', async (t) => {
       await ada.reload()

@@ -68,32 +68,29 @@ t.test('official plug-ins of clients work on an application of our own', async (
     Object.entries(CONNECTIONS).map(([name, connect]) => ({ mode, name, connect })),
   )
   for (const { mode, name, connect } of cases) {
-    await t.test(
-      `log in, call services with hooks and events, log out, ${mode}, ${name}`,
-      async (t) => {
-        const { client } = await start(t, mode, database, connect)
-        const events: unknown[] = []
-        client.on('login', () => events.push('login'))
-        client.on('logout', () => events.push('logout'))
-        await t.rejects(client.service('notes').find(), { name: 'NotAuthenticated', code: 401 })
+    await t.test(`log in, call with hooks and events, log out, ${mode}, ${name}`, async (t) => {
+      const { client } = await start(t, mode, database, connect)
+      const events: unknown[] = []
+      client.on('login', () => events.push('login'))
+      client.on('logout', () => events.push('logout'))
+      await t.rejects(client.service('notes').find(), { name: 'NotAuthenticated', code: 401 })
 
-        const { user } = await client.authenticate(CREDENTIALS)
-        t.match(user, { email: CREDENTIALS.email, password: undefined })
-        const notes = client.service('notes')
-        notes.on('created', (note: unknown) => events.push(note))
-        notes.hooks({
-          before: { create: (context) => Object.assign(context.data as object, { b: 2 }) },
-        })
-        const note = (await notes.create({ a: 'x' })) as Document
-        t.match(note, { a: 'x', b: 2 })
-        t.same(await notes.find({ query: { a: 'x', $limit: 5 } }), [note])
-        t.match(await notes.patch(note['_id'], { a: 'y' }), { a: 'y', b: 2 })
-        t.match((await client.reAuthenticate()).user, { email: CREDENTIALS.email })
-        await client.logout()
-        t.same(events, ['login', note, 'logout'])
-        await t.rejects(notes.find(), { code: 401 })
-      },
-    )
+      const { user } = await client.authenticate(CREDENTIALS)
+      t.match(user, { email: CREDENTIALS.email, password: undefined })
+      const notes = client.service('notes')
+      notes.on('created', (note: unknown) => events.push(note))
+      notes.hooks({
+        before: { create: (context) => Object.assign(context.data as object, { b: 2 }) },
+      })
+      const note = (await notes.create({ a: 'x' })) as Document
+      t.match(note, { a: 'x', b: 2 })
+      t.same(await notes.find({ query: { a: 'x', $limit: 5 } }), [note])
+      t.match(await notes.patch(note['_id'], { a: 'y' }), { a: 'y', b: 2 })
+      t.match((await client.reAuthenticate()).user, { email: CREDENTIALS.email })
+      await client.logout()
+      t.same(events, ['login', note, 'logout'])
+      await t.rejects(notes.find(), { code: 401 })
+    })
 
     await t.test(`name custom methods in the options, ${mode}, ${name}`, async (t) => {
       const { client, connection } = await start(t, mode, database, connect)

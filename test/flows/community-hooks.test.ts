@@ -142,28 +142,25 @@ t.test('disallow, iff, unless, isProvider and isNot tell who calls', async (t) =
   t.match(await app.service('notes').create({ role: 'x' }), { role: 'x' })
 })
 
-t.test(
-  'discardQuery, keepQuery, disablePagination and paramsFromClient change params',
-  async (t) => {
-    const seen: Params[] = []
-    const { send, insert } = await start(t, {
-      before: {
-        find: [paramsFromClient('lang'), discardQuery('debug'), disablePagination()],
-        get: [keepQuery('$select')],
-        all: [({ params }) => void seen.push(params)],
-      },
-      after: { find: [({ params }) => void seen.push(params)] },
-    })
-    const [id] = await insert({ text: 'a' }, { text: 'b' }, { text: 'c' }, { text: 'd' })
-    t.match(await send('GET', '?debug=1&$client[lang]=is&$client[role]=admin'), {
-      total: 4,
-      limit: 2,
-    })
-    t.match(seen[1], { query: {}, lang: 'is', provider: 'rest', role: undefined })
-    t.equal((await send('GET', '?$limit=-1')).length, 4)
-    t.same(await send('GET', `/${id}?$select[]=text&other=1`), { _id: id, text: 'a' })
-  },
-)
+t.test('discardQuery, keepQuery, disablePagination, paramsFromClient change params', async (t) => {
+  const seen: Params[] = []
+  const { send, insert } = await start(t, {
+    before: {
+      find: [paramsFromClient('lang'), discardQuery('debug'), disablePagination()],
+      get: [keepQuery('$select')],
+      all: [({ params }) => void seen.push(params)],
+    },
+    after: { find: [({ params }) => void seen.push(params)] },
+  })
+  const [id] = await insert({ text: 'a' }, { text: 'b' }, { text: 'c' }, { text: 'd' })
+  t.match(await send('GET', '?debug=1&$client[lang]=is&$client[role]=admin'), {
+    total: 4,
+    limit: 2,
+  })
+  t.match(seen[1], { query: {}, lang: 'is', provider: 'rest', role: undefined })
+  t.equal((await send('GET', '?$limit=-1')).length, 4)
+  t.same(await send('GET', `/${id}?$select[]=text&other=1`), { _id: id, text: 'a' })
+})
 
 t.test('setField and setSlug set values from params and the path', async (t) => {
   const seen: Params[] = []

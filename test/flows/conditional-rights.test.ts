@@ -107,43 +107,40 @@ for (const [order, hooks] of Object.entries(ORDERS)) {
   })
 }
 
-t.test(
-  'the read before a write has the rights of the caller, in any kind of service',
-  async (t) => {
-    const seen: unknown[] = []
-    const service = {
-      async get(id: string, { provider, user }: Params & { user?: string }) {
-        seen.push(provider)
-        // One that looks at rights itself, for external callers.
-        if (id !== 'there' || (provider !== undefined && user !== 'ann')) throw new NotFound('None')
-        return { id, revision: 7 }
-      },
-      patch: async (id: string, data: object) => ({ id, ...data, revision: 8 }),
-    }
-    const { request, app } = await startServer(t, 'standalone', {
-      services: (app) =>
-        app
-          .use('notes', service as never)
-          .service('notes')
-          .hooks({ around: { all: [versions()] }, before: { all: [logIn] } } as never),
+t.test('the read before a write has the rights of the caller in any kind of service', async (t) => {
+  const seen: unknown[] = []
+  const service = {
+    async get(id: string, { provider, user }: Params & { user?: string }) {
+      seen.push(provider)
+      // One that looks at rights itself, for external callers.
+      if (id !== 'there' || (provider !== undefined && user !== 'ann')) throw new NotFound('None')
+      return { id, revision: 7 }
+    },
+    patch: async (id: string, data: object) => ({ id, ...data, revision: 8 }),
+  }
+  const { request, app } = await startServer(t, 'standalone', {
+    services: (app) =>
+      app
+        .use('notes', service as never)
+        .service('notes')
+        .hooks({ around: { all: [versions()] }, before: { all: [logIn] } } as never),
+  })
+  const patch = (id: string, user: object) =>
+    request(`/notes/${id}`, {
+      ...{ method: 'PATCH', data: { text: 'b' } },
+      headers: { 'if-match': '"v-6"', ...user },
     })
-    const patch = (id: string, user: object) =>
-      request(`/notes/${id}`, {
-        ...{ method: 'PATCH', data: { text: 'b' } },
-        headers: { 'if-match': '"v-6"', ...user },
-      })
-    for (const user of [{}, { 'x-user': 'eve' }]) {
-      t.equal((await patch('there', user)).text, (await patch('none', user)).text)
-    }
-    t.match(await patch('there', { 'x-user': 'ann' }), {
-      status: 412,
-      body: { data: { current: 7 } },
-    })
-    t.notOk(seen.includes(undefined))
-    await t.rejects(app.service('notes').patch('there', {}, { version: 6 }), { code: 412 })
-    t.equal(seen.at(-1), undefined, 'an internal write reads as an internal call')
-  },
-)
+  for (const user of [{}, { 'x-user': 'eve' }]) {
+    t.equal((await patch('there', user)).text, (await patch('none', user)).text)
+  }
+  t.match(await patch('there', { 'x-user': 'ann' }), {
+    status: 412,
+    body: { data: { current: 7 } },
+  })
+  t.notOk(seen.includes(undefined))
+  await t.rejects(app.service('notes').patch('there', {}, { version: 6 }), { code: 412 })
+  t.equal(seen.at(-1), undefined, 'an internal write reads as an internal call')
+})
 
 t.test('a version that external callers do not see is compared', async (t) => {
   const service = {

@@ -237,28 +237,25 @@ t.test('a hash of the body is the tag of lists, where the service says so', asyn
   t.match(created, { status: 201, headers: { etag: '"v-1"' } })
 })
 
-t.test(
-  'a hash is of what is sent: by schemas, formatters and functions after the service',
-  async (t) => {
-    const entity = { type: 'object', properties: { text: { type: 'string' } } } as const
-    const { request } = await startTasks(t, {
-      served: { etag: true, schemas: { entity, create: true, patch: true, query: true } },
-      configure(app) {
-        app.service('tasks').hooks({
-          after: {
-            find: ({ result }) => {
-              for (const task of result as Document[]) task['secret'] = Math.random()
-            },
+t.test('a hash is of what is sent: by schemas, formatters and later functions', async (t) => {
+  const entity = { type: 'object', properties: { text: { type: 'string' } } } as const
+  const { request } = await startTasks(t, {
+    served: { etag: true, schemas: { entity, create: true, patch: true, query: true } },
+    configure(app) {
+      app.service('tasks').hooks({
+        after: {
+          find: ({ result }) => {
+            for (const task of result as Document[]) task['secret'] = Math.random()
           },
-        })
-      },
-    })
-    const { headers, body } = await request('/tasks')
-    t.strictSame(body, [{ text: 'a' }])
-    const known = { 'if-none-match': String(headers.etag) }
-    t.match(await request('/tasks', { headers: known }), { status: 304 })
-  },
-)
+        },
+      })
+    },
+  })
+  const { headers, body } = await request('/tasks')
+  t.strictSame(body, [{ text: 'a' }])
+  const known = { 'if-none-match': String(headers.etag) }
+  t.match(await request('/tasks', { headers: known }), { status: 304 })
+})
 
 t.test('an answer for one caller may be kept by that caller alone', async (t) => {
   const { request } = await startTasks(t, { served: { etag: true } })

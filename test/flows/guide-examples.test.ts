@@ -105,43 +105,39 @@ t.test('programs read and write notes by keys, as far as the scopes go', async (
   t.match(await send('GET', '/api-keys', undefined, token), { body: { data: [{ scopes }] } })
 })
 
-t.test(
-  'keys of a person who signed up with the address of another one end with a reset',
-  async (t) => {
-    const mails: AccountNotice[] = []
-    const { app } = await start(() => {
-      const created = createKeyNotes(db, SECRET)
-      const notify = (mail: AccountNotice) => void mails.push(mail)
-      const accounts = new AccountService(created, {
-        notify,
-        tokens: db.collection('accountTokens'),
-      })
-      created.use('accounts' as never, accounts as never)
-      return created
+t.test('keys of a person who signed up with the address of another end with a reset', async (t) => {
+  const mails: AccountNotice[] = []
+  const { app } = await start(() => {
+    const created = createKeyNotes(db, SECRET)
+    const notify = (mail: AccountNotice) => void mails.push(mail)
+    const accounts = new AccountService(created, {
+      notify,
+      tokens: db.collection('accountTokens'),
     })
-    t.teardown(() => app.close())
-    // The first key is of the person who signed up with the address of Ada.
-    const keys: string[] = []
-    for (const email of ['ada@example.org', 'bob@example.org']) {
-      const { insertedId } = await db.collection('users').insertOne({ email, password: 'unknown' })
-      const made = { userId: String(insertedId), name: 'backup', scopes: ['notes:read'] }
-      const { key } = (await app.service('api-keys').create(made)) as unknown as { key: string }
-      keys.push(key)
-    }
-    const read = async (key: string | undefined) =>
-      (await app.fastify.inject({ url: '/notes', headers: { 'x-api-key': String(key) } }))
-        .statusCode
-    t.equal(await read(keys[0]), 200)
-    const accounts = app.service('accounts' as never) as unknown as AccountService
-    await accounts.requestReset({ email: 'ada@example.org' })
-    await until(() => mails.length > 0)
-    await accounts.resetPassword({
-      token: String(mails[0]?.token),
-      password: `another ${PASSWORD}`,
-    })
-    t.strictSame([await read(keys[0]), await read(keys[1])], [401, 200])
-  },
-)
+    created.use('accounts' as never, accounts as never)
+    return created
+  })
+  t.teardown(() => app.close())
+  // The first key is of the person who signed up with the address of Ada.
+  const keys: string[] = []
+  for (const email of ['ada@example.org', 'bob@example.org']) {
+    const { insertedId } = await db.collection('users').insertOne({ email, password: 'unknown' })
+    const made = { userId: String(insertedId), name: 'backup', scopes: ['notes:read'] }
+    const { key } = (await app.service('api-keys').create(made)) as unknown as { key: string }
+    keys.push(key)
+  }
+  const read = async (key: string | undefined) =>
+    (await app.fastify.inject({ url: '/notes', headers: { 'x-api-key': String(key) } })).statusCode
+  t.equal(await read(keys[0]), 200)
+  const accounts = app.service('accounts' as never) as unknown as AccountService
+  await accounts.requestReset({ email: 'ada@example.org' })
+  await until(() => mails.length > 0)
+  await accounts.resetPassword({
+    token: String(mails[0]?.token),
+    password: `another ${PASSWORD}`,
+  })
+  t.strictSame([await read(keys[0]), await read(keys[1])], [401, 200])
+})
 
 t.test('roles decide what members may do, and nobody chooses his own', async (t) => {
   const { app, send } = await start(() => createRoles(db, SECRET))

@@ -177,19 +177,16 @@ t.test('ids may be long; a line that is too long is refused (HTTP-18)', async (t
   )
 })
 
-t.test(
-  'what Node would answer without a body gets an error of the same shape (ERR-5)',
-  async (t) => {
-    for (const [headers, code, message] of [
-      ['', 400, 'The request names no host'],
-      ['Host: a\r\nExpect: the-unexpected\r\n', 417, 'Only 100-continue can be expected'],
-    ] as const) {
-      const bytes = `GET /notes/1 HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`
-      const [, body = ''] = (await server.raw(bytes)).split('\r\n\r\n')
-      t.match(JSON.parse(body), { name: 'BadRequest', code, message, className: 'bad-request' })
-    }
-  },
-)
+t.test('what Node answers without a body gets an error of the same shape (ERR-5)', async (t) => {
+  for (const [headers, code, message] of [
+    ['', 400, 'The request names no host'],
+    ['Host: a\r\nExpect: the-unexpected\r\n', 417, 'Only 100-continue can be expected'],
+  ] as const) {
+    const bytes = `GET /notes/1 HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`
+    const [, body = ''] = (await server.raw(bytes)).split('\r\n\r\n')
+    t.match(JSON.parse(body), { name: 'BadRequest', code, message, className: 'bad-request' })
+  }
+})
 
 t.test('what is no HTTP gets an error of the same shape (ERR-5)', async (t) => {
   const long = `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`

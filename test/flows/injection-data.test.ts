@@ -96,24 +96,21 @@ t.test('the id of a record never changes, and is never an object (INJ-26)', asyn
   )
 })
 
-t.test(
-  'numbers that are not finite are refused, others stored as JSON has them (INJ-28)',
-  async (t) => {
-    const json = { 'content-type': 'application/json' }
-    for (const body of ['{"n":1e400}', '{"n":[-1e400]}', '{"a":{"b":{"n":1e999}}}']) {
-      await refuses(t, '/users', { method: 'POST', headers: json, body })
-    }
-    for (const [text, stored] of [
-      ['-0', 0],
-      ['9007199254740993', 9007199254740992],
-      ['0.30000000000000004', 0.1 + 0.2],
-      ['1e-400', 0],
-    ] as const) {
-      const options = { method: 'POST', headers: json, body: `{"n":${text}}` }
-      t.match((await server.request('/users', options)).body, { n: stored })
-    }
-  },
-)
+t.test('numbers that are not finite are refused, others stored as JSON (INJ-28)', async (t) => {
+  const json = { 'content-type': 'application/json' }
+  for (const body of ['{"n":1e400}', '{"n":[-1e400]}', '{"a":{"b":{"n":1e999}}}']) {
+    await refuses(t, '/users', { method: 'POST', headers: json, body })
+  }
+  for (const [text, stored] of [
+    ['-0', 0],
+    ['9007199254740993', 9007199254740992],
+    ['0.30000000000000004', 0.1 + 0.2],
+    ['1e-400', 0],
+  ] as const) {
+    const options = { method: 'POST', headers: json, body: `{"n":${text}}` }
+    t.match((await server.request('/users', options)).body, { n: stored })
+  }
+})
 
 t.test('a record that is too large or too deep is refused, inside too (INJ-29)', async (t) => {
   const nest = (levels: number): object => (levels === 0 ? {} : { a: nest(levels - 1) })

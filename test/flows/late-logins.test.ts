@@ -161,71 +161,62 @@ t.test('services that were there before are guarded when the settings name them'
   t.strictSame(await use(), WORKS)
 })
 
-t.test(
-  'a service that the settings name in place of another is guarded before the set-up',
-  async (t) => {
-    const given = await startWithoutLogins(t)
-    const { app, createAuthentication, add, request, trespass, use } = given
-    add('users', undefined as never)
-    add('sessions', undefined as never)
-    app.use('api-keys', new MongoDBService({ Model: database.db.collection('api-keys') }) as never)
-    const other = { ...SECTIONS['api-key'], service: 'keys-to-come' }
-    const setting = app.get('authentication') as object
-    app.set('authentication', { ...setting, 'api-key': other })
-    const authentication = createAuthentication()
-    t.equal((await request('/api-keys')).status, 200, 'it is no service of keys yet')
-    app.set('authentication', { ...setting, ...SECTIONS })
-    add('authentication', authentication)
-    t.strictSame(await trespass(), [401, 401, 401, 405, 401])
-    await app.service('users').create(ADA)
-    t.strictSame(await use(), WORKS)
-  },
-)
+t.test('a service that the settings name in place of another is guarded at once', async (t) => {
+  const given = await startWithoutLogins(t)
+  const { app, createAuthentication, add, request, trespass, use } = given
+  add('users', undefined as never)
+  add('sessions', undefined as never)
+  app.use('api-keys', new MongoDBService({ Model: database.db.collection('api-keys') }) as never)
+  const other = { ...SECTIONS['api-key'], service: 'keys-to-come' }
+  const setting = app.get('authentication') as object
+  app.set('authentication', { ...setting, 'api-key': other })
+  const authentication = createAuthentication()
+  t.equal((await request('/api-keys')).status, 200, 'it is no service of keys yet')
+  app.set('authentication', { ...setting, ...SECTIONS })
+  add('authentication', authentication)
+  t.strictSame(await trespass(), [401, 401, 401, 405, 401])
+  await app.service('users').create(ADA)
+  t.strictSame(await use(), WORKS)
+})
 
-t.test(
-  'services whose indexes could not be created are closed, and recover by themselves',
-  async (t) => {
-    const proxy = await startFaultProxy(t, database.url)
-    const client = new MongoClient(proxy.url, { retryReads: false, retryWrites: false })
-    t.teardown(() => client.close())
-    const db = client.db(database.db.databaseName)
-    const given = await startWithoutLogins(t, { db })
-    const { server, app, createAuthentication, add, trespass, logIn, use } = given
-    await client.connect()
-    const authentication = createAuthentication()
-    proxy.loseCommand('createIndexes', 100)
-    for (const name of NAMES) add(name, authentication)
-    await until(() => server.logged.length > 0)
-    t.match(server.logged, [{ message: 'The setup of a service failed' }])
-    // Each of these tries again, and loses its command.
-    t.strictSame(await trespass(), [503, 503, 503, 503, 503])
-    await app.service('users').create(ADA)
-    t.match(await logIn(), { code: 503 })
-    proxy.mend()
-    t.strictSame(await use(), WORKS)
-    t.strictSame(await trespass(), [401, 401, 401, 405, 401])
-  },
-)
+t.test('services whose indexes could not be created are closed, and recover', async (t) => {
+  const proxy = await startFaultProxy(t, database.url)
+  const client = new MongoClient(proxy.url, { retryReads: false, retryWrites: false })
+  t.teardown(() => client.close())
+  const db = client.db(database.db.databaseName)
+  const given = await startWithoutLogins(t, { db })
+  const { server, app, createAuthentication, add, trespass, logIn, use } = given
+  await client.connect()
+  const authentication = createAuthentication()
+  proxy.loseCommand('createIndexes', 100)
+  for (const name of NAMES) add(name, authentication)
+  await until(() => server.logged.length > 0)
+  t.match(server.logged, [{ message: 'The setup of a service failed' }])
+  // Each of these tries again, and loses its command.
+  t.strictSame(await trespass(), [503, 503, 503, 503, 503])
+  await app.service('users').create(ADA)
+  t.match(await logIn(), { code: 503 })
+  proxy.mend()
+  t.strictSame(await use(), WORKS)
+  t.strictSame(await trespass(), [401, 401, 401, 405, 401])
+})
 
-t.test(
-  'the first login after a late start hands out no token that belongs into a cookie',
-  async (t) => {
-    const sections = { ...SECTIONS, sessions: { service: 'sessions', cookie: 'all' } }
-    const { app, createAuthentication, add, request } = await startWithoutLogins(t, { sections })
-    const authentication = createAuthentication()
-    for (const name of NAMES) add(name, authentication)
-    await app.service('users').create(ADA)
-    const data = { strategy: 'local', ...ADA }
-    const first = await request('/authentication', { data })
-    t.equal(first.status, 201)
-    t.notMatch(first.text, /accessToken|refreshToken/)
-    await app.unuse('authentication')
-    app.use('authentication', authentication as never)
-    const again = await request('/authentication', { data })
-    t.equal(again.status, 201)
-    t.notMatch(again.text, /accessToken|refreshToken/, 'nor where the service was registered anew')
-  },
-)
+t.test('the first login after a late start hands out no token meant for a cookie', async (t) => {
+  const sections = { ...SECTIONS, sessions: { service: 'sessions', cookie: 'all' } }
+  const { app, createAuthentication, add, request } = await startWithoutLogins(t, { sections })
+  const authentication = createAuthentication()
+  for (const name of NAMES) add(name, authentication)
+  await app.service('users').create(ADA)
+  const data = { strategy: 'local', ...ADA }
+  const first = await request('/authentication', { data })
+  t.equal(first.status, 201)
+  t.notMatch(first.text, /accessToken|refreshToken/)
+  await app.unuse('authentication')
+  app.use('authentication', authentication as never)
+  const again = await request('/authentication', { data })
+  t.equal(again.status, 201)
+  t.notMatch(again.text, /accessToken|refreshToken/, 'nor where the service was registered anew')
+})
 
 t.test('a password that is changed during the set-up ends the sessions of a user', async (t) => {
   const { app, createAuthentication, add, logIn, request } = await startWithoutLogins(t)
@@ -240,55 +231,46 @@ t.test('a password that is changed during the set-up ends the sessions of a user
   t.equal((await request('/authentication', { data })).status, 401)
 })
 
-t.test(
-  'services of an application that is mounted late are guarded, by both of their paths',
-  async (t) => {
-    const { server, request } = await startWithoutLogins(t)
-    const inner = createApp()
-    for (const name of ['users', 'sessions', 'api-keys']) {
-      inner.use(name, new MongoDBService({ Model: database.db.collection(name) }) as never)
-    }
-    const settings = server.app.get('authentication') as object
-    const strategies = { 'api-key': new ApiKeyStrategy() }
-    addAccounts(inner, { users: null, settings, strategies })
-    server.app.use('inner', inner as never)
-    const { record } = forgeKey('u1')
-    t.equal((await request('/inner/api-keys', { data: record })).status, 401)
-    t.equal((await request('/inner/sessions')).status, 401)
-    const keys = inner.service('api-keys') as unknown as { find(params: object): Promise<unknown> }
-    await t.rejects(keys.find({ provider: 'rest' }), { code: 401 })
-  },
-)
+t.test('services of an application mounted late are guarded by both of their paths', async (t) => {
+  const { server, request } = await startWithoutLogins(t)
+  const inner = createApp()
+  for (const name of ['users', 'sessions', 'api-keys']) {
+    inner.use(name, new MongoDBService({ Model: database.db.collection(name) }) as never)
+  }
+  const settings = server.app.get('authentication') as object
+  const strategies = { 'api-key': new ApiKeyStrategy() }
+  addAccounts(inner, { users: null, settings, strategies })
+  server.app.use('inner', inner as never)
+  const { record } = forgeKey('u1')
+  t.equal((await request('/inner/api-keys', { data: record })).status, 401)
+  t.equal((await request('/inner/sessions')).status, 401)
+  const keys = inner.service('api-keys') as unknown as { find(params: object): Promise<unknown> }
+  await t.rejects(keys.find({ provider: 'rest' }), { code: 401 })
+})
 
-t.test(
-  'a service that takes the place of another is closed until its indexes are there',
-  async (t) => {
-    const { app, createAuthentication, add, request, trespass } = await startWithoutLogins(t)
-    const authentication = createAuthentication()
-    for (const name of NAMES) add(name, authentication)
-    t.strictSame(await trespass(), [401, 401, 401, 405, 401])
-    await app.unuse('api-keys')
-    app.use('api-keys', { find: async () => [] } as never)
-    t.equal((await request('/api-keys')).status, 503, 'it can keep no keys')
-    await app.unuse('api-keys')
-    const renamed = new MongoDBService({ Model: database.db.collection('renamed') })
-    app.use('api-keys', renamed as never)
-    t.strictSame(await trespass(), [401, 401, 401, 405, 401])
-    const indexes = await database.db.collection('renamed').indexes()
-    t.ok(indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined))
-  },
-)
+t.test('a service that takes the place of another is closed until it has indexes', async (t) => {
+  const { app, createAuthentication, add, request, trespass } = await startWithoutLogins(t)
+  const authentication = createAuthentication()
+  for (const name of NAMES) add(name, authentication)
+  t.strictSame(await trespass(), [401, 401, 401, 405, 401])
+  await app.unuse('api-keys')
+  app.use('api-keys', { find: async () => [] } as never)
+  t.equal((await request('/api-keys')).status, 503, 'it can keep no keys')
+  await app.unuse('api-keys')
+  const renamed = new MongoDBService({ Model: database.db.collection('renamed') })
+  app.use('api-keys', renamed as never)
+  t.strictSame(await trespass(), [401, 401, 401, 405, 401])
+  const indexes = await database.db.collection('renamed').indexes()
+  t.ok(indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined))
+})
 
-t.test(
-  'a service that the settings have named at first is open where they name another',
-  async (t) => {
-    const { app, request } = await startWithoutLogins(t)
-    app.use('sessions', { find: async () => ['ours'] } as never)
-    const authentication = new AuthenticationService(app)
-    t.equal((await request('/sessions')).status, 503)
-    const setting = app.get('authentication') as object
-    app.set('authentication', { ...setting, sessions: { service: 'logins' } })
-    t.equal((await request('/sessions')).status, 200)
-    t.equal(authentication.configuration.sessions?.service, 'logins')
-  },
-)
+t.test('a service that the settings named at first is open where they name another', async (t) => {
+  const { app, request } = await startWithoutLogins(t)
+  app.use('sessions', { find: async () => ['ours'] } as never)
+  const authentication = new AuthenticationService(app)
+  t.equal((await request('/sessions')).status, 503)
+  const setting = app.get('authentication') as object
+  app.set('authentication', { ...setting, sessions: { service: 'logins' } })
+  t.equal((await request('/sessions')).status, 200)
+  t.equal(authentication.configuration.sessions?.service, 'logins')
+})

@@ -96,17 +96,14 @@ t.test('processes that start together make each index once', async (t) => {
   t.match(await register(second, 'ann@example.org'), { status: 409 })
 })
 
-t.test(
-  'a token of one process is taken by another, until one of them revokes it (JWT-19)',
-  async (t) => {
-    const token = await getToken(first, 'ann@example.org')
-    const { body: note } = await first.request('/notes', { data: { text: 'Hi' }, token })
-    const path = `/notes/${note['_id']}`
-    t.match(await second.request(path, { token }), { status: 200, body: { text: 'Hi' } })
-    t.match(await first.request('/authentication', { method: 'DELETE', token }), { status: 200 })
-    t.match(await second.request(path, { token }), { status: 401 })
-  },
-)
+t.test('a token of one process is taken by another until one revokes it (JWT-19)', async (t) => {
+  const token = await getToken(first, 'ann@example.org')
+  const { body: note } = await first.request('/notes', { data: { text: 'Hi' }, token })
+  const path = `/notes/${note['_id']}`
+  t.match(await second.request(path, { token }), { status: 200, body: { text: 'Hi' } })
+  t.match(await first.request('/authentication', { method: 'DELETE', token }), { status: 200 })
+  t.match(await second.request(path, { token }), { status: 401 })
+})
 
 t.test('failing logins are counted over all processes', async (t) => {
   await register(first, 'ben@example.org')
@@ -121,41 +118,38 @@ t.test('failing logins are counted over all processes', async (t) => {
   }
 })
 
-t.test(
-  'a process that is killed takes nothing with it that it has answered (CRASH-4)',
-  async (t) => {
-    const token = await getToken(first, 'ann@example.org')
-    const revoked = await getToken(first, 'ann@example.org')
-    await first.request('/authentication', { method: 'DELETE', token: revoked })
+t.test('a process that is killed takes nothing with it that it answered (CRASH-4)', async (t) => {
+  const token = await getToken(first, 'ann@example.org')
+  const revoked = await getToken(first, 'ann@example.org')
+  await first.request('/authentication', { method: 'DELETE', token: revoked })
 
-    const written: unknown[] = []
-    /** Writes until the process is gone. */
-    async function writeOn(): Promise<void> {
-      for (;;) {
-        const data = { text: `note ${written.length}` }
-        const answer = await first.request('/notes', { data, token }).catch(() => undefined)
-        if (answer === undefined) return
-        t.equal(answer.status, 201)
-        written.push(answer.body['_id'])
-      }
+  const written: unknown[] = []
+  /** Writes until the process is gone. */
+  async function writeOn(): Promise<void> {
+    for (;;) {
+      const data = { text: `note ${written.length}` }
+      const answer = await first.request('/notes', { data, token }).catch(() => undefined)
+      if (answer === undefined) return
+      t.equal(answer.status, 201)
+      written.push(answer.body['_id'])
     }
-    const writers = Array.from({ length: 8 }, writeOn)
-    await until(() => written.length >= 40)
-    const exit = once(first.child, 'exit')
-    first.child.kill('SIGKILL')
-    t.match(await second.request('/notes', { data: { text: 'Still here' }, token }), {
-      status: 201,
-    })
-    t.strictSame(await exit, [null, 'SIGKILL'])
-    await Promise.all(writers)
+  }
+  const writers = Array.from({ length: 8 }, writeOn)
+  await until(() => written.length >= 40)
+  const exit = once(first.child, 'exit')
+  first.child.kill('SIGKILL')
+  t.match(await second.request('/notes', { data: { text: 'Still here' }, token }), {
+    status: 201,
+  })
+  t.strictSame(await exit, [null, 'SIGKILL'])
+  await Promise.all(writers)
 
-    for (const id of written) {
-      t.match(await second.request(`/notes/${id}`, { token }), { status: 200, body: { _id: id } })
-    }
-    t.match(await second.request('/notes', { token: revoked }), { status: 401 })
-    t.match(await logIn(second, 'ben@example.org'), { status: 429 })
-  },
-)
+  for (const id of written) {
+    t.match(await second.request(`/notes/${id}`, { token }), { status: 200, body: { _id: id } })
+  }
+  t.match(await second.request('/notes', { token: revoked }), { status: 401 })
+  t.match(await logIn(second, 'ben@example.org'), { status: 429 })
+})
 
 t.test('a new process knows what the killed one knew', async (t) => {
   const third = await startServer()

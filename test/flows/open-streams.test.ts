@@ -77,31 +77,28 @@ function createStreams(ended: string[]): Readonly<Record<string, () => unknown>>
 }
 
 for (const mode of MODES) {
-  t.test(
-    `100 streams that never end are ended when the server closes, ${mode} (SHUT-4)`,
-    async (t) => {
-      const ended: string[] = []
-      const streams = createStreams(ended)
-      const kinds = Object.keys(streams)
-      const gate = new Gate()
-      const { read, close, logged } = await open(t, mode, (app) =>
-        app.use('streams', { get: async (kind: string) => gate.pass(streams[kind]?.()) }),
-      )
-      gate.open()
-      const asked = Array.from({ length: 100 }, (_none, index) => kinds[index % 4] ?? '')
-      const answers = Promise.allSettled(asked.map((kind) => read(`/streams/${kind}`)))
-      await gate.arrivals(100)
-      await laterTurns()
-      await close()
-      t.strictSame(
-        (await answers).filter(({ status }) => status === 'fulfilled'),
-        [],
-        'nobody takes an answer that was cut off for a whole one',
-      )
-      t.strictSame(ended.sort(), asked.sort(), 'each source was told')
-      t.strictSame(logged, [])
-    },
-  )
+  t.test(`100 endless streams end when the server closes, ${mode} (SHUT-4)`, async (t) => {
+    const ended: string[] = []
+    const streams = createStreams(ended)
+    const kinds = Object.keys(streams)
+    const gate = new Gate()
+    const { read, close, logged } = await open(t, mode, (app) =>
+      app.use('streams', { get: async (kind: string) => gate.pass(streams[kind]?.()) }),
+    )
+    gate.open()
+    const asked = Array.from({ length: 100 }, (_none, index) => kinds[index % 4] ?? '')
+    const answers = Promise.allSettled(asked.map((kind) => read(`/streams/${kind}`)))
+    await gate.arrivals(100)
+    await laterTurns()
+    await close()
+    t.strictSame(
+      (await answers).filter(({ status }) => status === 'fulfilled'),
+      [],
+      'nobody takes an answer that was cut off for a whole one',
+    )
+    t.strictSame(ended.sort(), asked.sort(), 'each source was told')
+    t.strictSame(logged, [])
+  })
 
   t.test(`a stream of a known length is sent to its end, ${mode} (SHUT-4)`, async (t) => {
     const chunks = new Gate()
@@ -130,25 +127,22 @@ for (const mode of MODES) {
     await closed
   })
 
-  t.test(
-    `a stream that begins while the server closes is ended too, ${mode} (SHUT-4)`,
-    async (t) => {
-      const ended: string[] = []
-      const { readable } = createStreams(ended)
-      const gate = new Gate()
-      const { server, read, close } = await open(t, mode, (app) =>
-        app.use('streams', { find: async () => gate.pass().then(readable) }),
-      )
-      const answer = read('/streams').catch((error: Error) => error)
-      await gate.arrivals(1)
-      const closed = close()
-      await until(() => !server.server.listening)
-      gate.open()
-      t.match(await answer, { name: 'Error' })
-      await closed
-      await until(() => ended.includes('readable'))
-    },
-  )
+  t.test(`a stream that begins while the server closes ends too, ${mode} (SHUT-4)`, async (t) => {
+    const ended: string[] = []
+    const { readable } = createStreams(ended)
+    const gate = new Gate()
+    const { server, read, close } = await open(t, mode, (app) =>
+      app.use('streams', { find: async () => gate.pass().then(readable) }),
+    )
+    const answer = read('/streams').catch((error: Error) => error)
+    await gate.arrivals(1)
+    const closed = close()
+    await until(() => !server.server.listening)
+    gate.open()
+    t.match(await answer, { name: 'Error' })
+    await closed
+    await until(() => ended.includes('readable'))
+  })
 }
 
 t.test('so are streams that functions after a service and formatters send (SHUT-4)', async (t) => {

@@ -67,42 +67,31 @@ t.test('clients whose base URL has the prefix reach services and log in', async 
   }
 })
 
-t.test(
-  'nothing is served without the prefix but the probes and routes of the server',
-  async (t) => {
-    const server = await start(t, (app) => {
-      app.configure(notFound({ verbose: true }))
-      app.fastify.get('/own', async () => 'own')
-      app.fastify.get('/fails', async () => {
-        throw new Error('at the server')
-      })
+t.test('nothing is served without the prefix but probes and routes of the server', async (t) => {
+  const server = await start(t, (app) => {
+    app.configure(notFound({ verbose: true }))
+    app.fastify.get('/own', async () => 'own')
+    app.fastify.get('/fails', async () => {
+      throw new Error('at the server')
     })
-    server.app.use('late', new TodoService())
-    for (const path of [
-      '/todos',
-      '/late',
-      '//api/todos',
-      '/api//todos',
-      '/apitodos',
-      '/',
-      '/api',
-    ]) {
-      const { status, body } = await server.request(path)
-      t.match([status, body], [404, { name: 'NotFound', code: 404 }], path)
-    }
-    const created = await server.request('/api/todos', { data: { description: 'wash' } })
-    t.match(created, { status: 201, body: { id: 42 } })
-    for (const path of ['/api/todos/', '/%61pi/todos/1', '/api/late', '/own', '/health/ready']) {
-      t.equal((await server.request(path)).status, 200, path)
-    }
-    t.equal((await server.request('/api/health/ready')).status, 404)
-    t.match(await server.request('/fails'), { status: 500, body: { name: 'GeneralError' } })
-    const page = await server.request('/api/x', { headers: { accept: 'text/html' } })
-    t.match(page, { status: 404, headers: { 'content-type': /^text\/html/ } })
-    const options = await server.request('/api/todos', { method: 'OPTIONS' })
-    t.match(options, { status: 204, headers: { allow: /GET/ } })
-  },
-)
+  })
+  server.app.use('late', new TodoService())
+  for (const path of ['/todos', '/late', '//api/todos', '/api//todos', '/apitodos', '/', '/api']) {
+    const { status, body } = await server.request(path)
+    t.match([status, body], [404, { name: 'NotFound', code: 404 }], path)
+  }
+  const created = await server.request('/api/todos', { data: { description: 'wash' } })
+  t.match(created, { status: 201, body: { id: 42 } })
+  for (const path of ['/api/todos/', '/%61pi/todos/1', '/api/late', '/own', '/health/ready']) {
+    t.equal((await server.request(path)).status, 200, path)
+  }
+  t.equal((await server.request('/api/health/ready')).status, 404)
+  t.match(await server.request('/fails'), { status: 500, body: { name: 'GeneralError' } })
+  const page = await server.request('/api/x', { headers: { accept: 'text/html' } })
+  t.match(page, { status: 404, headers: { 'content-type': /^text\/html/ } })
+  const options = await server.request('/api/todos', { method: 'OPTIONS' })
+  t.match(options, { status: 204, headers: { allow: /GET/ } })
+})
 
 for (const path of ['/todos', '/api/todos']) {
   t.test(`a function before ${path} guards the service for each spelling`, async (t) => {

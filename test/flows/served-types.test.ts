@@ -99,18 +99,15 @@ t.test('what arrives of a service has the type that its options give', async (t)
   t.equal(patched?.nick, 'C')
 })
 
-t.test(
-  'a custom method is there by the list of its options, and has its own schemas',
-  async (t) => {
-    const { users } = await start(t)
-    const invitation = await users.invite({ to: 'ben' })
-    t.strictSame(invitation, { to: 'ben', by: invitation.by })
-    // @ts-expect-error it is not sent
-    t.equal(invitation.token, undefined)
-    // @ts-expect-error the schema of the data does not have it
-    await t.rejects(users.invite({ to: 'ben', by: 'Eve' }), { name: 'BadRequest' })
-  },
-)
+t.test('a custom method is there by the list of its options, has its own schemas', async (t) => {
+  const { users } = await start(t)
+  const invitation = await users.invite({ to: 'ben' })
+  t.strictSame(invitation, { to: 'ben', by: invitation.by })
+  // @ts-expect-error it is not sent
+  t.equal(invitation.token, undefined)
+  // @ts-expect-error the schema of the data does not have it
+  await t.rejects(users.invite({ to: 'ben', by: 'Eve' }), { name: 'BadRequest' })
+})
 
 t.test('what the compiler refuses, the server refuses as well', async (t) => {
   const { users } = await start(t)
@@ -131,20 +128,17 @@ t.test('what the compiler refuses, the server refuses as well', async (t) => {
   await t.rejects(users.get(_id, { query: { $select: ['password'] } }), { name: 'BadRequest' })
 })
 
-t.test(
-  'the user of a login has the type of the result of the authentication service',
-  async (t) => {
-    const { app, client } = await start(t)
-    client.configure(authentication())
-    const data = { ...ANN, since: new Date(0) }
-    app.service('users').hooks({ before: { create: [hashPassword('password')] } })
-    const { _id } = await app.service('users').create(data)
-    const { user } = await client.authenticate({ strategy: 'local', ...ANN })
-    t.strictSame(user, { _id: String(_id), email: user.email, since: user.since.slice() })
-    // @ts-expect-error it is not sent
-    t.equal(user.password, undefined)
-  },
-)
+t.test('the user of a login has the type that the authentication service returns', async (t) => {
+  const { app, client } = await start(t)
+  client.configure(authentication())
+  const data = { ...ANN, since: new Date(0) }
+  app.service('users').hooks({ before: { create: [hashPassword('password')] } })
+  const { _id } = await app.service('users').create(data)
+  const { user } = await client.authenticate({ strategy: 'local', ...ANN })
+  t.strictSame(user, { _id: String(_id), email: user.email, since: user.since.slice() })
+  // @ts-expect-error it is not sent
+  t.equal(user.password, undefined)
+})
 
 t.test('within the process, the service is whole', async (t) => {
   const { app } = await start(t)

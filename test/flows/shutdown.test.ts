@@ -185,49 +185,46 @@ t.test('a program that had to cut something off exits with 1 (SHUT-4)', async (t
   t.match(program.output(), /GET \/stuck\/1[\s\S]*cut off/)
 })
 
-t.test(
-  'first the requests, then teardown in reverse order, then the database (SHUT-5)',
-  async (t) => {
-    const embedded = await startEmbeddedMongo()
-    t.teardown(() => embedded.close())
-    const client = new MongoClient(embedded.url)
-    const steps: string[] = []
-    const waiting = new Gate()
-    const { app, port, logged } = await listen(t, {}, (app) => {
-      app.fastify.addHook('onClose', async () => {
-        steps.push('database')
-        await client.close()
-      })
-      const people = new MongoDBService({ Model: client.db('a').collection('people') })
-      app.use('people', people, { methods: ['create'] })
-      app.service('people').hooks({ before: { create: [() => waiting.pass()] } })
-      app.service('people').on('created', () => steps.push('created'))
-      for (const path of ['first', 'second']) {
-        app.use(path, { get: async () => ({}), teardown: async () => steps.push(path) })
-      }
+t.test('first the requests, then teardown in reverse, then the database (SHUT-5)', async (t) => {
+  const embedded = await startEmbeddedMongo()
+  t.teardown(() => embedded.close())
+  const client = new MongoClient(embedded.url)
+  const steps: string[] = []
+  const waiting = new Gate()
+  const { app, port, logged } = await listen(t, {}, (app) => {
+    app.fastify.addHook('onClose', async () => {
+      steps.push('database')
+      await client.close()
     })
-    const writes = Array.from({ length: 50 }, async (_, index) => {
-      const response = await fetch(`http://127.0.0.1:${port}/people`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ index }),
-      })
-      return response.status
+    const people = new MongoDBService({ Model: client.db('a').collection('people') })
+    app.use('people', people, { methods: ['create'] })
+    app.service('people').hooks({ before: { create: [() => waiting.pass()] } })
+    app.service('people').on('created', () => steps.push('created'))
+    for (const path of ['first', 'second']) {
+      app.use(path, { get: async () => ({}), teardown: async () => steps.push(path) })
+    }
+  })
+  const writes = Array.from({ length: 50 }, async (_, index) => {
+    const response = await fetch(`http://127.0.0.1:${port}/people`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ index }),
     })
-    await waiting.arrivals(50)
-    const closed = app.close()
-    await until(() => !app.server.listening)
-    waiting.open()
-    await closed
-    t.strictSame(
-      steps.slice(0, 50),
-      Array.from({ length: 50 }, () => 'created'),
-    )
-    t.strictSame(steps.slice(50), ['second', 'first', 'database'])
-    t.strictSame([...new Set(await Promise.all(writes))], [201])
-    t.strictSame(logged, [])
-  },
-)
+    return response.status
+  })
+  await waiting.arrivals(50)
+  const closed = app.close()
+  await until(() => !app.server.listening)
+  waiting.open()
+  await closed
+  t.strictSame(
+    steps.slice(0, 50),
+    Array.from({ length: 50 }, () => 'created'),
+  )
+  t.strictSame(steps.slice(50), ['second', 'first', 'database'])
+  t.strictSame([...new Set(await Promise.all(writes))], [201])
+  t.strictSame(logged, [])
+})
 
 t.test('it is not ready some time before the port closes (SHUT-6)', async (t) => {
   const closeDelayMs = 300_001

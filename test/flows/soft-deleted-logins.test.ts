@@ -25,47 +25,41 @@ const limitToOwn = () =>
     return { userId: String((authentication?.payload as { sub?: unknown } | undefined)?.sub) }
   })
 
-t.test(
-  'a removed key of a service with softDelete() is not valid, and does not count',
-  async (t) => {
-    const section = { maxPerUser: 2 }
-    const { server, ada, createKey, readNotes, stored } = await startKeys(t, database, { section })
-    addHook(server.app, 'api-keys', softDelete())
-    const remove = (id: string) =>
-      server.request(`/api-keys/${id}`, { method: 'DELETE', headers: ada.headers })
-    const [removed, kept] = [await createKey(), await createKey()]
-    t.equal((await remove(removed._id)).status, 200)
-    t.strictSame([await readNotes(removed.key), await readNotes(kept.key)], [401, 200])
-    t.equal(await stored.countDocuments(), 2, 'its record is marked')
-    const next = await createKey()
-    t.equal(await readNotes(next.key), 200, 'it has the place of the removed one')
-    t.match(await createKey(), { code: 409 }, 'no more than two')
-    const keys = server.app.service('api-keys') as unknown as Removable
-    await keys.remove(null, { query: { userId: ada.id }, adapter: { multi: ['remove'] } })
-    t.strictSame([await readNotes(kept.key), await readNotes(next.key)], [401, 401])
-  },
-)
+t.test('a removed key of a service with softDelete() is invalid, and does not count', async (t) => {
+  const section = { maxPerUser: 2 }
+  const { server, ada, createKey, readNotes, stored } = await startKeys(t, database, { section })
+  addHook(server.app, 'api-keys', softDelete())
+  const remove = (id: string) =>
+    server.request(`/api-keys/${id}`, { method: 'DELETE', headers: ada.headers })
+  const [removed, kept] = [await createKey(), await createKey()]
+  t.equal((await remove(removed._id)).status, 200)
+  t.strictSame([await readNotes(removed.key), await readNotes(kept.key)], [401, 200])
+  t.equal(await stored.countDocuments(), 2, 'its record is marked')
+  const next = await createKey()
+  t.equal(await readNotes(next.key), 200, 'it has the place of the removed one')
+  t.match(await createKey(), { code: 409 }, 'no more than two')
+  const keys = server.app.service('api-keys') as unknown as Removable
+  await keys.remove(null, { query: { userId: ada.id }, adapter: { multi: ['remove'] } })
+  t.strictSame([await readNotes(kept.key), await readNotes(next.key)], [401, 401])
+})
 
-t.test(
-  'limitTo() on the services of keys and sessions changes nothing for their owners',
-  async (t) => {
-    const settings = { sessions: { service: 'sessions' } }
-    const { server, ada, createKey, readNotes, signUp } = await startKeys(t, database, { settings })
-    for (const name of ['api-keys', 'sessions']) addHook(server.app, name, limitToOwn())
-    const { key, _id } = await createKey()
-    const bob = await signUp('bob@example.org')
-    const send = async (path: string, headers: Record<string, string>, method = 'GET') =>
-      (await server.request(path, { headers, method })).status
-    t.equal(await readNotes(key), 200)
-    t.strictSame(
-      [await send(`/api-keys/${_id}`, bob.headers), await send(`/api-keys/${_id}`, ada.headers)],
-      [404, 200],
-    )
-    t.strictSame([await send('/sessions', ada.headers), await send('/sessions', {})], [200, 401])
-    t.equal(await send(`/api-keys/${_id}`, ada.headers, 'DELETE'), 200)
-    t.equal(await readNotes(key), 401)
-  },
-)
+t.test('limitTo() on the services of keys and sessions changes nothing for owners', async (t) => {
+  const settings = { sessions: { service: 'sessions' } }
+  const { server, ada, createKey, readNotes, signUp } = await startKeys(t, database, { settings })
+  for (const name of ['api-keys', 'sessions']) addHook(server.app, name, limitToOwn())
+  const { key, _id } = await createKey()
+  const bob = await signUp('bob@example.org')
+  const send = async (path: string, headers: Record<string, string>, method = 'GET') =>
+    (await server.request(path, { headers, method })).status
+  t.equal(await readNotes(key), 200)
+  t.strictSame(
+    [await send(`/api-keys/${_id}`, bob.headers), await send(`/api-keys/${_id}`, ada.headers)],
+    [404, 200],
+  )
+  t.strictSame([await send('/sessions', ada.headers), await send('/sessions', {})], [200, 401])
+  t.equal(await send(`/api-keys/${_id}`, ada.headers, 'DELETE'), 200)
+  t.equal(await readNotes(key), 401)
+})
 
 t.test('a session of a service with softDelete() has ended when it is removed', async (t) => {
   const sessions = { checkSession: 'always', maxPerUser: 3 }
@@ -111,31 +105,28 @@ t.test('a user of a service with softDelete() is gone for keys and tokens', asyn
   t.equal(stored, 1, 'its record is marked')
 })
 
-t.test(
-  'a user of a service with softDelete() gets no emails, and its tokens are void',
-  async (t) => {
-    const { server, call, mailOf, mails, open, users } = await startAccounts(t, database, {
-      configure: (app) => addHook(app, 'users', softDelete()),
-    })
-    const reset = await mailOf('requestReset', { email: ADA.email })
-    const verify = await mailOf('requestVerification', { email: ADA.email })
-    const { headers } = await open()
-    const record = await users.findOne({ email: ADA.email })
-    await (server.app.service('users') as unknown as Removable).remove(record?._id)
-    const count = mails.length
-    const calls = [
-      await call('requestReset', { email: ADA.email }),
-      await call('requestVerification', { email: ADA.email }),
-      await call('resetPassword', { token: reset, password: 'another horse' }),
-      await call('verifyEmail', { token: verify }),
-      await call('changePassword', { password: ADA.password, newPassword: 'another' }, headers),
-      await call('changeEmail', { password: ADA.password, email: 'new@example.org' }, headers),
-    ]
-    t.strictSame(
-      calls.map(({ status }) => status),
-      [200, 200, 400, 400, 401, 401],
-    )
-    await laterTurns()
-    t.equal(mails.length, count)
-  },
-)
+t.test('a user of a service with softDelete() gets no emails, its tokens are void', async (t) => {
+  const { server, call, mailOf, mails, open, users } = await startAccounts(t, database, {
+    configure: (app) => addHook(app, 'users', softDelete()),
+  })
+  const reset = await mailOf('requestReset', { email: ADA.email })
+  const verify = await mailOf('requestVerification', { email: ADA.email })
+  const { headers } = await open()
+  const record = await users.findOne({ email: ADA.email })
+  await (server.app.service('users') as unknown as Removable).remove(record?._id)
+  const count = mails.length
+  const calls = [
+    await call('requestReset', { email: ADA.email }),
+    await call('requestVerification', { email: ADA.email }),
+    await call('resetPassword', { token: reset, password: 'another horse' }),
+    await call('verifyEmail', { token: verify }),
+    await call('changePassword', { password: ADA.password, newPassword: 'another' }, headers),
+    await call('changeEmail', { password: ADA.password, email: 'new@example.org' }, headers),
+  ]
+  t.strictSame(
+    calls.map(({ status }) => status),
+    [200, 200, 400, 400, 401, 401],
+  )
+  await laterTurns()
+  t.equal(mails.length, count)
+})

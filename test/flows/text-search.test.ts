@@ -102,39 +102,28 @@ t.test('?$search is one string of 1 to 256 characters (INJ-23)', async (t) => {
   t.strictSame(await find(`/notes?$search=${'x'.repeat(256)}`), [])
 })
 
-t.test(
-  '?$search is refused where it is not enabled, and inside other conditions (INJ-23)',
-  async (t) => {
-    await refuses(t, '/off?$search=tea', /^Invalid filter value \$search$/)
-    for (const query of [
-      ...[
-        '$or[0][$search]=tea',
-        '$and[0][$search]=tea',
-        'title[$search]=tea',
-        '$text[$search]=tea',
-      ],
-      ...['$or[0][$text][$search]=tea', '$text=tea'],
-    ]) {
-      await refuses(
-        t,
-        `/notes?${query}`,
-        /^Invalid (?:query parameter|filter value) \$(?:search|text)$/,
-      )
-    }
-    await refuses(t, '/notes?$search=a&$sort[score][$meta]=textScore', /^\$sort takes/)
-  },
-)
+t.test('?$search is refused where not enabled, and inside other conditions (INJ-23)', async (t) => {
+  await refuses(t, '/off?$search=tea', /^Invalid filter value \$search$/)
+  for (const query of [
+    ...['$or[0][$search]=tea', '$and[0][$search]=tea', 'title[$search]=tea', '$text[$search]=tea'],
+    ...['$or[0][$text][$search]=tea', '$text=tea'],
+  ]) {
+    await refuses(
+      t,
+      `/notes?${query}`,
+      /^Invalid (?:query parameter|filter value) \$(?:search|text)$/,
+    )
+  }
+  await refuses(t, '/notes?$search=a&$sort[score][$meta]=textScore', /^\$sort takes/)
+})
 
 t.test('a search goes into the first stage of the pipeline of a hook', async (t) => {
   t.strictSame(await find('/mine?$search=tea'), ['a', 'd'])
   t.equal((await server.request('/mine/b?$search=tea')).status, 404)
 })
 
-t.test(
-  'a search without a text index is a 500 without detail, whose cause is logged',
-  async (t) => {
-    const { status, body } = await server.request('/unindexed?$search=tea')
-    t.match({ status, body }, { status: 500, body: { message: 'Internal error' } })
-    t.match(server.logged.at(-1)?.details, { err: { message: /text index required/ } })
-  },
-)
+t.test('a search without a text index is a 500 without detail, its cause is logged', async (t) => {
+  const { status, body } = await server.request('/unindexed?$search=tea')
+  t.match({ status, body }, { status: 500, body: { message: 'Internal error' } })
+  t.match(server.logged.at(-1)?.details, { err: { message: /text index required/ } })
+})

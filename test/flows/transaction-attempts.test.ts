@@ -151,35 +151,32 @@ t.test('an attempt changes nothing in the objects of other calls', async (t) => 
   t.match(await last, { text: 'new', editedAt: new Date(0) })
 })
 
-t.test(
-  'an attempt finds what the transport knows, whatever hooks made of the params',
-  async (t) => {
-    const seen: unknown[] = []
-    server.app.use('known', new MongoDBService({ Model: notes }))
-    server.app.service('known').hooks({
-      around: {
-        patch: [
-          async (context, next) => {
-            context.params = { ...context.params }
-            await next()
-          },
-          transaction(),
-        ],
-      },
-      before: {
-        patch: [
-          ({ params }) => void seen.push([params.requestMethod, params.provider, params.query]),
-          (context) => {
-            context.params = { query: { text: 'old' } }
-          },
-        ],
-      },
-    })
-    script = failTimes(1, 'findAndModify', CONFLICT)
-    const path = `/known/${OWNER}?version=1`
-    const { status } = await server.request(path, { method: 'PATCH', data: { text: 'new' } })
-    const expected = ['PATCH', 'rest', { version: '1' }]
-    t.equal(status, 200)
-    t.strictSame(seen, [expected, expected])
-  },
-)
+t.test('an attempt finds what the transport knows, whatever hooks made of params', async (t) => {
+  const seen: unknown[] = []
+  server.app.use('known', new MongoDBService({ Model: notes }))
+  server.app.service('known').hooks({
+    around: {
+      patch: [
+        async (context, next) => {
+          context.params = { ...context.params }
+          await next()
+        },
+        transaction(),
+      ],
+    },
+    before: {
+      patch: [
+        ({ params }) => void seen.push([params.requestMethod, params.provider, params.query]),
+        (context) => {
+          context.params = { query: { text: 'old' } }
+        },
+      ],
+    },
+  })
+  script = failTimes(1, 'findAndModify', CONFLICT)
+  const path = `/known/${OWNER}?version=1`
+  const { status } = await server.request(path, { method: 'PATCH', data: { text: 'new' } })
+  const expected = ['PATCH', 'rest', { version: '1' }]
+  t.equal(status, 200)
+  t.strictSame(seen, [expected, expected])
+})

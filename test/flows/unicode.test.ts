@@ -27,40 +27,37 @@ const REQUESTS: readonly [path: string, status: number, options?: RequestOptions
 ]
 
 for (const mode of MODES) {
-  t.test(
-    `no text that is not well-formed Unicode reaches a service, ${mode} (HTTP-7)`,
-    async (t) => {
-      const seen: unknown[] = []
-      const note = async (...args: unknown[]) => {
-        const { query, route } = args.at(-1) as Params
-        seen.push([...args.slice(0, -1), query, route])
-        return {}
-      }
-      const echo = {
-        find: (params: Params) => note(params),
-        get: (id: Id, params: Params) => note(id, params),
-        create: (data: unknown, params: Params) => note(data, params),
-        patch: (id: Id, data: unknown, params: Params) => note(id, data, params),
-        check: (data: unknown, params: Params) => note(data, params),
-      }
-      const methods = ['find', 'get', 'create', 'patch', 'check']
-      const services: ServerOptions['services'] = (app) => {
-        app.use('echo', echo, { methods })
-        app.use('rooms/:room/echo', echo, { methods })
-      }
-      const server = await startServer(t, mode, { services })
-      server.app.use('late', echo, { methods })
-      for (const [path, status, options] of REQUESTS) {
-        // A path that can't be decoded is answered by the host, before anything of ours.
-        const ownErrorBody = mode === 'plugin' && options === undefined
-        const answer = await server.request(path, { ...options, ownErrorBody })
-        t.equal(answer.status, status, path)
-      }
-      const accepted = REQUESTS.filter(([, status]) => status < 300)
-      t.equal(seen.length, accepted.length)
-      // JSON escapes what is not well-formed, and nothing else that was sent here.
-      t.notMatch(JSON.stringify(seen), /\\u/)
-      t.match(seen[1], [{ name: 'ann%ED%A0%80' }])
-    },
-  )
+  t.test(`only well-formed Unicode text reaches a service, ${mode} (HTTP-7)`, async (t) => {
+    const seen: unknown[] = []
+    const note = async (...args: unknown[]) => {
+      const { query, route } = args.at(-1) as Params
+      seen.push([...args.slice(0, -1), query, route])
+      return {}
+    }
+    const echo = {
+      find: (params: Params) => note(params),
+      get: (id: Id, params: Params) => note(id, params),
+      create: (data: unknown, params: Params) => note(data, params),
+      patch: (id: Id, data: unknown, params: Params) => note(id, data, params),
+      check: (data: unknown, params: Params) => note(data, params),
+    }
+    const methods = ['find', 'get', 'create', 'patch', 'check']
+    const services: ServerOptions['services'] = (app) => {
+      app.use('echo', echo, { methods })
+      app.use('rooms/:room/echo', echo, { methods })
+    }
+    const server = await startServer(t, mode, { services })
+    server.app.use('late', echo, { methods })
+    for (const [path, status, options] of REQUESTS) {
+      // A path that can't be decoded is answered by the host, before anything of ours.
+      const ownErrorBody = mode === 'plugin' && options === undefined
+      const answer = await server.request(path, { ...options, ownErrorBody })
+      t.equal(answer.status, status, path)
+    }
+    const accepted = REQUESTS.filter(([, status]) => status < 300)
+    t.equal(seen.length, accepted.length)
+    // JSON escapes what is not well-formed, and nothing else that was sent here.
+    t.notMatch(JSON.stringify(seen), /\\u/)
+    t.match(seen[1], [{ name: 'ann%ED%A0%80' }])
+  })
 }

@@ -175,21 +175,18 @@ t.test('a formatter can choose the format by Accept', async (t) => {
   t.match((await get('image/png')).body, { code: 406, name: 'NotAcceptable' })
 })
 
-t.test(
-  'without a formatter an Accept that excludes JSON answers 406 before the call',
-  async (t) => {
-    let created = 0
-    const server = await startOwnServer(t, (app) =>
-      app.use('count', { create: async () => ++created }),
-    )
-    const statusOf = async (accept: string) =>
-      (await server.request('/count', { data: {}, headers: { accept } })).status
-    t.equal(await statusOf('image/png'), 406)
-    t.equal(await statusOf('application/json;q=0, */*'), 406)
-    t.equal(created, 0)
-    t.equal(await statusOf('image/png, */*;q=0.1'), 201)
-  },
-)
+t.test('without formatter an Accept that excludes JSON answers 406 before the call', async (t) => {
+  let created = 0
+  const server = await startOwnServer(t, (app) =>
+    app.use('count', { create: async () => ++created }),
+  )
+  const statusOf = async (accept: string) =>
+    (await server.request('/count', { data: {}, headers: { accept } })).status
+  t.equal(await statusOf('image/png'), 406)
+  t.equal(await statusOf('application/json;q=0, */*'), 406)
+  t.equal(created, 0)
+  t.equal(await statusOf('image/png, */*;q=0.1'), 201)
+})
 
 t.test('a function after the service may send a page to those who exclude JSON', async (t) => {
   const server = await startOwnServer(t, (app) => {
@@ -205,15 +202,12 @@ t.test('a function after the service may send a page to those who exclude JSON',
   t.match(await server.request('/data', { headers }), { status: 406 })
 })
 
-t.test(
-  'refuses a formatter that is no function, and a plugin without an application',
-  async (t) => {
-    const message = "rest(): the option 'formatter' must be a function (request, reply) or null"
-    t.throws(() => rest({ formatter: 'csv' as never }), { message })
-    const server = openHost(t)
-    server.register(remex, {} as never)
-    await t.rejects(async () => server.ready(), {
-      message: "The option 'app' must be an application made by createApp()",
-    })
-  },
-)
+t.test('refuses a formatter that is no function, a plugin without an application', async (t) => {
+  const message = "rest(): the option 'formatter' must be a function (request, reply) or null"
+  t.throws(() => rest({ formatter: 'csv' as never }), { message })
+  const server = openHost(t)
+  server.register(remex, {} as never)
+  await t.rejects(async () => server.ready(), {
+    message: "The option 'app' must be an application made by createApp()",
+  })
+})

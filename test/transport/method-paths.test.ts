@@ -47,30 +47,18 @@ for (const mode of MODES) {
     t.match(await post(server, '/later'), { status: 201, body: { called: 'create' } })
   })
 
-  t.test(
-    `${mode}: every other name there is answered with 405, and nothing is called`,
-    async (t) => {
-      let service: EchoService | undefined
-      const services = (app: Application): unknown => (service = addEcho(app))
-      const server = await injectServer(t, { services, methodPaths: true }, mode)
-      const names = [
-        'pong',
-        'hidden',
-        'create',
-        'find',
-        'constructor',
-        '__proto__',
-        'setup',
-        'emit',
-      ]
-      for (const name of names) {
-        const { status, headers, body } = await post(server, `/echo/${name}`)
-        t.strictSame([status, headers.allow], [405, 'POST, OPTIONS'], name)
-        t.match(body, { message: `Method \`${name}\` is not supported by this endpoint.` })
-      }
-      t.strictSame(service?.calls, [])
-    },
-  )
+  t.test(`${mode}: every other name there gives 405, and nothing is called`, async (t) => {
+    let service: EchoService | undefined
+    const services = (app: Application): unknown => (service = addEcho(app))
+    const server = await injectServer(t, { services, methodPaths: true }, mode)
+    const names = ['pong', 'hidden', 'create', 'find', 'constructor', '__proto__', 'setup', 'emit']
+    for (const name of names) {
+      const { status, headers, body } = await post(server, `/echo/${name}`)
+      t.strictSame([status, headers.allow], [405, 'POST, OPTIONS'], name)
+      t.match(body, { message: `Method \`${name}\` is not supported by this endpoint.` })
+    }
+    t.strictSame(service?.calls, [])
+  })
 
   t.test(`${mode}: without it an id behind a POST has no meaning, as ever`, async (t) => {
     const services = (app: Application): unknown => addEcho(app)

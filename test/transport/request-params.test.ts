@@ -160,37 +160,34 @@ for (const mode of MODES) {
     }
   })
 
-  t.test(
-    `a hook that replaces request.feathers removes no provider, ${mode} (INJ-19)`,
-    async (t) => {
-      const probe = createProbe()
-      const replacements: Record<string, unknown>[] = [
-        {},
-        { provider: undefined },
-        { provider: '' },
-        { provider: null },
-        JSON.parse('{"__proto__":{"provider":""},"tenant":"a"}'),
-        Object.create({ provider: 'inherited' }),
-      ]
-      let replacement = 0
-      const { request } = await injectServer(
-        t,
-        {
-          services: probe.services,
-          server: (fastify) =>
-            fastify.addHook('onRequest', async (request) => {
-              request.feathers = replacements[replacement] ?? {}
-            }),
-        },
-        mode,
-      )
-      for (replacement = 0; replacement < replacements.length; replacement += 1) {
-        t.equal((await request('/probe/1')).status, 200)
-        t.equal(probe.params().provider, 'rest', `replacement ${replacement}`)
-        t.ok(probe.params().headers)
-      }
-    },
-  )
+  t.test(`a hook replacing request.feathers removes no provider, ${mode} (INJ-19)`, async (t) => {
+    const probe = createProbe()
+    const replacements: Record<string, unknown>[] = [
+      {},
+      { provider: undefined },
+      { provider: '' },
+      { provider: null },
+      JSON.parse('{"__proto__":{"provider":""},"tenant":"a"}'),
+      Object.create({ provider: 'inherited' }),
+    ]
+    let replacement = 0
+    const { request } = await injectServer(
+      t,
+      {
+        services: probe.services,
+        server: (fastify) =>
+          fastify.addHook('onRequest', async (request) => {
+            request.feathers = replacements[replacement] ?? {}
+          }),
+      },
+      mode,
+    )
+    for (replacement = 0; replacement < replacements.length; replacement += 1) {
+      t.equal((await request('/probe/1')).status, 200)
+      t.equal(probe.params().provider, 'rest', `replacement ${replacement}`)
+      t.ok(probe.params().headers)
+    }
+  })
 
   t.test(`request.feathers starts with the provider and is no one else's, ${mode}`, async (t) => {
     const probe = createProbe()

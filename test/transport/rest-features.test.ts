@@ -59,33 +59,27 @@ t.test('the token of a link is taken before the query is looked for in the body'
   t.equal((await server.request('/notes?other=a', { headers, data: {} })).status, 400)
 })
 
-t.test(
-  'functions after a service choose the type before Accept of a read is looked at',
-  async (t) => {
-    const toText: Middleware = (_request, reply) => {
-      reply.type('text/plain')
-      reply.data = 'Hello'
-    }
-    const server = await startOwnServer(t, (app) => {
-      useAround(app, 'notes', notes, toText)
-      app.use('others', notes)
-    })
-    t.match(await server.request('/notes/1', { headers: NO_JSON }), { status: 200, text: 'Hello' })
-    t.equal((await server.request('/others/1', { headers: NO_JSON })).status, 406)
-  },
-)
+t.test('functions after a service choose the type before Accept of reads is checked', async (t) => {
+  const toText: Middleware = (_request, reply) => {
+    reply.type('text/plain')
+    reply.data = 'Hello'
+  }
+  const server = await startOwnServer(t, (app) => {
+    useAround(app, 'notes', notes, toText)
+    app.use('others', notes)
+  })
+  t.match(await server.request('/notes/1', { headers: NO_JSON }), { status: 200, text: 'Hello' })
+  t.equal((await server.request('/others/1', { headers: NO_JSON })).status, 406)
+})
 
-t.test(
-  'an answer that is not accepted has no entity tag, and is not found unchanged',
-  async (t) => {
-    const server = await startOwnServer(t, (app) => app.use('notes', notes, { etag: true }))
-    const { headers } = await server.request('/notes/1')
-    const known = { 'if-none-match': String(headers.etag) }
-    t.equal((await server.request('/notes/1', { headers: known })).status, 304)
-    const refused = await server.request('/notes/1', { headers: { ...known, ...NO_JSON } })
-    t.match(refused, { status: 406, headers: { etag: undefined } })
-  },
-)
+t.test('an answer that is not accepted has no entity tag, is not found unchanged', async (t) => {
+  const server = await startOwnServer(t, (app) => app.use('notes', notes, { etag: true }))
+  const { headers } = await server.request('/notes/1')
+  const known = { 'if-none-match': String(headers.etag) }
+  t.equal((await server.request('/notes/1', { headers: known })).status, 304)
+  const refused = await server.request('/notes/1', { headers: { ...known, ...NO_JSON } })
+  t.match(refused, { status: 406, headers: { etag: undefined } })
+})
 
 t.test('the entity tag is that of the fields that the schema names', async (t) => {
   let count = 0

@@ -90,7 +90,7 @@ t.test('fastifyApp() names what is meant for somebody else, or nearly ours', asy
   ] as const) {
     t.throws(() => fastifyApp(createApp(), options as object), message)
   }
-  const app = openApp(t, { handlerTimeout: 5_000, pluginTimeout: 9_000 } as object)
+  openApp(t, { handlerTimeout: 5_000, pluginTimeout: 9_000 } as object)
 })
 
 t.test('listen() names what it does not know, and takes no text without a number', async (t) => {

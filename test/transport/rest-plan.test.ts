@@ -96,17 +96,14 @@ t.test('a service whose records get versions later has tags from then on', async
   t.match((await server.request('/notes/1')).headers, { etag: /3/ })
 })
 
-t.test(
-  'a hook that an asynchronous function before the service adds counts for its request',
-  async (t) => {
-    const addHook: Middleware = async () => {
-      await null
-      server.app.service('notes').hooks({ after: { get: [chooseTag] } } as never)
-    }
-    const server = await startOwnServer(t, (app) => useAround(app, 'notes', addHook, notes))
-    t.equal((await server.request('/notes/1')).headers.etag, '"7"')
-  },
-)
+t.test('a hook that an async function before the service adds counts for its call', async (t) => {
+  const addHook: Middleware = async () => {
+    await null
+    server.app.service('notes').hooks({ after: { get: [chooseTag] } } as never)
+  }
+  const server = await startOwnServer(t, (app) => useAround(app, 'notes', addHook, notes))
+  t.equal((await server.request('/notes/1')).headers.etag, '"7"')
+})
 
 t.test('the error of a read names the version that is there now', async (t) => {
   const failing = {
@@ -145,28 +142,25 @@ t.test('credentials that are parsed after the time limit run no function', async
   t.strictSame(seen, ['parsed'])
 })
 
-t.test(
-  'a function before a service runs once, whatever services come or go meanwhile',
-  async (t) => {
-    for (const change of ['the login goes', 'a login comes']) {
-      const seen: string[] = []
-      const waiting = new Gate()
-      const slow: Middleware = async () => {
-        seen.push('slow')
-        await waiting.pass()
-      }
-      const guard: Middleware = () => void seen.push('guard')
-      const server = await startOwnServer(t, (app) => {
-        if (change === 'the login goes') addAccounts(app as unknown as Application)
-        useAround(app, 'notes', slow, guard, notes)
-      })
-      const answer = server.request('/notes/1')
-      await waiting.arrivals(1)
-      if (change === 'the login goes') await server.app.unuse('authentication')
-      else addAccounts(server.app as unknown as Application)
-      waiting.open()
-      t.equal((await answer).status, 200)
-      t.strictSame(seen, ['slow', 'guard'], change)
+t.test('a function before a service runs once, whatever services come or go then', async (t) => {
+  for (const change of ['the login goes', 'a login comes']) {
+    const seen: string[] = []
+    const waiting = new Gate()
+    const slow: Middleware = async () => {
+      seen.push('slow')
+      await waiting.pass()
     }
-  },
-)
+    const guard: Middleware = () => void seen.push('guard')
+    const server = await startOwnServer(t, (app) => {
+      if (change === 'the login goes') addAccounts(app as unknown as Application)
+      useAround(app, 'notes', slow, guard, notes)
+    })
+    const answer = server.request('/notes/1')
+    await waiting.arrivals(1)
+    if (change === 'the login goes') await server.app.unuse('authentication')
+    else addAccounts(server.app as unknown as Application)
+    waiting.open()
+    t.equal((await answer).status, 200)
+    t.strictSame(seen, ['slow', 'guard'], change)
+  }
+})

@@ -8,35 +8,32 @@ import { HOST, injectServer, MODES, PREFIX, startServer } from '../support/http.
 import { openApp, openHost } from '../support/own-server.ts'
 import { TodoService } from '../support/todo-service.ts'
 
-t.test(
-  'leaves the routes, the error handler, the 404 and the parsers of its host alone',
-  async (t) => {
-    const server = await injectServer(
-      t,
-      {
-        services: (app) => app.use('todo', new TodoService()),
-        server: (host) =>
-          host.post('/host', async (request) => ({ body: request.body, query: request.query })),
-      },
-      'plugin',
-    )
-    const host = server.fastify
-    t.strictSame((await host.inject(HOST.route)).json(), HOST.answer)
-    const failed = await host.inject(HOST.failing)
-    t.strictSame([failed.statusCode, failed.json()], [500, HOST.error])
-    t.strictSame((await host.inject('/todo')).json(), HOST.notFound)
-    const plain = await host.inject({
-      ...{ method: 'POST', url: '/host?a[b]=1', payload: 'hi' },
-      headers: { 'content-type': 'text/plain' },
-    })
-    t.strictSame(plain.json(), { body: 'hi', query: { 'a[b]': '1' } })
-    const empty = await host.inject({
-      ...{ method: 'POST', url: '/host', payload: '' },
-      headers: { 'content-type': 'application/json' },
-    })
-    t.strictSame(empty.json(), HOST.error)
-  },
-)
+t.test('leaves the routes, the error handler, the 404 and parsers of its host', async (t) => {
+  const server = await injectServer(
+    t,
+    {
+      services: (app) => app.use('todo', new TodoService()),
+      server: (host) =>
+        host.post('/host', async (request) => ({ body: request.body, query: request.query })),
+    },
+    'plugin',
+  )
+  const host = server.fastify
+  t.strictSame((await host.inject(HOST.route)).json(), HOST.answer)
+  const failed = await host.inject(HOST.failing)
+  t.strictSame([failed.statusCode, failed.json()], [500, HOST.error])
+  t.strictSame((await host.inject('/todo')).json(), HOST.notFound)
+  const plain = await host.inject({
+    ...{ method: 'POST', url: '/host?a[b]=1', payload: 'hi' },
+    headers: { 'content-type': 'text/plain' },
+  })
+  t.strictSame(plain.json(), { body: 'hi', query: { 'a[b]': '1' } })
+  const empty = await host.inject({
+    ...{ method: 'POST', url: '/host', payload: '' },
+    headers: { 'content-type': 'application/json' },
+  })
+  t.strictSame(empty.json(), HOST.error)
+})
 
 t.test('answers the prefix itself, with and without a slash', async (t) => {
   const server = await injectServer(
@@ -74,18 +71,15 @@ t.test('several applications live beside each other in one host', async (t) => {
   t.equal((await host.inject('/a-api/b')).statusCode, 404)
 })
 
-t.test(
-  'a placeholder that the prefix has as well is refused, at the start and later',
-  async (t) => {
-    const host = openHost(t)
-    const app = createApp()
-    await host.register(remex, { app, prefix: '/t/:id' })
-    const service = { find: async () => [] }
-    t.throws(() => app.use('notes/:id/tags', service), /':id' .* '\/t\/:id\/notes\/:id\/tags'/)
-    const other = openHost(t)
-    await t.rejects(async () => other.register(remex, { app, prefix: '/t/:id' }), /':id' .* twice/)
-  },
-)
+t.test('a placeholder that the prefix has too is refused, at the start and later', async (t) => {
+  const host = openHost(t)
+  const app = createApp()
+  await host.register(remex, { app, prefix: '/t/:id' })
+  const service = { find: async () => [] }
+  t.throws(() => app.use('notes/:id/tags', service), /':id' .* '\/t\/:id\/notes\/:id\/tags'/)
+  const other = openHost(t)
+  await t.rejects(async () => other.register(remex, { app, prefix: '/t/:id' }), /':id' .* twice/)
+})
 
 t.test('two applications below one prefix are refused, as rest() twice is', async (t) => {
   const message = /already: call rest\(\) once, give a plugin a prefix of its own/
@@ -142,30 +136,27 @@ t.test('hooks of the host see the requests for services, and its decorations sta
 })
 
 for (const mode of MODES) {
-  t.test(
-    `sets services up before the first request and tears them down on close, ${mode}`,
-    async (t) => {
-      const steps: string[] = []
-      const server = await startServer(t, mode, {
-        services(app) {
-          for (const path of ['one', 'two']) {
-            app.use(path, {
-              find: async () => steps,
-              setup: async () => {
-                await new Promise(setImmediate)
-                steps.push(`setup ${path}`)
-              },
-              teardown: async () => void steps.push(`teardown ${path}`),
-            })
-          }
-        },
-      })
-      t.strictSame((await server.request('/one')).body, ['setup one', 'setup two'])
-      await server.app.unuse('one')
-      t.strictSame(steps, ['setup one', 'setup two', 'teardown one'])
-      t.teardown(() => undefined)
-    },
-  )
+  t.test(`sets services up before the first request, and down on close, ${mode}`, async (t) => {
+    const steps: string[] = []
+    const server = await startServer(t, mode, {
+      services(app) {
+        for (const path of ['one', 'two']) {
+          app.use(path, {
+            find: async () => steps,
+            setup: async () => {
+              await new Promise(setImmediate)
+              steps.push(`setup ${path}`)
+            },
+            teardown: async () => void steps.push(`teardown ${path}`),
+          })
+        }
+      },
+    })
+    t.strictSame((await server.request('/one')).body, ['setup one', 'setup two'])
+    await server.app.unuse('one')
+    t.strictSame(steps, ['setup one', 'setup two', 'teardown one'])
+    t.teardown(() => undefined)
+  })
 
   t.test(`a setup that fails rejects and leaves nothing open, ${mode}`, async (t) => {
     const steps: string[] = []
@@ -202,18 +193,15 @@ t.test('listen rejects when the port is taken', async (t) => {
   t.equal(second.server.listening, false)
 })
 
-t.test(
-  'fastifyApp returns a plain server without an application, and refuses anything else',
-  async (t) => {
-    const plain = fastifyApp()
-    t.teardown(() => plain.close())
-    t.type(plain.route, 'function')
-    t.equal('service' in plain, false)
-    for (const wrong of [null, {}, 'app', () => 1]) {
-      t.throws(() => fastifyApp(wrong as never), TypeError, String(wrong))
-    }
-  },
-)
+t.test('fastifyApp returns a plain server without an application, refuses else', async (t) => {
+  const plain = fastifyApp()
+  t.teardown(() => plain.close())
+  t.type(plain.route, 'function')
+  t.equal('service' in plain, false)
+  for (const wrong of [null, {}, 'app', () => 1]) {
+    t.throws(() => fastifyApp(wrong as never), TypeError, String(wrong))
+  }
+})
 
 t.test('fastifyApp takes a server that exists, with its routes', async (t) => {
   const server = fastify()

@@ -36,17 +36,14 @@ t.test('calls a function once, at the first need', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test(
-  'takes a function that returns the collection itself, also from params.adapter',
-  async (t) => {
-    const people = await empty('people')
-    const service = new MongoDBService({ Model: () => people })
-    await service.create({ name: 'a' })
-    const others = await empty('others')
-    t.strictSame(await service.find({ adapter: { Model: () => others } }), [])
-    t.equal(await service.countDocuments(), 1)
-  },
-)
+t.test('takes a function that returns the collection, also from params.adapter', async (t) => {
+  const people = await empty('people')
+  const service = new MongoDBService({ Model: () => people })
+  await service.create({ name: 'a' })
+  const others = await empty('others')
+  t.strictSame(await service.find({ adapter: { Model: () => others } }), [])
+  t.equal(await service.countDocuments(), 1)
+})
 
 t.test('calls a function again after it failed, and answers its failure with 503', async (t) => {
   const { Model, calls } = failOnce(await empty('people'))

@@ -167,18 +167,15 @@ t.test('no outbox is left where the bus is closed', async (t) => {
   t.strictSame(one.described, [])
 })
 
-t.test(
-  'what is published before the bus is open is written then, and what comes later',
-  async (t) => {
-    const other = await open(t)
-    const one = new Process()
-    one.bus.publish(toEvent(1))
-    await open(t, one)
-    one.bus.publish(toEvent(2))
-    await other.until(() => other.ids.length === 2)
-    t.strictSame(other.ids, [1, 2])
-  },
-)
+t.test('what is published before the bus opens is written then, as is what follows', async (t) => {
+  const other = await open(t)
+  const one = new Process()
+  one.bus.publish(toEvent(1))
+  await open(t, one)
+  one.bus.publish(toEvent(2))
+  await other.until(() => other.ids.length === 2)
+  t.strictSame(other.ids, [1, 2])
+})
 
 t.test('events are kept for another time from the next start on', async (t) => {
   await open(t, new Process(await empty('kept'), { keepMs: 60_000 }))

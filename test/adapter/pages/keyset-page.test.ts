@@ -438,31 +438,28 @@ t.test('the secret of the authentication is the default, and a list of them rota
   await t.rejects(start(fresh)({ $after: nextCursor }), BadRequest)
 })
 
-t.test(
-  'without a secret cursors hold in this process, of which a log in production tells',
-  async (t) => {
-    const before = process.env['NODE_ENV']
-    process.env['NODE_ENV'] = 'production'
-    t.teardown(() => {
-      process.env['NODE_ENV'] = before
-      if (before === undefined) delete process.env['NODE_ENV']
-    })
-    const { model } = await startWith(3)
-    const app = createApp()
-    const warnings: unknown[] = []
-    app.logger = {
-      ...app.logger,
-      warn: (_details: object, message: string) => warnings.push(message),
-    }
-    app.use('pages', serve(model, { paginate: { default: 2 } }).service as never)
-    const find = (query: object) => app.service('pages').find({ query } as never)
-    const { nextCursor } = (await find({ $after: '' })) as Page<Document>
-    t.match(await find({ $after: nextCursor }), { data: [{ _id: 2 }] })
-    t.strictSame(warnings, [
-      "Cursors of pages end with this process, and hold in no other one: set 'paginate.secret'",
-    ])
-  },
-)
+t.test('without a secret cursors hold in this process, and production logs it', async (t) => {
+  const before = process.env['NODE_ENV']
+  process.env['NODE_ENV'] = 'production'
+  t.teardown(() => {
+    process.env['NODE_ENV'] = before
+    if (before === undefined) delete process.env['NODE_ENV']
+  })
+  const { model } = await startWith(3)
+  const app = createApp()
+  const warnings: unknown[] = []
+  app.logger = {
+    ...app.logger,
+    warn: (_details: object, message: string) => warnings.push(message),
+  }
+  app.use('pages', serve(model, { paginate: { default: 2 } }).service as never)
+  const find = (query: object) => app.service('pages').find({ query } as never)
+  const { nextCursor } = (await find({ $after: '' })) as Page<Document>
+  t.match(await find({ $after: nextCursor }), { data: [{ _id: 2 }] })
+  t.strictSame(warnings, [
+    "Cursors of pages end with this process, and hold in no other one: set 'paginate.secret'",
+  ])
+})
 
 t.test('a public key that tokens are verified by makes and opens no cursor', async (t) => {
   const { model } = await startWith(5)

@@ -210,28 +210,25 @@ t.test('a service with an id of another name writes and answers', async (t) => {
   t.match(await people.remove(key, { pipeline: ADDING }), { key, n: 1, aggregation: true })
 })
 
-t.test(
-  'joins every command of a write to the session, the comment and the collation',
-  async (t) => {
-    const { people } = await createAnn()
-    const session = client.startSession()
-    t.teardown(() => session.endSession())
-    session.startTransaction()
-    const params = {
-      ...{ collation: { locale: 'en', strength: 2 }, pipeline: OPEN_TEAMS },
-      docdb: { session, comment: 'mine' },
-    }
-    const commands = await commandsOf(async () => {
-      await people.patch(ID, { n: 1 }, { ...params, query: { name: 'ANN' } })
-      await people.remove(ID, { ...params, query: { name: 'ANN' } })
-      await people.create({ name: 'Bob' }, params)
-    })
-    t.equal(commands.length, 7)
-    for (const command of commands) {
-      t.equal(command['comment'], 'mine')
-      t.equal(command['autocommit'], false)
-      const collation = command['insert'] === undefined ? { locale: 'en', strength: 2 } : undefined
-      t.strictSame(command['collation'], collation)
-    }
-  },
-)
+t.test('joins every command of a write to the session, comment and collation', async (t) => {
+  const { people } = await createAnn()
+  const session = client.startSession()
+  t.teardown(() => session.endSession())
+  session.startTransaction()
+  const params = {
+    ...{ collation: { locale: 'en', strength: 2 }, pipeline: OPEN_TEAMS },
+    docdb: { session, comment: 'mine' },
+  }
+  const commands = await commandsOf(async () => {
+    await people.patch(ID, { n: 1 }, { ...params, query: { name: 'ANN' } })
+    await people.remove(ID, { ...params, query: { name: 'ANN' } })
+    await people.create({ name: 'Bob' }, params)
+  })
+  t.equal(commands.length, 7)
+  for (const command of commands) {
+    t.equal(command['comment'], 'mine')
+    t.equal(command['autocommit'], false)
+    const collation = command['insert'] === undefined ? { locale: 'en', strength: 2 } : undefined
+    t.strictSame(command['collation'], collation)
+  }
+})

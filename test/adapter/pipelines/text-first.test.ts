@@ -58,24 +58,21 @@ t.test('a search selects for every method with a pipeline', async (t) => {
   t.match(await raw.toArray(), [{ _id: 1 }])
 })
 
-t.test(
-  'a search behind a stage that selects anew is refused, and no command is sent',
-  async (t) => {
-    const stages = [
-      ...[{ $limit: 5 }, { $group: { _id: 1 } }, { $set: { a: 1 } }, { $search: {} }],
-      { $lookup: { from: 'x', localField: 'a', foreignField: 'b', as: 'c' } },
-    ]
-    const commands = await commandsOf(async () => {
-      for (const stage of stages) {
-        const pipeline = stage.$search === undefined ? [NORTH, stage, MARK] : [stage, MARK]
-        const [name = ''] = Object.keys(stage)
-        const message = 'The text search is not possible here'
-        const cause = { hint: `it can not come after ${name} of params.pipeline` }
-        const refused = { name: 'BadRequest', message, cause }
-        await t.rejects(service.find({ query, pipeline } as MongoDBParams), refused)
-        await t.rejects(service.get(0, { query, pipeline } as MongoDBParams), refused)
-      }
-    })
-    t.strictSame(commands, [])
-  },
-)
+t.test('a search behind a stage that selects anew is refused, no command is sent', async (t) => {
+  const stages = [
+    ...[{ $limit: 5 }, { $group: { _id: 1 } }, { $set: { a: 1 } }, { $search: {} }],
+    { $lookup: { from: 'x', localField: 'a', foreignField: 'b', as: 'c' } },
+  ]
+  const commands = await commandsOf(async () => {
+    for (const stage of stages) {
+      const pipeline = stage.$search === undefined ? [NORTH, stage, MARK] : [stage, MARK]
+      const [name = ''] = Object.keys(stage)
+      const message = 'The text search is not possible here'
+      const cause = { hint: `it can not come after ${name} of params.pipeline` }
+      const refused = { name: 'BadRequest', message, cause }
+      await t.rejects(service.find({ query, pipeline } as MongoDBParams), refused)
+      await t.rejects(service.get(0, { query, pipeline } as MongoDBParams), refused)
+    }
+  })
+  t.strictSame(commands, [])
+})

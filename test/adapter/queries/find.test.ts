@@ -161,48 +161,42 @@ t.test('gets a record by one command, by a string or an ObjectId', async (t) => 
   t.strictSame(await people.get(id, { query: { $select: ['name'] } }), { _id: id, name: 'name 1' })
 })
 
-t.test(
-  'takes no projection for $select, also without hooks, and says what takes one',
-  async (t) => {
-    const people = await createPeople(1)
-    const [person] = await people.find({ paginate: false })
-    const id = person?._id as ObjectId
-    const params = { query: { $select: { age: 0 } } } as object
-    const calls: readonly (() => Promise<unknown>)[] = [
-      () => people.find(params),
-      () => people._find(params),
-      () => people.get(id, params),
-      () => people._get(id, params),
-      () => people._patch(id, { name: 'b' }, params),
-      () => people._create({ name: 'c', age: 1 }, params),
-    ]
-    for (const call of calls) {
-      await t.rejects(call(), {
-        code: 400,
-        message: '$select must be a list of field names',
-        cause: { hint: 'for a projection, set params.docdb: { projection: … }' },
-      })
-    }
-    t.strictSame(await people._get(id, { docdb: { projection: { age: 0 } } }), {
-      _id: id,
-      name: 'name 0',
+t.test('takes no projection for $select, also without hooks, says what takes one', async (t) => {
+  const people = await createPeople(1)
+  const [person] = await people.find({ paginate: false })
+  const id = person?._id as ObjectId
+  const params = { query: { $select: { age: 0 } } } as object
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => people.find(params),
+    () => people._find(params),
+    () => people.get(id, params),
+    () => people._get(id, params),
+    () => people._patch(id, { name: 'b' }, params),
+    () => people._create({ name: 'c', age: 1 }, params),
+  ]
+  for (const call of calls) {
+    await t.rejects(call(), {
+      code: 400,
+      message: '$select must be a list of field names',
+      cause: { hint: 'for a projection, set params.docdb: { projection: … }' },
     })
-  },
-)
+  }
+  t.strictSame(await people._get(id, { docdb: { projection: { age: 0 } } }), {
+    _id: id,
+    name: 'name 0',
+  })
+})
 
-t.test(
-  'gets no record that the query excludes, nor one with another id in the query',
-  async (t) => {
-    const people = await createPeople(2)
-    const [one, two] = await people.find({ query: { $sort: { age: 1 } }, paginate: false })
-    const id = String(one?._id)
-    const queries = [{ age: 99 }, { _id: String(two?._id) }, { _id: { $ne: id } }]
-    for (const query of queries) {
-      await t.rejects(people.get(id, { query }), new NotFound(`No record found for id '${id}'`))
-    }
-    t.match(await people.get(id, { query: { _id: id, $sort: { age: -1 }, $skip: 1 } }), { age: 0 })
-  },
-)
+t.test('gets no record that the query excludes, nor one with another id in it', async (t) => {
+  const people = await createPeople(2)
+  const [one, two] = await people.find({ query: { $sort: { age: 1 } }, paginate: false })
+  const id = String(one?._id)
+  const queries = [{ age: 99 }, { _id: String(two?._id) }, { _id: { $ne: id } }]
+  for (const query of queries) {
+    await t.rejects(people.get(id, { query }), new NotFound(`No record found for id '${id}'`))
+  }
+  t.match(await people.get(id, { query: { _id: id, $sort: { age: -1 }, $skip: 1 } }), { age: 0 })
+})
 
 t.test('answers unknown ids of any form with NotFound', async (t) => {
   const people = await createPeople(1)

@@ -344,21 +344,18 @@ t.test('fields that hooks add when the command is made are told, too', async (t)
   t.match(all, [{ values: { n: 2, at: Date } }, { values: { n: 3 } }, { values: { n: 4 } }])
 })
 
-t.test(
-  'a record that an upsert adds is told as a whole, and no field that it did not set',
-  async (t) => {
-    const { notes, entries } = await start(t, { ...AUDITED, before: { all: [timestamps()] } })
-    const upsert: object = { docdb: { upsert: true } }
-    const id = '0'.repeat(24)
-    await notes.patch(id, { n: 1, $setOnInsert: { m: 1 } }, upsert)
-    await notes.patch(id, { n: 2, $setOnInsert: { m: 2 } }, upsert)
-    const [added, changed] = await entries()
-    t.strictSame(added?.['fields'].toSorted(), ['createdAt', 'm', 'n', 'updatedAt'])
-    t.match(added?.['values'], { n: 1, m: 1, createdAt: Date })
-    t.strictSame(changed?.['fields'], ['n', 'updatedAt'])
-    t.strictSame(Object.keys(changed?.['values']).toSorted(), ['n', 'updatedAt'])
-  },
-)
+t.test('a record that an upsert adds is emitted whole, with no field it did not set', async (t) => {
+  const { notes, entries } = await start(t, { ...AUDITED, before: { all: [timestamps()] } })
+  const upsert: object = { docdb: { upsert: true } }
+  const id = '0'.repeat(24)
+  await notes.patch(id, { n: 1, $setOnInsert: { m: 1 } }, upsert)
+  await notes.patch(id, { n: 2, $setOnInsert: { m: 2 } }, upsert)
+  const [added, changed] = await entries()
+  t.strictSame(added?.['fields'].toSorted(), ['createdAt', 'm', 'n', 'updatedAt'])
+  t.match(added?.['values'], { n: 1, m: 1, createdAt: Date })
+  t.strictSame(changed?.['fields'], ['n', 'updatedAt'])
+  t.strictSame(Object.keys(changed?.['values']).toSorted(), ['n', 'updatedAt'])
+})
 
 t.test('a call that does not tell its records is refused, and writes nothing', async (t) => {
   const { notes, entries } = await start(t)
@@ -546,30 +543,27 @@ t.test('an internal call inside of a call has the caller of that', async (t) => 
   t.equal((await entries()).length, 2)
 })
 
-t.test(
-  'an internal call of its own, and an external one without a user, have no caller',
-  async (t) => {
-    const { app, entries, _id } = await startPages(t)
-    const outside = async (): Promise<void> => {
-      await pages().patch(_id as never, { title: 'b' }, { provider: 'rest' } as never)
-    }
-    await pages().patch(_id as never, { title: 'c' })
+t.test('an internal call, and an external one without a user, have no caller', async (t) => {
+  const { app, entries, _id } = await startPages(t)
+  const outside = async (): Promise<void> => {
+    await pages().patch(_id as never, { title: 'b' }, { provider: 'rest' } as never)
+  }
+  await pages().patch(_id as never, { title: 'c' })
+  await outside()
+  const user = { _id: 'ann' }
+  const call: AroundHook = async (_context, next) => {
     await outside()
-    const user = { _id: 'ann' }
-    const call: AroundHook = async (_context, next) => {
-      await outside()
-      await next()
-    }
-    app.service('pages').hooks({ around: { create: [call] } } as never)
-    await pages().create({ title: 'd' }, { user } as never)
-    t.strictSame(
-      (await entries()).map(({ method, by }) => [method, by]),
-      [
-        ['patch', null],
-        ['patch', null],
-        ['patch', null],
-        ['create', 'ann'],
-      ],
-    )
-  },
-)
+    await next()
+  }
+  app.service('pages').hooks({ around: { create: [call] } } as never)
+  await pages().create({ title: 'd' }, { user } as never)
+  t.strictSame(
+    (await entries()).map(({ method, by }) => [method, by]),
+    [
+      ['patch', null],
+      ['patch', null],
+      ['patch', null],
+      ['create', 'ann'],
+    ],
+  )
+})

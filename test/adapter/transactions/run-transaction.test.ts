@@ -162,21 +162,18 @@ for (const [name, write] of [
   ['update', (notes: MongoDBService) => notes.patch(null, { n: 9 })],
   ['delete', (notes: MongoDBService) => notes.remove(null)],
 ] as const) {
-  t.test(
-    `without transactions, an ${name} of many whose reply is lost is unknown (DB-11)`,
-    async (t) => {
-      const { notes, Model } = await openNotes(t)
-      const lost = losing(name)
-      script = async (sent, command, run) =>
-        command['startTransaction'] === undefined
-          ? lost(sent, command, run)
-          : { ok: 0, ...STANDALONE }
-      await t.rejects(write(notes), { code: 503, errors: { outcome: 'unknown' } })
-      t.equal(namesOf(commands).filter((sent) => sent === name).length, 1)
-      script = pass
-      t.equal(await Model.countDocuments({ n: { $lt: 9 } }), 0, 'it has happened')
-    },
-  )
+  t.test(`without transactions, a lost reply of ${name} of many is unknown (DB-11)`, async (t) => {
+    const { notes, Model } = await openNotes(t)
+    const lost = losing(name)
+    script = async (sent, command, run) =>
+      command['startTransaction'] === undefined
+        ? lost(sent, command, run)
+        : { ok: 0, ...STANDALONE }
+    await t.rejects(write(notes), { code: 503, errors: { outcome: 'unknown' } })
+    t.equal(namesOf(commands).filter((sent) => sent === name).length, 1)
+    script = pass
+    t.equal(await Model.countDocuments({ n: { $lt: 9 } }), 0, 'it has happened')
+  })
 }
 
 t.test('a commit whose server is gone afterwards is of unknown outcome', async (t) => {

@@ -483,25 +483,22 @@ t.test('refuses an option that is not known, or has a wrong value', async (t) =>
   await t.rejects(transaction(app, 'x' as never), { message: 'transaction(): needs a function' })
 })
 
-t.test(
-  'what its function has aborted by the session emits nothing, and takes no more calls',
-  async (t) => {
-    const { app, seen } = createBank()
-    await transaction(app, async (session) => {
-      await app.service('entries').create({ n: 1 })
+t.test('what its function has aborted by the session emits nothing, takes no calls', async (t) => {
+  const { app, seen } = createBank()
+  await transaction(app, async (session) => {
+    await app.service('entries').create({ n: 1 })
+    await session.abortTransaction()
+  })
+  await t.rejects(
+    transaction(app, async (session) => {
       await session.abortTransaction()
-    })
-    await t.rejects(
-      transaction(app, async (session) => {
-        await session.abortTransaction()
-        await app.service('entries').create({ n: 2 })
-      }),
-      /has ended/,
-    )
-    t.strictSame(seen, [])
-    t.equal(await entries.countDocuments({}), 0)
-  },
-)
+      await app.service('entries').create({ n: 2 })
+    }),
+    /has ended/,
+  )
+  t.strictSame(seen, [])
+  t.equal(await entries.countDocuments({}), 0)
+})
 
 t.test('work that goes on after a failed transaction emits its events', async (t) => {
   const { app, seen } = createBank()

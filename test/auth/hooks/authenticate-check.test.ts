@@ -25,17 +25,14 @@ t.test('lets an application start whose authentication service comes later', asy
   await t.resolves(app.setup())
 })
 
-t.test(
-  'takes a strategy that is registered later, as its section in the settings says',
-  async (t) => {
-    const app = createGuarded(authenticate('jwt', 'google'))
-    app.use(
-      'authentication',
-      createAuthentication(app, { authStrategies: ['jwt', 'google'], google: {} }),
-    )
-    await t.resolves(app.setup())
-  },
-)
+t.test('takes a strategy that is registered later, as its section in settings says', async (t) => {
+  const app = createGuarded(authenticate('jwt', 'google'))
+  app.use(
+    'authentication',
+    createAuthentication(app, { authStrategies: ['jwt', 'google'], google: {} }),
+  )
+  await t.resolves(app.setup())
+})
 
 t.test('takes any strategy of a service that does not tell which it has', async (t) => {
   const app = createGuarded(authenticate('any'))

@@ -42,36 +42,30 @@ t.test('is no hook itself, inside of a hook of another package for example', asy
   await t.rejects(things.get(1, external()), { message: /protect\('password'\)/ })
 })
 
-t.test(
-  'takes fields from what callers outside get, results and events alike (MASS-3)',
-  async (t) => {
-    const stored = { id: 1, password: 'hash', deep: { token: 't', kept: 1 } }
-    const visible = { id: 1, deep: { kept: 1 } }
-    const page = { total: 1, limit: 1, skip: 0, data: [stored] }
-    const fields = ['password', 'deep.token']
-    for (const kind of ['after', 'around'] as const) {
-      const { things, events } = start(stored, fields, kind)
-      t.strictSame(await things.get(1, external()), visible)
-      t.strictSame(await things.create({}, external()), visible)
-      t.strictSame(events, [visible])
-      const list = start([stored, stored], fields, kind)
-      t.strictSame(await list.things.find(external()), [visible, visible])
-      const paged = start(page, fields, kind)
-      t.strictSame(await paged.things.find(external()), { ...page, data: [visible] })
-    }
-    t.strictSame(stored, { id: 1, password: 'hash', deep: { token: 't', kept: 1 } })
-  },
-)
+t.test('takes fields from what external callers get, results and events (MASS-3)', async (t) => {
+  const stored = { id: 1, password: 'hash', deep: { token: 't', kept: 1 } }
+  const visible = { id: 1, deep: { kept: 1 } }
+  const page = { total: 1, limit: 1, skip: 0, data: [stored] }
+  const fields = ['password', 'deep.token']
+  for (const kind of ['after', 'around'] as const) {
+    const { things, events } = start(stored, fields, kind)
+    t.strictSame(await things.get(1, external()), visible)
+    t.strictSame(await things.create({}, external()), visible)
+    t.strictSame(events, [visible])
+    const list = start([stored, stored], fields, kind)
+    t.strictSame(await list.things.find(external()), [visible, visible])
+    const paged = start(page, fields, kind)
+    t.strictSame(await paged.things.find(external()), { ...page, data: [visible] })
+  }
+  t.strictSame(stored, { id: 1, password: 'hash', deep: { token: 't', kept: 1 } })
+})
 
-t.test(
-  'sets what is sent outside on internal calls too, which get everything (BOLA-6)',
-  async (t) => {
-    const stored = { id: 1, password: 'hash' }
-    const { things, dispatches } = start(stored, ['password'])
-    t.equal(await things.get(1), stored)
-    t.strictSame(dispatches, [{ id: 1 }])
-  },
-)
+t.test('sets what is sent for internal calls too, which get everything (BOLA-6)', async (t) => {
+  const stored = { id: 1, password: 'hash' }
+  const { things, dispatches } = start(stored, ['password'])
+  t.equal(await things.get(1), stored)
+  t.strictSame(dispatches, [{ id: 1 }])
+})
 
 t.test('starts from what earlier hooks set as dispatch', async (t) => {
   const { things, dispatches } = start({ id: 1, a: 1, b: 2 }, ['a'])

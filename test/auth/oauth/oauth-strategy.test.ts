@@ -38,54 +38,48 @@ t.test('a number is stored as a string, and one that Feathers has stored is foun
   t.strictSame(queries, [{ $limit: 1, githubId: '583231' }], 'a plain condition, for any service')
 })
 
-t.test(
-  'steps call the entity service from inside, with the params that they are given',
-  async (t) => {
-    const users = new UserService()
-    class Found extends OAuthStrategy {
-      override async findEntity(_profile: OAuthProfile, params: OAuthParams) {
-        await this.entityService?.find({ ...params, query: { email: 'ann@example.com' } })
-        return null
-      }
-      override async createEntity(profile: OAuthProfile, params: OAuthParams) {
-        const data = await this.getEntityData(profile, null, params)
-        return users.create(data as object, params as Params)
-      }
+t.test('steps call the entity service from inside, with the params they are given', async (t) => {
+  const users = new UserService()
+  class Found extends OAuthStrategy {
+    override async findEntity(_profile: OAuthProfile, params: OAuthParams) {
+      await this.entityService?.find({ ...params, query: { email: 'ann@example.com' } })
+      return null
     }
-    const { logIn } = await start(new Found(), users)
-    await logIn({ id: '1' })
-    const calls = users.takeCalls().map(({ method, provider }) => [method, provider])
-    t.strictSame(calls, [
-      ['find', undefined],
-      ['create', undefined],
-      ['get', 'rest'],
-    ])
-  },
-)
+    override async createEntity(profile: OAuthProfile, params: OAuthParams) {
+      const data = await this.getEntityData(profile, null, params)
+      return users.create(data as object, params as Params)
+    }
+  }
+  const { logIn } = await start(new Found(), users)
+  await logIn({ id: '1' })
+  const calls = users.takeCalls().map(({ method, provider }) => [method, provider])
+  t.strictSame(calls, [
+    ['find', undefined],
+    ['create', undefined],
+    ['get', 'rest'],
+  ])
+})
 
-t.test(
-  'halves of characters are no key, in a database they are all the same (OAU-5)',
-  async (t) => {
-    const users = new UserService()
-    class ByAddress extends OAuthStrategy {
-      override async getEntityQuery({ email }: OAuthProfile) {
-        return { $or: [{ email }, { emails: email }] }
-      }
+t.test('halves of characters are no key, in a database they are all alike (OAU-5)', async (t) => {
+  const users = new UserService()
+  class ByAddress extends OAuthStrategy {
+    override async getEntityQuery({ email }: OAuthProfile) {
+      return { $or: [{ email }, { emails: email }] }
     }
-    const strategy = new ByAddress()
-    const others = new UserService()
-    const { logIn } = await start(undefined, users)
-    const { logIn: logInByAddress } = await start(strategy, others)
-    for (const half of ['\ud800', '\udbff', '\udc00']) {
-      await t.rejects(logIn({ id: half }), { code: 401 })
-      await t.rejects(logInByAddress({ id: 1, email: `${half}@example.com` }), { code: 401 })
-      const profile = { email: `${half}@example.com`, email_verified: true }
-      t.equal(strategy.getVerifiedEmail(profile), null)
-    }
-    t.equal(users.users.size + others.users.size, 0)
-    t.match(await logIn({ id: '\u{1f600}', name: '\ud800' }), { user: { githubId: '\u{1f600}' } })
-  },
-)
+  }
+  const strategy = new ByAddress()
+  const others = new UserService()
+  const { logIn } = await start(undefined, users)
+  const { logIn: logInByAddress } = await start(strategy, others)
+  for (const half of ['\ud800', '\udbff', '\udc00']) {
+    await t.rejects(logIn({ id: half }), { code: 401 })
+    await t.rejects(logInByAddress({ id: 1, email: `${half}@example.com` }), { code: 401 })
+    const profile = { email: `${half}@example.com`, email_verified: true }
+    t.equal(strategy.getVerifiedEmail(profile), null)
+  }
+  t.equal(users.users.size + others.users.size, 0)
+  t.match(await logIn({ id: '\u{1f600}', name: '\ud800' }), { user: { githubId: '\u{1f600}' } })
+})
 
 t.test('a condition without a value finds nobody (OAU-3)', async (t) => {
   const users = new UserService()

@@ -115,18 +115,15 @@ t.test('does not set up with missing or wrong settings, and names them (AUTH-6)'
   }
 })
 
-t.test(
-  'sets up with an entity id of the settings, and with sections of strategies to come',
-  async (t) => {
-    const app = createApp()
-    app.use('nothing', { find: async () => [] })
-    const service = new AuthenticationService(app, 'authentication', {
-      ...{ secret: SECRET, entity: 'user', service: 'nothing', entityId: '_id' },
-      ...{ authStrategies: ['later'], later: { anything: 1 }, oauth: {} },
-    })
-    await t.resolves(service.setup())
-  },
-)
+t.test('sets up with an entity id of the settings, and sections of later strategies', async (t) => {
+  const app = createApp()
+  app.use('nothing', { find: async () => [] })
+  const service = new AuthenticationService(app, 'authentication', {
+    ...{ secret: SECRET, entity: 'user', service: 'nothing', entityId: '_id' },
+    ...{ authStrategies: ['later'], later: { anything: 1 }, oauth: {} },
+  })
+  await t.resolves(service.setup())
+})
 
 t.test('needs an application', (t) => {
   t.throws(() => new AuthenticationService(undefined as never), {

@@ -48,50 +48,44 @@ t.test('refuses the 31st failing login of a minute from an address (RES-17, MDB-
   await t.rejects(login('new@example.org', '2001:db8:0:2::1'), { code: 401 }, 'another network')
 })
 
-t.test(
-  'those who are known from an office get in, whatever else is tried there (RES-18)',
-  async (t) => {
-    const { authentication, local, users } = await start()
-    const password = await local.hashPassword(CREDENTIALS.password)
-    const office = external({ address: '192.0.2.1' })
-    const emails = Array.from({ length: 60 }, (_, index) => `user${index}@example.org`)
-    for (const [index, email] of emails.entries()) {
-      await users.create({ id: 100 + index, email, password })
-      await authentication.create({ ...CREDENTIALS, email }, office)
-    }
-    for (let index = 0; index < 40; index += 1) {
-      const guess = { ...WRONG, email: `made up ${index}` }
-      await t.rejects(authentication.create(guess, office), { code: index < 30 ? 401 : 429 })
-    }
-    for (const email of emails) {
-      await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
-    }
-    for (const [index, email] of emails.entries()) {
-      const guess = authentication.create({ ...WRONG, email }, office)
-      await t.rejects(guess, { code: index < 30 ? 401 : 429 }, 'nor may one try them all')
-    }
-  },
-)
+t.test('those who are known from an office get in, whatever is tried there (RES-18)', async (t) => {
+  const { authentication, local, users } = await start()
+  const password = await local.hashPassword(CREDENTIALS.password)
+  const office = external({ address: '192.0.2.1' })
+  const emails = Array.from({ length: 60 }, (_, index) => `user${index}@example.org`)
+  for (const [index, email] of emails.entries()) {
+    await users.create({ id: 100 + index, email, password })
+    await authentication.create({ ...CREDENTIALS, email }, office)
+  }
+  for (let index = 0; index < 40; index += 1) {
+    const guess = { ...WRONG, email: `made up ${index}` }
+    await t.rejects(authentication.create(guess, office), { code: index < 30 ? 401 : 429 })
+  }
+  for (const email of emails) {
+    await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
+  }
+  for (const [index, email] of emails.entries()) {
+    const guess = authentication.create({ ...WRONG, email }, office)
+    await t.rejects(guess, { code: index < 30 ? 401 : 429 }, 'nor may one try them all')
+  }
+})
 
-t.test(
-  'knows the address that a transport gives on the prototype of its params (RES-17)',
-  async (t) => {
-    class TransportParams {
-      provider = 'rest'
-      query = {}
-      get address() {
-        return '192.0.2.1'
-      }
+t.test('knows an address that a transport gives on the prototype of params (RES-17)', async (t) => {
+  class TransportParams {
+    provider = 'rest'
+    query = {}
+    get address() {
+      return '192.0.2.1'
     }
-    const { app } = await start()
-    const login = (email: string) =>
-      app.service('authentication').create({ ...WRONG, email }, new TransportParams())
-    for (let index = 0; index < 30; index += 1) {
-      await t.rejects(login(`user${index}@example.org`), { code: 401 })
-    }
-    await t.rejects(login('another@example.org'), TOO_MANY)
-  },
-)
+  }
+  const { app } = await start()
+  const login = (email: string) =>
+    app.service('authentication').create({ ...WRONG, email }, new TransportParams())
+  for (let index = 0; index < 30; index += 1) {
+    await t.rejects(login(`user${index}@example.org`), { code: 401 })
+  }
+  await t.rejects(login('another@example.org'), TOO_MANY)
+})
 
 t.test('counts logins that run at the same time (RES-17)', async (t) => {
   const { authentication } = await start()
@@ -267,31 +261,28 @@ t.test('an account has one limit, however its name may be written (RES-17)', asy
   await t.resolves(authentication.create(right, external({ address: '198.51.100.1' })))
 })
 
-t.test(
-  'the owner gets in from where he is known, however he writes his name (RES-18)',
-  async (t) => {
-    const local = new SpyStrategy()
-    const { authentication, users } = await startLoginApp({ local })
-    collate(users)
-    const office = external({ address: '192.0.2.1' })
-    const guess = async (index: number, params: object): Promise<void> => {
-      const email = SPELLINGS[index % 4] as string
-      await t.rejects(authentication.create({ ...WRONG, email }, { ...office, ...params }))
-    }
-    for (const email of SPELLINGS) await authentication.create({ ...CREDENTIALS, email }, office)
-    for (let index = 0; index < 40; index += 1) await guess(index, { address: `203.0.${index}.9` })
-    for (const email of SPELLINGS) {
-      await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
-    }
-    local.checked.length = 0
-    for (let index = 0; index < 25; index += 1) await guess(index, {})
-    const guesses = local.checked.filter((stored) => stored !== undefined)
-    t.equal(guesses.length, 10, 'limited there as well')
-    for (const email of SPELLINGS) {
-      await t.rejects(authentication.create({ ...CREDENTIALS, email }, office), email)
-    }
-  },
-)
+t.test('the owner gets in from a known place, however he writes his name (RES-18)', async (t) => {
+  const local = new SpyStrategy()
+  const { authentication, users } = await startLoginApp({ local })
+  collate(users)
+  const office = external({ address: '192.0.2.1' })
+  const guess = async (index: number, params: object): Promise<void> => {
+    const email = SPELLINGS[index % 4] as string
+    await t.rejects(authentication.create({ ...WRONG, email }, { ...office, ...params }))
+  }
+  for (const email of SPELLINGS) await authentication.create({ ...CREDENTIALS, email }, office)
+  for (let index = 0; index < 40; index += 1) await guess(index, { address: `203.0.${index}.9` })
+  for (const email of SPELLINGS) {
+    await t.resolves(authentication.create({ ...CREDENTIALS, email }, office), email)
+  }
+  local.checked.length = 0
+  for (let index = 0; index < 25; index += 1) await guess(index, {})
+  const guesses = local.checked.filter((stored) => stored !== undefined)
+  t.equal(guesses.length, 10, 'limited there as well')
+  for (const email of SPELLINGS) {
+    await t.rejects(authentication.create({ ...CREDENTIALS, email }, office), email)
+  }
+})
 
 t.test('an address that is refused pushes no counter of an account out (RES-17)', async (t) => {
   const throttle = new LoginThrottle({ store: new MemoryThrottleStore(100) })
@@ -347,46 +338,39 @@ t.test('a login that could not be checked does not count', async (t) => {
   await t.rejects(throttle.begin('ann', '192.0.2.1'), { code: 429 })
 })
 
-t.test(
-  'limits and logs guesses at the authenticate hook as those of a login (RES-17)',
-  async (t) => {
-    class TransportParams implements Params {
-      provider = 'rest'
-      query = {}
-      readonly authentication: Params['authentication']
-      constructor(data: Params['authentication']) {
-        this.authentication = data
-      }
-      get address() {
-        return '192.0.2.1'
-      }
+t.test('limits and logs guesses at the authenticate hook like a login (RES-17)', async (t) => {
+  class TransportParams implements Params {
+    provider = 'rest'
+    query = {}
+    readonly authentication: Params['authentication']
+    constructor(data: Params['authentication']) {
+      this.authentication = data
     }
-    const { app, log, users } = await start()
-    app.use('echo', { find: async (params: Params) => params })
-    app.service('echo').hooks({ before: { all: [authenticate('local', 'jwt')] } })
-    const call = (data: AuthenticationRequest) =>
-      app.service('echo').find(new TransportParams(data))
-    for (let index = 0; index < 20; index += 1) {
-      const seen = (await call(CREDENTIALS)) as Params
-      t.match(seen.user, { id: 1, password: String }, 'the user as it is stored')
+    get address() {
+      return '192.0.2.1'
     }
-    t.ok(users.takeCalls().every(({ provider }) => provider === undefined))
-    t.strictSame(log, [])
-    for (let index = 0; index < 10; index += 1) await t.rejects(call(WRONG), { code: 401 })
-    const event = { event: 'login', strategy: 'local', address: '192.0.2.1' }
-    t.match(log.at(-1), { level: 'warn', details: { ...event, reason: 'wrong password' } })
-    t.equal(log.length, 10)
-    users.takeCalls()
-    await t.rejects(call(CREDENTIALS), TOO_MANY)
-    t.match(log.at(-1), { level: 'warn', details: { ...event, code: 429 } })
-    t.strictSame(users.takeCalls(), [], 'no command and no hash')
-    const login = app
-      .service('authentication')
-      .create(CREDENTIALS, external({ address: '192.0.2.1' }))
-    await t.rejects(login, TOO_MANY, 'the counters are the same')
-    await t.resolves(
-      app.service('echo').find({ authentication: CREDENTIALS }),
-      'inside the process',
-    )
-  },
-)
+  }
+  const { app, log, users } = await start()
+  app.use('echo', { find: async (params: Params) => params })
+  app.service('echo').hooks({ before: { all: [authenticate('local', 'jwt')] } })
+  const call = (data: AuthenticationRequest) => app.service('echo').find(new TransportParams(data))
+  for (let index = 0; index < 20; index += 1) {
+    const seen = (await call(CREDENTIALS)) as Params
+    t.match(seen.user, { id: 1, password: String }, 'the user as it is stored')
+  }
+  t.ok(users.takeCalls().every(({ provider }) => provider === undefined))
+  t.strictSame(log, [])
+  for (let index = 0; index < 10; index += 1) await t.rejects(call(WRONG), { code: 401 })
+  const event = { event: 'login', strategy: 'local', address: '192.0.2.1' }
+  t.match(log.at(-1), { level: 'warn', details: { ...event, reason: 'wrong password' } })
+  t.equal(log.length, 10)
+  users.takeCalls()
+  await t.rejects(call(CREDENTIALS), TOO_MANY)
+  t.match(log.at(-1), { level: 'warn', details: { ...event, code: 429 } })
+  t.strictSame(users.takeCalls(), [], 'no command and no hash')
+  const login = app
+    .service('authentication')
+    .create(CREDENTIALS, external({ address: '192.0.2.1' }))
+  await t.rejects(login, TOO_MANY, 'the counters are the same')
+  await t.resolves(app.service('echo').find({ authentication: CREDENTIALS }), 'inside the process')
+})

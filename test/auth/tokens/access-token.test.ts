@@ -174,28 +174,25 @@ t.test('is exact about expiry and lenient about clocks that run ahead (JWT-13)',
   }
 })
 
-t.test(
-  'accepts clocks within the configured tolerance, for every time claim (CLK-1)',
-  async (t) => {
-    const { authentication } = await startLoginApp({
-      settings: { jwtOptions: { clockTolerance: 30 } },
-    })
-    const start = now()
-    for (const skew of [-60, -29, 0, 29, 60]) {
-      for (const claims of [
-        { exp: start + skew },
-        { nbf: start - skew },
-        { iat: start - skew, exp: start + 600 },
-      ]) {
-        const token = await forge({ claims })
-        const verified = atTime(start * 1000, () => authentication.verifyAccessToken(token))
-        const title = JSON.stringify({ skew, ...claims })
-        if (skew >= -29) await t.resolves(verified, title)
-        else await t.rejects(verified, REFUSED, title)
-      }
+t.test('accepts clocks within the configured tolerance, for each time claim (CLK-1)', async (t) => {
+  const { authentication } = await startLoginApp({
+    settings: { jwtOptions: { clockTolerance: 30 } },
+  })
+  const start = now()
+  for (const skew of [-60, -29, 0, 29, 60]) {
+    for (const claims of [
+      { exp: start + skew },
+      { nbf: start - skew },
+      { iat: start - skew, exp: start + 600 },
+    ]) {
+      const token = await forge({ claims })
+      const verified = atTime(start * 1000, () => authentication.verifyAccessToken(token))
+      const title = JSON.stringify({ skew, ...claims })
+      if (skew >= -29) await t.resolves(verified, title)
+      else await t.rejects(verified, REFUSED, title)
     }
-  },
-)
+  }
+})
 
 t.test('refuses tokens that were made for something else (JWT-14)', async (t) => {
   const { authentication } = await startLoginApp()
@@ -228,17 +225,14 @@ t.test('rotates keys without a restart (JWT-18)', async (t) => {
   await t.resolves(authentication.verifyAccessToken(after))
 })
 
-t.test(
-  'tokens may live as long as expiresIn says, where no maxLifetime is set (JWT-11)',
-  async (t) => {
-    const { authentication } = await startLoginApp({
-      settings: { jwtOptions: { expiresIn: '730d' } },
-    })
-    const token = await authentication.createAccessToken({}, { subject: '1' })
-    const { exp, iat } = await authentication.verifyAccessToken(token)
-    t.equal(exp - iat, 730 * 86_400)
-  },
-)
+t.test('tokens may live as long as expiresIn says without a maxLifetime (JWT-11)', async (t) => {
+  const { authentication } = await startLoginApp({
+    settings: { jwtOptions: { expiresIn: '730d' } },
+  })
+  const token = await authentication.createAccessToken({}, { subject: '1' })
+  const { exp, iat } = await authentication.verifyAccessToken(token)
+  t.equal(exp - iat, 730 * 86_400)
+})
 
 t.test('signs an expired token for a call that asks for it, and refuses it (JWT-11)', async (t) => {
   const { authentication } = await startLoginApp()
@@ -268,15 +262,12 @@ t.test('does not sign what it would refuse (JWT-11)', async (t) => {
   await t.resolves(authentication.verifyAccessToken(long, { maxLifetime: '800d' }))
 })
 
-t.test(
-  'says itself which service a token is of, whatever the payload claims (JWT-15)',
-  async (t) => {
-    const { authentication } = await startLoginApp()
-    const payload = { auth_service: 'adminAuthentication', sub: '1' }
-    const token = await authentication.createAccessToken(payload)
-    t.notOk('auth_service' in (await authentication.verifyAccessToken(token)))
-  },
-)
+t.test('says which service a token is of, whatever the payload claims (JWT-15)', async (t) => {
+  const { authentication } = await startLoginApp()
+  const payload = { auth_service: 'adminAuthentication', sub: '1' }
+  const token = await authentication.createAccessToken(payload)
+  t.notOk('auth_service' in (await authentication.verifyAccessToken(token)))
+})
 
 t.test('knows only one text for each token (JWT-20)', async (t) => {
   const { authentication } = await startLoginApp()

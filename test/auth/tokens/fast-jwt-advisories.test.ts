@@ -78,15 +78,11 @@ t.test('an empty key beside an algorithm is none (6.3.1) (JWT-1)', async (t) => 
   t.throws(() => createVerifier({ key: '', algorithms: ['HS256'] }))
 })
 
-t.test(
-  'GHSA-3j8v-cgw4-2g6q (6.2.1): expressions with a state decide alike each time',
-  async (t) => {
-    const verify = createVerifier({ key: SPKI, algorithms: ['RS256'], allowedAud: /^valid/g })
-    const token = signByKey({}, { aud: 'valid' })
-    for (let time = 1; time <= 3; time += 1)
-      t.match(verify(token), { aud: 'valid' }, `time ${time}`)
-  },
-)
+t.test('GHSA-3j8v-cgw4-2g6q (6.2.1): expressions with state decide alike each time', async (t) => {
+  const verify = createVerifier({ key: SPKI, algorithms: ['RS256'], allowedAud: /^valid/g })
+  const token = signByKey({}, { aud: 'valid' })
+  for (let time = 1; time <= 3; time += 1) t.match(verify(token), { aud: 'valid' }, `time ${time}`)
+})
 
 t.test('CVE-2026-35039, CVE-2026-35041 (6.2.1): warns of what can not be corrected', async (t) => {
   const codes: unknown[] = []

@@ -209,21 +209,18 @@ t.test('a write is sent again only if its own token had expired', async (t) => {
   }
 })
 
-t.test(
-  'a server that is out of reach while logging in anew is what the call is told',
-  async (t) => {
-    const odd = await startOddServer(t, ({ method, url, socket }, response) => {
-      if (url !== '/authentication') return refuse(response, { name: 'JsonWebTokenError' })
-      if (odd.requests.length === 1) return response.end('{"accessToken":"a"}')
-      return method === 'POST' ? socket.destroy() : response.end('null')
-    })
-    const { client, storage } = connect(odd.url)
-    await client.authenticate(CREDENTIALS)
-    await t.rejects(client.service('a').find(), { name: 'Unavailable' })
-    t.equal(await storage.getItem(KEY), 'a')
-    t.equal(client.authentication.authenticated, true)
-  },
-)
+t.test('a server that is out of reach during a new login is what the call gets', async (t) => {
+  const odd = await startOddServer(t, ({ method, url, socket }, response) => {
+    if (url !== '/authentication') return refuse(response, { name: 'JsonWebTokenError' })
+    if (odd.requests.length === 1) return response.end('{"accessToken":"a"}')
+    return method === 'POST' ? socket.destroy() : response.end('null')
+  })
+  const { client, storage } = connect(odd.url)
+  await client.authenticate(CREDENTIALS)
+  await t.rejects(client.service('a').find(), { name: 'Unavailable' })
+  t.equal(await storage.getItem(KEY), 'a')
+  t.equal(client.authentication.authenticated, true)
+})
 
 t.test('hooks and events see one call, and no token', async (t) => {
   const server = await startLoginServer(t)
@@ -415,20 +412,17 @@ t.test('calls wait for the login that goes on', async (t) => {
   await login
 })
 
-t.test(
-  'a login that fails fails the calls that wait for it, but for one without a token',
-  async (t) => {
-    const server = await startLoginServer(t)
-    const { client } = connect(server.url)
-    const login = errorOf(client.authenticate({ ...CREDENTIALS, password: 'wrong horse' }))
-    await t.rejects(client.service('open').create({}), { message: 'Invalid login' })
-    await login
-    t.equal(server.count('POST /open'), 0)
-    const nobody = errorOf(client.reAuthenticate())
-    t.match(await client.service('open').find(), { provider: 'rest' })
-    t.match(await nobody, { message: 'No accessToken found in storage' })
-  },
-)
+t.test('a login that fails fails the calls that wait for it, but one without token', async (t) => {
+  const server = await startLoginServer(t)
+  const { client } = connect(server.url)
+  const login = errorOf(client.authenticate({ ...CREDENTIALS, password: 'wrong horse' }))
+  await t.rejects(client.service('open').create({}), { message: 'Invalid login' })
+  await login
+  t.equal(server.count('POST /open'), 0)
+  const nobody = errorOf(client.reAuthenticate())
+  t.match(await client.service('open').find(), { provider: 'rest' })
+  t.match(await nobody, { message: 'No accessToken found in storage' })
+})
 
 t.test('a call that is given up while it waits is not sent', async (t) => {
   const gate = new Gate()

@@ -35,25 +35,22 @@ t.test('takes a token out of a hash, and leaves the rest', async (t) => {
   }
 })
 
-t.test(
-  'a location whose hash is no string holds no token, as for the client of Feathers',
-  async (t) => {
-    const official = feathers().configure(officialAuthentication.default())
-    for (const location of [
-      {},
-      { hash: undefined },
-      { hash: null },
-      { href: 'a#access_token=b' },
-      [],
-    ]) {
-      t.equal(await official['authentication'].getFromLocation(location), null)
-      t.equal(await reader.getFromLocation(location as LocationWithHash), null)
-    }
-    for (const location of [{ hash: 1 }, { hash: {} }, { hash: ['#access_token=b'] }]) {
-      t.equal(await reader.getFromLocation(location as unknown as LocationWithHash), null)
-    }
-  },
-)
+t.test('a location whose hash is no string holds no token, as in Feathers', async (t) => {
+  const official = feathers().configure(officialAuthentication.default())
+  for (const location of [
+    {},
+    { hash: undefined },
+    { hash: null },
+    { href: 'a#access_token=b' },
+    [],
+  ]) {
+    t.equal(await official['authentication'].getFromLocation(location), null)
+    t.equal(await reader.getFromLocation(location as LocationWithHash), null)
+  }
+  for (const location of [{ hash: 1 }, { hash: {} }, { hash: ['#access_token=b'] }]) {
+    t.equal(await reader.getFromLocation(location as unknown as LocationWithHash), null)
+  }
+})
 
 t.test('a page with a part of what browsers have logs in by the token that is kept', async (t) => {
   const histories = [undefined, null, {}]
@@ -82,21 +79,18 @@ t.test('an error in the hash is one of a login', async (t) => {
   t.equal(location.hash, 'a=b')
 })
 
-t.test(
-  'logs in by the token of the page, which goes from its address into the storage',
-  async (t) => {
-    const server = await startLoginServer(t)
-    const { accessToken } = await createClient({ baseURL: server.url })
-      .configure(authentication())
-      .authenticate(CREDENTIALS)
-    const { entries } = showPage(t, `http://page/app?a=b#/home?access_token=${accessToken}`)
-    const storage = new MemoryStorage()
-    const client = createClient({ baseURL: server.url }).configure(authentication({ storage }))
-    t.match(await client.reAuthenticate(), { accessToken })
-    t.strictSame(entries, [[{ of: 'router' }, 'http://page/app?a=b#/home']])
-    t.equal(await storage.getItem('feathers-jwt'), accessToken)
-  },
-)
+t.test('logs in by the token of the page, which moves from its URL to the storage', async (t) => {
+  const server = await startLoginServer(t)
+  const { accessToken } = await createClient({ baseURL: server.url })
+    .configure(authentication())
+    .authenticate(CREDENTIALS)
+  const { entries } = showPage(t, `http://page/app?a=b#/home?access_token=${accessToken}`)
+  const storage = new MemoryStorage()
+  const client = createClient({ baseURL: server.url }).configure(authentication({ storage }))
+  t.match(await client.reAuthenticate(), { accessToken })
+  t.strictSame(entries, [[{ of: 'router' }, 'http://page/app?a=b#/home']])
+  t.equal(await storage.getItem('feathers-jwt'), accessToken)
+})
 
 t.test('a hash that is empty then goes as well', async (t) => {
   const { entries } = showPage(t, 'http://page/app#access_token=a')
@@ -143,17 +137,14 @@ async function startTokenServer(t: TestScope, answers: Record<string, number>) {
   return { client, storage, asked }
 }
 
-t.test(
-  'where the server refuses the token of the storage, that of the page is tried',
-  async (t) => {
-    const { location } = showPage(t, 'http://page/#access_token=a')
-    const { client, storage, asked } = await startTokenServer(t, { kept: 401 })
-    t.match(await client.reAuthenticate(), { accessToken: 'a' })
-    t.strictSame(asked, ['kept', 'a'])
-    t.equal(location.href, 'http://page/')
-    t.equal(await storage.getItem('feathers-jwt'), 'a')
-  },
-)
+t.test('where the server refuses the stored token, that of the page is tried', async (t) => {
+  const { location } = showPage(t, 'http://page/#access_token=a')
+  const { client, storage, asked } = await startTokenServer(t, { kept: 401 })
+  t.match(await client.reAuthenticate(), { accessToken: 'a' })
+  t.strictSame(asked, ['kept', 'a'])
+  t.equal(location.href, 'http://page/')
+  t.equal(await storage.getItem('feathers-jwt'), 'a')
+})
 
 t.test('the token of the page waits for a server that is out of reach', async (t) => {
   showPage(t, 'http://page/#access_token=a')

@@ -65,20 +65,17 @@ t.test('whatever is kept that is no token is none', async (t) => {
   t.equal(server.requests.length, 0)
 })
 
-t.test(
-  'a storage that keeps no token fails the login, and says nothing of the token',
-  async (t) => {
-    const server = await startLoginServer(t)
-    const storage = new PageStorage()
-    storage.broken.add('setItem')
-    const { client } = connect(server.url, storage)
-    const error = await errorOf(client.authenticate(CREDENTIALS))
-    const message = 'The storage failed to keep the access token (RangeError)'
-    t.match(error, { name: 'GeneralError', message, cause: undefined })
-    t.equal(client.authentication.authenticated, false)
-    t.equal(client.get('authentication'), null)
-  },
-)
+t.test('a storage that keeps no token fails the login, says nothing of the token', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  storage.broken.add('setItem')
+  const { client } = connect(server.url, storage)
+  const error = await errorOf(client.authenticate(CREDENTIALS))
+  const message = 'The storage failed to keep the access token (RangeError)'
+  t.match(error, { name: 'GeneralError', message, cause: undefined })
+  t.equal(client.authentication.authenticated, false)
+  t.equal(client.get('authentication'), null)
+})
 
 t.test('a storage that can not be read fails what needs the token, and nothing else', async (t) => {
   const server = await startLoginServer(t)
@@ -93,20 +90,17 @@ t.test('a storage that can not be read fails what needs the token, and nothing e
   await t.rejects(client.logout(), { message })
 })
 
-t.test(
-  'a storage that does not let go of a token fails the logout, which is told anyway',
-  async (t) => {
-    const server = await startLoginServer(t)
-    const storage = new PageStorage()
-    const { client } = connect(server.url, storage)
-    await client.authenticate(CREDENTIALS)
-    storage.broken.add('removeItem')
-    const message = 'The storage failed to remove the access token (RangeError)'
-    await t.rejects(client.logout(), { name: 'GeneralError', message })
-    t.equal(server.count('DELETE /authentication'), 1)
-    t.equal(client.authentication.authenticated, false)
-  },
-)
+t.test('a storage that does not let go of a token fails the logout, and says so', async (t) => {
+  const server = await startLoginServer(t)
+  const storage = new PageStorage()
+  const { client } = connect(server.url, storage)
+  await client.authenticate(CREDENTIALS)
+  storage.broken.add('removeItem')
+  const message = 'The storage failed to remove the access token (RangeError)'
+  await t.rejects(client.logout(), { name: 'GeneralError', message })
+  t.equal(server.count('DELETE /authentication'), 1)
+  t.equal(client.authentication.authenticated, false)
+})
 
 t.test('a refused token that stays is logged, without the token', async (t) => {
   const server = await startLoginServer(t)

@@ -54,24 +54,21 @@ export function testEvents(t: Cases, { createApp, service }: Cell): void {
     t.strictSame(events, ['created a', 'removed a'], 'those of later calls')
   })
 
-  t.test(
-    'hooks of the client are around every call, and see its result or its error',
-    async (t) => {
-      const app = createApp()
-      const seen: unknown[] = []
-      app.hooks({
-        before: {
-          all: [({ path, method }: Record<string, string>) => void seen.push(`${path} ${method}`)],
-        },
-        after: { all: [({ result }: { result: { id: unknown } }) => void seen.push(result.id)] },
-        error: { all: [({ error }: { error: Error }) => void seen.push(error.name)] },
-      })
-      await app.service('todos').get(0)
-      await outcomeOf(() => app.service('todos').get(99))
-      await app.service('rooms/:userId/echo').get('7', { route: { userId: '1' } })
-      t.strictSame(seen, [
-        ...['todos get', 0, 'todos get', 'NotFound', 'rooms/:userId/echo get', '7'],
-      ])
-    },
-  )
+  t.test('hooks of the client are around every call, see its result or its error', async (t) => {
+    const app = createApp()
+    const seen: unknown[] = []
+    app.hooks({
+      before: {
+        all: [({ path, method }: Record<string, string>) => void seen.push(`${path} ${method}`)],
+      },
+      after: { all: [({ result }: { result: { id: unknown } }) => void seen.push(result.id)] },
+      error: { all: [({ error }: { error: Error }) => void seen.push(error.name)] },
+    })
+    await app.service('todos').get(0)
+    await outcomeOf(() => app.service('todos').get(99))
+    await app.service('rooms/:userId/echo').get('7', { route: { userId: '1' } })
+    t.strictSame(seen, [
+      ...['todos get', 0, 'todos get', 'NotFound', 'rooms/:userId/echo get', '7'],
+    ])
+  })
 }

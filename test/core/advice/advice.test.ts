@@ -126,30 +126,27 @@ for (const [what, use] of [
   })
 }
 
-t.test(
-  'an application without support for servers sets its services up all the same',
-  async (t) => {
-    const calls: string[] = []
-    const app = new Application().use('users', {
-      ...users,
-      setup: async () => void calls.push('setup'),
-      teardown: async () => void calls.push('teardown'),
-    })
-    app.hooks({
-      setup: [
-        async (_context: unknown, next: () => Promise<void>) => {
-          calls.push('hook')
-          await next()
-        },
-      ],
-    } as object)
-    await app.setup()
-    t.equal(app._isSetup, true)
-    await app.teardown()
-    t.strictSame(calls, ['hook', 'setup', 'teardown'])
-    t.ok(createApp() instanceof Application)
-  },
-)
+t.test('an application without support for servers sets its services up as well', async (t) => {
+  const calls: string[] = []
+  const app = new Application().use('users', {
+    ...users,
+    setup: async () => void calls.push('setup'),
+    teardown: async () => void calls.push('teardown'),
+  })
+  app.hooks({
+    setup: [
+      async (_context: unknown, next: () => Promise<void>) => {
+        calls.push('hook')
+        await next()
+      },
+    ],
+  } as object)
+  await app.setup()
+  t.equal(app._isSetup, true)
+  await app.teardown()
+  t.strictSame(calls, ['hook', 'setup', 'teardown'])
+  t.ok(createApp() instanceof Application)
+})
 
 /** A service whose method needs the context of its call. */
 function createHookedUsers(): object {

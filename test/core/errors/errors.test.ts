@@ -138,27 +138,24 @@ t.test('an error of a driver or of the system hands on its text alone (FTH-27)',
   }
 })
 
-t.test(
-  'errors that are no fault of the server keep no stack frames, unless asked to',
-  async (t) => {
-    t.teardown(() => {
-      ServiceError.expectedStackFrames = 0
-    })
-    const countFrames = (error: Error): number => error.stack?.match(/^ {4}at /gm)?.length ?? 0
-    t.equal(countFrames(new NotFound('gone')), 0)
-    t.ok(countFrames(new GeneralError('broken')) > 1)
+t.test('errors that are no fault of the server have no stack frames unless asked to', async (t) => {
+  t.teardown(() => {
+    ServiceError.expectedStackFrames = 0
+  })
+  const countFrames = (error: Error): number => error.stack?.match(/^ {4}at /gm)?.length ?? 0
+  t.equal(countFrames(new NotFound('gone')), 0)
+  t.ok(countFrames(new GeneralError('broken')) > 1)
 
-    ServiceError.expectedStackFrames = 2
-    t.equal(countFrames(new NotFound('gone')), 2)
-    t.match(new NotFound('gone').stack, /^NotFound: gone\n {4}at .*errors\.test/)
-    t.ok(countFrames(new Error('any other')) > 2, 'the limit for other errors stays as it was')
+  ServiceError.expectedStackFrames = 2
+  t.equal(countFrames(new NotFound('gone')), 2)
+  t.match(new NotFound('gone').stack, /^NotFound: gone\n {4}at .*errors\.test/)
+  t.ok(countFrames(new Error('any other')) > 2, 'the limit for other errors stays as it was')
 
-    class Teapot extends ServiceError {
-      static override readonly code: number = 418
-    }
-    t.equal(countFrames(new Teapot()), 2)
-  },
-)
+  class Teapot extends ServiceError {
+    static override readonly code: number = 418
+  }
+  t.equal(countFrames(new Teapot()), 2)
+})
 
 t.test('JSON has the keys in their order, and neither stack nor cause', async (t) => {
   const error = new BadRequest('m', { errors: { b: 1 }, a: 1 }, { cause: new Error('secret') })

@@ -36,36 +36,30 @@ t.test('puts prepended listeners in front', async (t) => {
   t.same(calls.flat(), ['prepended once', 'prepended', 'on', 'prepended', 'on'])
 })
 
-t.test(
-  'calls a listener of once() a single time, also when it emits the event itself',
-  async (t) => {
-    const { emitter, calls } = createEmitter()
-    emitter.once('saved', () => {
-      calls.push(['first'])
-      emitter.emit('saved')
-    })
-    emitter.once('saved', () => calls.push(['second']))
+t.test('calls a listener of once() once, also when it emits the event itself', async (t) => {
+  const { emitter, calls } = createEmitter()
+  emitter.once('saved', () => {
+    calls.push(['first'])
+    emitter.emit('saved')
+  })
+  emitter.once('saved', () => calls.push(['second']))
 
-    emitter.emit('saved')
-    emitter.emit('saved')
-    t.same(calls.flat(), ['first', 'second'])
-  },
-)
+  emitter.emit('saved')
+  emitter.emit('saved')
+  t.same(calls.flat(), ['first', 'second'])
+})
 
-t.test(
-  'keeps the lasting one of two registrations of a listener when the other was once',
-  async (t) => {
-    const { emitter, calls } = createEmitter()
-    const listener = (): void => void calls.push(['called'])
-    emitter.once('saved', listener).on('saved', listener)
+t.test('keeps the lasting registration of a listener when another was once', async (t) => {
+  const { emitter, calls } = createEmitter()
+  const listener = (): void => void calls.push(['called'])
+  emitter.once('saved', listener).on('saved', listener)
 
-    emitter.emit('saved')
-    t.equal(calls.length, 2)
-    emitter.emit('saved')
-    emitter.emit('saved')
-    t.equal(calls.length, 4)
-  },
-)
+  emitter.emit('saved')
+  t.equal(calls.length, 2)
+  emitter.emit('saved')
+  emitter.emit('saved')
+  t.equal(calls.length, 4)
+})
 
 t.test('removes one registration at a time, or all of an event', async (t) => {
   const { emitter, calls } = createEmitter()

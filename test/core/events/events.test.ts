@@ -55,22 +55,19 @@ t.test('gives listeners the context of the call', async (t) => {
   t.match(seen[0], { path: 'echo', method: 'create', data: { a: 1 }, params: { query: { b: 1 } } })
 })
 
-t.test(
-  'emits once for each item of an array, never for an empty one, once for a page',
-  async (t) => {
-    const { app, seen } = createEchoApp()
-    const service = app.service('echo')
-    await service.create([{ a: 1 }, { a: 2 }])
-    t.same(seen.splice(0), [
-      ['created', { a: 1 }],
-      ['created', { a: 2 }],
-    ])
-    await service.create([])
-    t.same(seen, [])
-    await service.create({ total: 0, data: [] })
-    t.same(seen, [['created', { total: 0, data: [] }]])
-  },
-)
+t.test('emits once for each item of an array, never for an empty one, once per page', async (t) => {
+  const { app, seen } = createEchoApp()
+  const service = app.service('echo')
+  await service.create([{ a: 1 }, { a: 2 }])
+  t.same(seen.splice(0), [
+    ['created', { a: 1 }],
+    ['created', { a: 2 }],
+  ])
+  await service.create([])
+  t.same(seen, [])
+  await service.create({ total: 0, data: [] })
+  t.same(seen, [['created', { total: 0, data: [] }]])
+})
 
 t.test('emits after every hook, with the result and not with dispatch', async (t) => {
   const { app, seen } = createEchoApp()
@@ -109,26 +106,23 @@ t.test('hooks may change, add or suppress the event', async (t) => {
   ])
 })
 
-t.test(
-  'emits for a result that a before hook set, and for one that an error hook set',
-  async (t) => {
-    const { app, seen } = createEchoApp()
-    app.service('echo').hooks({
-      before: {
-        create: (context) => void Object.assign(context, { result: 'cached' }),
-        update: () => Promise.reject(new Error('broken')),
-      },
-      error: { update: (context) => void Object.assign(context, { result: 'rescued' }) },
-    })
+t.test('emits for a result that a before hook set, and one that an error hook set', async (t) => {
+  const { app, seen } = createEchoApp()
+  app.service('echo').hooks({
+    before: {
+      create: (context) => void Object.assign(context, { result: 'cached' }),
+      update: () => Promise.reject(new Error('broken')),
+    },
+    error: { update: (context) => void Object.assign(context, { result: 'rescued' }) },
+  })
 
-    await app.service('echo').create({})
-    await app.service('echo').update(1, {})
-    t.same(seen, [
-      ['created', 'cached'],
-      ['updated', 'rescued'],
-    ])
-  },
-)
+  await app.service('echo').create({})
+  await app.service('echo').update(1, {})
+  t.same(seen, [
+    ['created', 'cached'],
+    ['updated', 'rescued'],
+  ])
+})
 
 t.test('emits nothing when the call fails', async (t) => {
   const { app, seen } = createEchoApp()
@@ -154,28 +148,25 @@ t.test('leaves events to the service that it says it emits itself', async (t) =>
   t.ok(options?.serviceEvents.includes('done'))
 })
 
-t.test(
-  'a listener that throws or rejects changes nothing for the call, and is logged',
-  async (t) => {
-    const { app, logger, seen } = createEchoApp()
-    const service = app.service('echo')
-    service.on('created', () => {
-      throw new Error('thrown')
-    })
-    service.on('created', async () => {
-      throw new Error('rejected')
-    })
-    service.on('created', () => seen.push('after them'))
+t.test('a listener that throws or rejects changes nothing for a call, is logged', async (t) => {
+  const { app, logger, seen } = createEchoApp()
+  const service = app.service('echo')
+  service.on('created', () => {
+    throw new Error('thrown')
+  })
+  service.on('created', async () => {
+    throw new Error('rejected')
+  })
+  service.on('created', () => seen.push('after them'))
 
-    t.same(await service.create({ a: 1 }), { a: 1 })
-    await new Promise(setImmediate)
-    t.same(seen, [['created', { a: 1 }], 'after them'])
-    t.match(logger.entries, [
-      { level: 'error', details: { event: 'echo created', err: { message: 'thrown' } } },
-      { level: 'error', details: { event: 'echo created', err: { message: 'rejected' } } },
-    ])
-  },
-)
+  t.same(await service.create({ a: 1 }), { a: 1 })
+  await new Promise(setImmediate)
+  t.same(seen, [['created', { a: 1 }], 'after them'])
+  t.match(logger.entries, [
+    { level: 'error', details: { event: 'echo created', err: { message: 'thrown' } } },
+    { level: 'error', details: { event: 'echo created', err: { message: 'rejected' } } },
+  ])
+})
 
 t.test('each service has listeners of its own, and its methods return it', async (t) => {
   const app = createApp().use('a', echo).use('b', echo)
@@ -262,22 +253,19 @@ t.test('a service that emits in a way of its own does so, and may fail', async (
   t.match(logger.entries, [{ details: { event: 'node created', err: { message: 'no network' } } }])
 })
 
-t.test(
-  'warns of a listener for a method, unless the service has an event of this name',
-  async (t) => {
-    const app = createApp()
-    const logger = createLogger()
-    app.logger = logger
-    const service = { create: async () => ({}) }
-    app.use('todos', service).use('others', service, { events: ['create'] })
-    for (const path of ['todos', 'others']) {
-      for (const event of ['create', 'find', 'created', 'done']) {
-        app.service(path).on(event, () => undefined)
-      }
+t.test('warns of a listener for a method, unless the service has such an event', async (t) => {
+  const app = createApp()
+  const logger = createLogger()
+  app.logger = logger
+  const service = { create: async () => ({}) }
+  app.use('todos', service).use('others', service, { events: ['create'] })
+  for (const path of ['todos', 'others']) {
+    for (const event of ['create', 'find', 'created', 'done']) {
+      app.service(path).on(event, () => undefined)
     }
-    t.strictSame(
-      logger.entries.map(({ details }) => details),
-      [{ service: 'todos', event: 'create' }],
-    )
-  },
-)
+  }
+  t.strictSame(
+    logger.entries.map(({ details }) => details),
+    [{ service: 'todos', event: 'create' }],
+  )
+})

@@ -44,27 +44,24 @@ const HOOKS: readonly [string, object][] = [
 ]
 
 for (const [title, hooks] of HOOKS) {
-  t.test(
-    `hooks see the event, and a hook that replaces the result keeps it: ${title}`,
-    async (t) => {
-      const { things, seen } = createThings()
-      const events: unknown[] = []
-      things.hooks(hooks)
-      things.hooks({
-        after: {
-          update: [
-            (context: HookContext) => {
-              events.push(context.event)
-              context.result = { id: 'copy' }
-            },
-          ],
-        },
-      })
-      await things.update('new')
-      t.strictSame(events, ['created'])
-      t.strictSame(seen, ['created copy'])
-    },
-  )
+  t.test(`hooks see the event, and a hook replacing the result keeps it: ${title}`, async (t) => {
+    const { things, seen } = createThings()
+    const events: unknown[] = []
+    things.hooks(hooks)
+    things.hooks({
+      after: {
+        update: [
+          (context: HookContext) => {
+            events.push(context.event)
+            context.result = { id: 'copy' }
+          },
+        ],
+      },
+    })
+    await things.update('new')
+    t.strictSame(events, ['created'])
+    t.strictSame(seen, ['created copy'])
+  })
 }
 
 t.test('a method without an event hands a result on in silence', async (t) => {

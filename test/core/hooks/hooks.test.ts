@@ -159,67 +159,58 @@ t.test('hooks() returns the service or the application', async (t) => {
   t.equal(app.hooks({ before: [record('x')] }), app)
 })
 
-t.test(
-  'refuses hooks that are not in one of the formats, and registers none of them',
-  async (t) => {
-    const { app, log, record } = createLoggedApp()
-    const hook = record('x')
-    const cases: [unknown, string | RegExp][] = [
-      [{ before: [hook], get: [hook] }, "'get' is not a valid hook type"],
-      [{ before: [hook], finally: [hook] }, "'finally' is not a valid hook type"],
-      [
-        { before: { get: ['x'] } },
-        "A hook in 'before get' of service 'todos' is string, not a function",
-      ],
-      [{ before: [hook, undefined] }, /'before' of service 'todos' is undefined, not a function/],
-      [{ before: 'x' }, /must be functions, a list or a map/],
-      [{ before: [hook], after: { get: 1 } }, /'after get' of service 'todos' is number/],
-      [[hook, null], /'around' of service 'todos' is object, not a function/],
-      ['x', "The hooks of service 'todos' must be an object or an array"],
-      [null, "The hooks of service 'todos' must be an object or an array"],
-    ]
-    for (const [options, message] of cases) {
-      t.throws(() => app.service('todos').hooks(options as []), { name: 'TypeError', message })
-    }
-    t.throws(() => app.hooks(null as unknown as []), { message: /hooks of the application must/ })
-    await app.service('todos').find()
-    t.same(log, ['find'])
-  },
-)
+t.test('refuses hooks that are not in one of the formats, registers none of them', async (t) => {
+  const { app, log, record } = createLoggedApp()
+  const hook = record('x')
+  const cases: [unknown, string | RegExp][] = [
+    [{ before: [hook], get: [hook] }, "'get' is not a valid hook type"],
+    [{ before: [hook], finally: [hook] }, "'finally' is not a valid hook type"],
+    [
+      { before: { get: ['x'] } },
+      "A hook in 'before get' of service 'todos' is string, not a function",
+    ],
+    [{ before: [hook, undefined] }, /'before' of service 'todos' is undefined, not a function/],
+    [{ before: 'x' }, /must be functions, a list or a map/],
+    [{ before: [hook], after: { get: 1 } }, /'after get' of service 'todos' is number/],
+    [[hook, null], /'around' of service 'todos' is object, not a function/],
+    ['x', "The hooks of service 'todos' must be an object or an array"],
+    [null, "The hooks of service 'todos' must be an object or an array"],
+  ]
+  for (const [options, message] of cases) {
+    t.throws(() => app.service('todos').hooks(options as []), { name: 'TypeError', message })
+  }
+  t.throws(() => app.hooks(null as unknown as []), { message: /hooks of the application must/ })
+  await app.service('todos').find()
+  t.same(log, ['find'])
+})
 
-t.test(
-  'refuses a method that the service does not have, and takes any on the application',
-  async (t) => {
-    const { app, record } = createLoggedApp()
-    for (const name of ['creat', 'create', 'toString', '__proto__', 'setup']) {
-      const map = Object.fromEntries([[name, [record('x')]]])
-      const expected = { message: `'${name}' is not a hookable method of service 'todos'` }
-      t.throws(() => app.service('todos').hooks({ before: map }), expected)
-      t.doesNotThrow(() => app.hooks({ before: map }))
-    }
-    t.throws(() => app.service('todos').hooks({ creat: [async () => undefined] }), {
-      message: "'creat' is not a hookable method of service 'todos'",
-    })
-  },
-)
+t.test('refuses a method the service does not have, takes any on the application', async (t) => {
+  const { app, record } = createLoggedApp()
+  for (const name of ['creat', 'create', 'toString', '__proto__', 'setup']) {
+    const map = Object.fromEntries([[name, [record('x')]]])
+    const expected = { message: `'${name}' is not a hookable method of service 'todos'` }
+    t.throws(() => app.service('todos').hooks({ before: map }), expected)
+    t.doesNotThrow(() => app.hooks({ before: map }))
+  }
+  t.throws(() => app.service('todos').hooks({ creat: [async () => undefined] }), {
+    message: "'creat' is not a hookable method of service 'todos'",
+  })
+})
 
-t.test(
-  'takes empty lists for methods that the service lacks, as generators write them',
-  async (t) => {
-    const { app } = createLoggedApp()
-    const all = { all: [], find: [], get: [], create: [], update: [], patch: [], remove: [] }
-    const todos = app.service('todos')
-    todos.hooks({ around: all, before: all, after: all, error: all })
-    todos.hooks({ before: { update: [] } }).hooks({ update: [] })
-    app.hooks({ around: all, before: all, after: all, error: all })
+t.test('takes empty lists for methods the service lacks, as generators write them', async (t) => {
+  const { app } = createLoggedApp()
+  const all = { all: [], find: [], get: [], create: [], update: [], patch: [], remove: [] }
+  const todos = app.service('todos')
+  todos.hooks({ around: all, before: all, after: all, error: all })
+  todos.hooks({ before: { update: [] } }).hooks({ update: [] })
+  app.hooks({ around: all, before: all, after: all, error: all })
 
-    t.same(await todos.find(), ['one'])
-    const hook: Hook = () => undefined
-    t.throws(() => todos.hooks({ before: { update: [hook] } }), {
-      message: "'update' is not a hookable method of service 'todos'",
-    })
-  },
-)
+  t.same(await todos.find(), ['one'])
+  const hook: Hook = () => undefined
+  t.throws(() => todos.hooks({ before: { update: [hook] } }), {
+    message: "'update' is not a hookable method of service 'todos'",
+  })
+})
 
 t.test('calls hooks and method with the object that the method was called on', async (t) => {
   const { app } = createLoggedApp()
@@ -388,20 +379,17 @@ t.test('gives next() to around hooks only; others get one argument', async (t) =
   t.same(counts, { before: 1, after: 1, error: 1, around: 1 })
 })
 
-t.test(
-  'runs hooks that ask for next, as those of @feathersjs/schema, in every place',
-  async (t) => {
-    const hook: AroundHook = async (context, next) => {
-      log.push(context.type)
-      if (typeof next === 'function') return next()
-    }
-    const { app, log } = createLoggedApp()
-    app.hooks({ before: [hook as Hook], after: [hook as Hook], around: [hook] })
+t.test('runs hooks that ask for next, as of @feathersjs/schema, in every place', async (t) => {
+  const hook: AroundHook = async (context, next) => {
+    log.push(context.type)
+    if (typeof next === 'function') return next()
+  }
+  const { app, log } = createLoggedApp()
+  app.hooks({ before: [hook as Hook], after: [hook as Hook], around: [hook] })
 
-    t.same(await app.service('todos').find(), ['one'])
-    t.same(log, ['around', 'before', 'find', 'after'])
-  },
-)
+  t.same(await app.service('todos').find(), ['one'])
+  t.same(log, ['around', 'before', 'find', 'after'])
+})
 
 t.test('an around hook may be a plain function that returns the promise of next()', async (t) => {
   const { app, log } = createLoggedApp()
@@ -546,27 +534,24 @@ t.test('keeps the function without hooks as its property original', async (t) =>
   t.same(log, ['find'])
 })
 
-t.test(
-  'a hooked method has the name, length and enumerable properties of its function',
-  async (t) => {
-    class Todos {
-      async patch(id: unknown, data: unknown, _params: unknown) {
-        return { id, data }
-      }
+t.test('a hooked method has the name, length and enumerable fields of its function', async (t) => {
+  class Todos {
+    async patch(id: unknown, data: unknown, _params: unknown) {
+      return { id, data }
     }
-    const mark = Symbol('mark')
-    const custom = { schema: 'todo' }
-    Object.assign(Todos.prototype.patch, { custom, original: 'no', [mark]: 1 })
-    Object.defineProperty(Todos.prototype.patch, 'hidden', { value: 1 })
-    const { patch } = createApp().use('todos', new Todos()).service('todos')
+  }
+  const mark = Symbol('mark')
+  const custom = { schema: 'todo' }
+  Object.assign(Todos.prototype.patch, { custom, original: 'no', [mark]: 1 })
+  Object.defineProperty(Todos.prototype.patch, 'hidden', { value: 1 })
+  const { patch } = createApp().use('todos', new Todos()).service('todos')
 
-    t.same([patch.name, patch.length], ['patch', 3])
-    t.equal(Reflect.get(patch, 'custom'), custom)
-    t.equal(Reflect.get(patch, 'original'), Todos.prototype.patch)
-    t.equal(Reflect.get(patch, mark), 1)
-    t.equal(Reflect.get(patch, 'hidden'), undefined)
-  },
-)
+  t.same([patch.name, patch.length], ['patch', 3])
+  t.equal(Reflect.get(patch, 'custom'), custom)
+  t.equal(Reflect.get(patch, 'original'), Todos.prototype.patch)
+  t.equal(Reflect.get(patch, mark), 1)
+  t.equal(Reflect.get(patch, 'hidden'), undefined)
+})
 
 t.test('hooks that are added during a call leave its result alone', async (t) => {
   const app = createApp()

@@ -98,19 +98,16 @@ for (const hook of [startAndReturn, startAndThrow, throwAtOnce, returnAtOnce, st
     'around others': [hook, wait, wait],
     'between others': [map, hook, wait],
   })) {
-    t.test(
-      `what fails after the end of a hook is logged once: ${hook.name}, ${place}`,
-      async (t) => {
-        const opened = open(() => around)
-        await opened.app
-          .service('notes')
-          .get(1)
-          .catch(() => undefined)
-        await fail(opened)
-        t.strictSame(unhandled, [])
-        t.match(errorsOf(opened), [{ err: late, service: 'notes', method: 'get', hook: hook.name }])
-      },
-    )
+    t.test(`what fails after a hook's end is logged once: ${hook.name}, ${place}`, async (t) => {
+      const opened = open(() => around)
+      await opened.app
+        .service('notes')
+        .get(1)
+        .catch(() => undefined)
+      await fail(opened)
+      t.strictSame(unhandled, [])
+      t.match(errorsOf(opened), [{ err: late, service: 'notes', method: 'get', hook: hook.name }])
+    })
   }
 }
 
@@ -141,34 +138,31 @@ t.test('an application of a client logs it as well', async (t) => {
   t.strictSame(unhandled, [])
 })
 
-t.test(
-  'what a hook of another layer, or an inner around hook, throws later is logged',
-  async (t) => {
-    for (const hook of [startAndReturn, startAndThrow]) {
-      for (const inner of ['before', 'around', 'after', 'error'] as const) {
-        const opened = open(() => [hook])
-        const { app, gate } = opened
-        const throwLater: AroundHook = async (context, next) => {
-          context.result ??= []
-          await gate.pass()
-          if (inner === 'around') await next()
-          throw late
-        }
-        if (inner === 'error') {
-          app.service('notes').hooks({ before: [() => Promise.reject(new Error('first'))] })
-        }
-        app.service('notes').hooks({ [inner]: [throwLater] } as object)
-        await app
-          .service('notes')
-          .find()
-          .catch(() => undefined)
-        await fail(opened)
-        t.strictSame(unhandled, [], inner)
-        t.match(errorsOf(opened), [{ err: late }], inner)
+t.test('what a hook of another layer or an inner around hook throws late is logged', async (t) => {
+  for (const hook of [startAndReturn, startAndThrow]) {
+    for (const inner of ['before', 'around', 'after', 'error'] as const) {
+      const opened = open(() => [hook])
+      const { app, gate } = opened
+      const throwLater: AroundHook = async (context, next) => {
+        context.result ??= []
+        await gate.pass()
+        if (inner === 'around') await next()
+        throw late
       }
+      if (inner === 'error') {
+        app.service('notes').hooks({ before: [() => Promise.reject(new Error('first'))] })
+      }
+      app.service('notes').hooks({ [inner]: [throwLater] } as object)
+      await app
+        .service('notes')
+        .find()
+        .catch(() => undefined)
+      await fail(opened)
+      t.strictSame(unhandled, [], inner)
+      t.match(errorsOf(opened), [{ err: late }], inner)
     }
-  },
-)
+  }
+})
 
 t.test('an error that hooks wait for, and perhaps catch, is not logged', async (t) => {
   const swallow: AroundHook = async (context, next) => {

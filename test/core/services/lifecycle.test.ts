@@ -132,22 +132,19 @@ t.test('sets nothing more up once the teardown has begun', async (t) => {
   t.same(log, ['a setup', 'a setup done', 'a teardown', 'a teardown done'])
 })
 
-t.test(
-  'tears every service down when one fails, rejects with that error, logs others',
-  async (t) => {
-    const log: string[] = []
-    const app = createApp()
-    const logger = createLogger()
-    app.logger = logger
-    app.use('a', createService(log, 'a'))
-    app.use('b', createService(log, 'b', 'teardown')).use('c', createService(log, 'c', 'teardown'))
+t.test('tears all services down when one fails, rejects with its error, logs others', async (t) => {
+  const log: string[] = []
+  const app = createApp()
+  const logger = createLogger()
+  app.logger = logger
+  app.use('a', createService(log, 'a'))
+  app.use('b', createService(log, 'b', 'teardown')).use('c', createService(log, 'c', 'teardown'))
 
-    await app.setup()
-    await t.rejects(app.teardown(), { message: 'c failed' })
-    t.equal(log.at(-1), 'a teardown done')
-    t.match(logger.entries, [{ details: { path: 'b', err: { message: 'b failed' } } }])
-  },
-)
+  await app.setup()
+  await t.rejects(app.teardown(), { message: 'c failed' })
+  t.equal(log.at(-1), 'a teardown done')
+  t.match(logger.entries, [{ details: { path: 'b', err: { message: 'b failed' } } }])
+})
 
 t.test('tears down what has no setup, set up or not, and once', async (t) => {
   const torn: string[] = []

@@ -70,21 +70,18 @@ t.test('a mixin that throws leaves the path free and the service without hooks',
   t.same(await app.service('todos').find(), ['one'])
 })
 
-t.test(
-  'a mounted service meets the mixins of both applications, and keeps its hooks',
-  async (t) => {
-    const seen: unknown[] = []
-    const app: Application = createApp()
-    app.mixins.push((_service, path) => seen.push(`app ${path}`))
-    const subApp: Application = createApp()
-    subApp.mixins.push((_service, path) => seen.push(`sub ${path}`))
-    subApp.use('todos', new TodoService())
-    app.use('api', subApp)
+t.test('a mounted service meets the mixins of both applications, keeps its hooks', async (t) => {
+  const seen: unknown[] = []
+  const app: Application = createApp()
+  app.mixins.push((_service, path) => seen.push(`app ${path}`))
+  const subApp: Application = createApp()
+  subApp.mixins.push((_service, path) => seen.push(`sub ${path}`))
+  subApp.use('todos', new TodoService())
+  app.use('api', subApp)
 
-    t.same(seen, ['sub todos', 'app api/todos'])
-    t.equal(app.service('api/todos'), subApp.service('todos'))
-  },
-)
+  t.same(seen, ['sub todos', 'app api/todos'])
+  t.equal(app.service('api/todos'), subApp.service('todos'))
+})
 
 t.test('says so when the mixin that adds the hooks is gone', async (t) => {
   const app: Application = createApp()

@@ -126,52 +126,46 @@ t.test('takes a service that has only a custom method, a setup or a teardown', a
   t.equal(app.entries.size, 3)
 })
 
-t.test(
-  'passes arguments in the order of the method, with params that are always there',
-  async (t) => {
-    const echo = (...values: unknown[]): unknown[] => values
-    const all = { find: echo, get: echo, create: echo, update: echo, patch: echo, remove: echo }
-    const app = createApp().use(
-      'echo',
-      { ...all, custom: echo },
-      {
-        methods: [...Object.keys(METHOD_TABLE), 'custom'],
-      },
-    )
-    const service = app.service('echo')
+t.test('passes arguments in the order of the method, with params always there', async (t) => {
+  const echo = (...values: unknown[]): unknown[] => values
+  const all = { find: echo, get: echo, create: echo, update: echo, patch: echo, remove: echo }
+  const app = createApp().use(
+    'echo',
+    { ...all, custom: echo },
+    {
+      methods: [...Object.keys(METHOD_TABLE), 'custom'],
+    },
+  )
+  const service = app.service('echo')
 
-    t.same(await service.find(), [{}])
-    t.same(await service.get(1), [1, {}])
-    t.same(await service.create({ a: 1 }), [{ a: 1 }, {}])
-    t.same(await service.update(1, { a: 1 }), [1, { a: 1 }, {}])
-    t.same(await service.patch(null, { a: 1 }, { query: {} }), [null, { a: 1 }, { query: {} }])
-    t.same(await service.remove(null, undefined), [null, {}])
-    t.same(await service['custom']?.({ a: 1 }), [{ a: 1 }, {}])
-  },
-)
+  t.same(await service.find(), [{}])
+  t.same(await service.get(1), [1, {}])
+  t.same(await service.create({ a: 1 }), [{ a: 1 }, {}])
+  t.same(await service.update(1, { a: 1 }), [1, { a: 1 }, {}])
+  t.same(await service.patch(null, { a: 1 }, { query: {} }), [null, { a: 1 }, { query: {} }])
+  t.same(await service.remove(null, undefined), [null, {}])
+  t.same(await service['custom']?.({ a: 1 }), [{ a: 1 }, {}])
+})
 
-t.test(
-  'turns a thrown error and a plain value into a promise, with and without hooks',
-  async (t) => {
-    const service = {
-      find: () => 'plain',
-      get: () => {
-        throw new Error('thrown')
-      },
-      create: () => {
-        throw new Error('thrown')
-      },
-    }
-    const app = createApp().use('bare', service).use('hooked', service)
-    app.service('hooked').hooks([async (_context, next) => next()])
+t.test('makes a promise of a thrown error and a plain value, with or without hooks', async (t) => {
+  const service = {
+    find: () => 'plain',
+    get: () => {
+      throw new Error('thrown')
+    },
+    create: () => {
+      throw new Error('thrown')
+    },
+  }
+  const app = createApp().use('bare', service).use('hooked', service)
+  app.service('hooked').hooks([async (_context, next) => next()])
 
-    for (const path of ['bare', 'hooked']) {
-      t.equal(await app.service(path).find(), 'plain')
-      await t.rejects(app.service(path).get(1), { message: 'thrown' })
-      await t.rejects(app.service(path).create({}), { message: 'thrown' })
-    }
-  },
-)
+  for (const path of ['bare', 'hooked']) {
+    t.equal(await app.service(path).find(), 'plain')
+    await t.rejects(app.service(path).get(1), { message: 'thrown' })
+    await t.rejects(app.service(path).create({}), { message: 'thrown' })
+  }
+})
 
 t.test('a method works without its service, as a function of its own', async (t) => {
   const app = createApp<{ counter: Counter }>().use('counter', new Counter())
@@ -323,23 +317,20 @@ t.test('refuses an option that is unknown, or has a value that it can not have',
   t.equal(app.entries.size, 0)
 })
 
-t.test(
-  'options of other packages are where getServiceOptions() of Feathers finds them',
-  async (t) => {
-    const docs = { description: 'Things to do' }
-    const app = createApp()
-    const seen: unknown[] = []
-    app.mixins.push((_service, path, options) => seen.push([path, Reflect.get(options, 'docs')]))
-    app.use('todos', todos, { methods: ['find'], extensions: { docs } as object })
+t.test('options of other packages are where getServiceOptions() of Feathers looks', async (t) => {
+  const docs = { description: 'Things to do' }
+  const app = createApp()
+  const seen: unknown[] = []
+  app.mixins.push((_service, path, options) => seen.push([path, Reflect.get(options, 'docs')]))
+  app.use('todos', todos, { methods: ['find'], extensions: { docs } as object })
 
-    const options = getServiceOptions(app.service('todos'))
-    t.match(options, { methods: ['find'], events: [], docs })
-    t.equal(Reflect.get(options, 'docs'), docs)
-    t.strictSame(seen, [['todos', docs]])
-    t.notOk('extensions' in options)
-    t.strictSame(Object.getOwnPropertySymbols({ ...app.service('todos') }), [])
-  },
-)
+  const options = getServiceOptions(app.service('todos'))
+  t.match(options, { methods: ['find'], events: [], docs })
+  t.equal(Reflect.get(options, 'docs'), docs)
+  t.strictSame(seen, [['todos', docs]])
+  t.notOk('extensions' in options)
+  t.strictSame(Object.getOwnPropertySymbols({ ...app.service('todos') }), [])
+})
 
 t.test('getServiceOptions() of Feathers finds none once a service is unused', async (t) => {
   const service = new (class {
@@ -410,20 +401,17 @@ t.test('registers each service of a mounted application below the path', async (
   t.equal(app.service('api/v1/todos'), subApp.service('todos'))
 })
 
-t.test(
-  'runs the hooks of the mounted application, with its context, and not those above',
-  async (t) => {
-    const subApp = createApp().use('todos', todos)
-    const app = createApp().use('api', subApp)
-    const seen: unknown[] = []
-    app.hooks({ before: () => void seen.push('above') })
-    subApp.hooks({ before: (context) => void seen.push(context.app, context.path) })
+t.test('runs the hooks of the mounted application, with its context, none above', async (t) => {
+  const subApp = createApp().use('todos', todos)
+  const app = createApp().use('api', subApp)
+  const seen: unknown[] = []
+  app.hooks({ before: () => void seen.push('above') })
+  subApp.hooks({ before: (context) => void seen.push(context.app, context.path) })
 
-    await app.service('api/todos').get(1)
-    t.equal(seen[0], subApp)
-    t.same(seen.slice(1), ['todos'])
-  },
-)
+  await app.service('api/todos').get(1)
+  t.equal(seen[0], subApp)
+  t.same(seen.slice(1), ['todos'])
+})
 
 t.test('shares events with the mounted application', async (t) => {
   const subApp = createApp().use('todos', { create: async (data: unknown) => data })
@@ -504,40 +492,37 @@ t.test('unuse() of a mounted service leaves it to its own application', async (t
   t.same(called, ['find'])
 })
 
-t.test(
-  'the method that callers get has the properties of the one that it is made of',
-  async (t) => {
-    let mock = { calls: 1 }
-    const find = Object.defineProperties(async (): Promise<unknown[]> => [], {
-      mock: {
-        get: () => mock,
-        set: (value) => {
-          mock = value
-        },
-        enumerable: true,
+t.test('the method that callers get has the properties of the one it is made of', async (t) => {
+  let mock = { calls: 1 }
+  const find = Object.defineProperties(async (): Promise<unknown[]> => [], {
+    mock: {
+      get: () => mock,
+      set: (value) => {
+        mock = value
       },
-      broken: {
-        get: () => {
-          throw new Error('broken')
-        },
-        enumerable: true,
+      enumerable: true,
+    },
+    broken: {
+      get: () => {
+        throw new Error('broken')
       },
-      name: { value: 'search', enumerable: true },
-      original: { value: 'own', enumerable: true },
-      hidden: { value: 1 },
-    })
-    const app = createApp().use('todos', { find })
-    const hooked = app.service('todos').find as typeof find & Record<string, unknown>
-    mock = { calls: 2 }
-    t.equal(hooked['mock'], mock)
-    hooked['mock'] = { calls: 3 } as never
-    t.strictSame(mock, { calls: 3 })
-    t.throws(() => hooked['broken'], /broken/)
-    t.equal(hooked.name, 'search')
-    t.equal(hooked['original'], find)
-    t.notOk('hidden' in hooked)
-  },
-)
+      enumerable: true,
+    },
+    name: { value: 'search', enumerable: true },
+    original: { value: 'own', enumerable: true },
+    hidden: { value: 1 },
+  })
+  const app = createApp().use('todos', { find })
+  const hooked = app.service('todos').find as typeof find & Record<string, unknown>
+  mock = { calls: 2 }
+  t.equal(hooked['mock'], mock)
+  hooked['mock'] = { calls: 3 } as never
+  t.strictSame(mock, { calls: 3 })
+  t.throws(() => hooked['broken'], /broken/)
+  t.equal(hooked.name, 'search')
+  t.equal(hooked['original'], find)
+  t.notOk('hidden' in hooked)
+})
 
 t.test('an event of a service without a name is refused, and so is no other list', async (t) => {
   const app = createApp()

@@ -80,20 +80,17 @@ t.test('what the server does not call repeatable is not repeated (DB-13)', async
   }
 })
 
-t.test(
-  'a write conflict outside of a transaction is a 409, and not repeated (DB-14)',
-  async (t) => {
-    script = failTimes(2, 'insert', { code: 112, codeName: 'WriteConflict', errmsg: 'secret' })
-    for (const count of [1, 2]) {
-      const { status, headers, body } = await create(1)
-      t.match({ status, body }, { status: 409, body: { data: { retryAfter: 1 } } })
-      t.equal(headers['retry-after'], '1')
-      t.equal(inserts.length, count)
-    }
-    t.equal((await create(1)).status, 201)
-    t.equal(await stored.countDocuments(), 1)
-  },
-)
+t.test('a write conflict outside of a transaction is a 409, not repeated (DB-14)', async (t) => {
+  script = failTimes(2, 'insert', { code: 112, codeName: 'WriteConflict', errmsg: 'secret' })
+  for (const count of [1, 2]) {
+    const { status, headers, body } = await create(1)
+    t.match({ status, body }, { status: 409, body: { data: { retryAfter: 1 } } })
+    t.equal(headers['retry-after'], '1')
+    t.equal(inserts.length, count)
+  }
+  t.equal((await create(1)).status, 201)
+  t.equal(await stored.countDocuments(), 1)
+})
 
 t.test('of 100 creates with one unique e-mail one is stored, and 99 are 409 (DB-17)', async (t) => {
   const { empty } = await openDatabase(t)

@@ -48,25 +48,22 @@ t.test('without a page, errors are JSON for programs, and a page for people', as
   })
 })
 
-t.test(
-  'a browser that takes HTML and nothing else logs in, and sees errors as pages',
-  async (t) => {
-    const headers = { accept: 'text/html' }
-    for (const [redirect, status] of [
-      ['/home', 303],
-      [undefined, 200],
-    ] as const) {
-      const app = await startAttackedApp(t, { oauth: redirect === undefined ? {} : { redirect } })
-      const { cookie, callback } = await app.begin('/oauth/example', headers)
-      const ended = await app.send(callback, { headers: { ...headers, cookie } })
-      t.equal(ended.status, status)
-      t.equal((await app.send('/oauth/example', { headers, method: 'POST' })).status, 303)
-      const refused = await app.send('/oauth/example/callback', { headers })
-      t.equal(refused.status, 401)
-      t.match(refused.headers.get('content-type'), /^text\/html/)
-    }
-  },
-)
+t.test('a browser that takes HTML and nothing else logs in, sees errors as pages', async (t) => {
+  const headers = { accept: 'text/html' }
+  for (const [redirect, status] of [
+    ['/home', 303],
+    [undefined, 200],
+  ] as const) {
+    const app = await startAttackedApp(t, { oauth: redirect === undefined ? {} : { redirect } })
+    const { cookie, callback } = await app.begin('/oauth/example', headers)
+    const ended = await app.send(callback, { headers: { ...headers, cookie } })
+    t.equal(ended.status, status)
+    t.equal((await app.send('/oauth/example', { headers, method: 'POST' })).status, 303)
+    const refused = await app.send('/oauth/example/callback', { headers })
+    t.equal(refused.status, 401)
+    t.match(refused.headers.get('content-type'), /^text\/html/)
+  }
+})
 
 t.test('leads back to the origin that a login began on', async (t) => {
   const origins = ['https://one.test', 'https://two.test']

@@ -89,21 +89,18 @@ t.test('takes the folder of the URL for the path of a cookie that names none', a
   t.equal(read(await browser.open(`${origin}/x`)).cookie, 'b=2')
 })
 
-t.test(
-  'replaces a cookie of the same name and path, and deletes one that has expired',
-  async (t) => {
-    const { browser, set, origin } = await start(t)
-    await set('a=1; Path=/')
-    await set('a=2; Path=/')
-    t.equal(read(await browser.open(`${origin}/`)).cookie, 'a=2')
-    await set('a=3; Path=/in')
-    t.equal(read(await browser.open(`${origin}/in`)).cookie, 'a=3; a=2', 'the longest path first')
-    await set('a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT')
-    t.equal(read(await browser.open(`${origin}/in`)).cookie, 'a=3')
-    await set('a=; Path=/in; Max-Age=0; Expires=Fri, 01 Jan 2100 00:00:00 GMT')
-    t.strictSame(browser.cookies, [], 'Max-Age goes before Expires')
-  },
-)
+t.test('replaces a cookie of the same name and path, and deletes expired ones', async (t) => {
+  const { browser, set, origin } = await start(t)
+  await set('a=1; Path=/')
+  await set('a=2; Path=/')
+  t.equal(read(await browser.open(`${origin}/`)).cookie, 'a=2')
+  await set('a=3; Path=/in')
+  t.equal(read(await browser.open(`${origin}/in`)).cookie, 'a=3; a=2', 'the longest path first')
+  await set('a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT')
+  t.equal(read(await browser.open(`${origin}/in`)).cookie, 'a=3')
+  await set('a=; Path=/in; Max-Age=0; Expires=Fri, 01 Jan 2100 00:00:00 GMT')
+  t.strictSame(browser.cookies, [], 'Max-Age goes before Expires')
+})
 
 t.test('refuses the cookies that browsers refuse, and says why', async (t) => {
   const { browser, set } = await start(t)
@@ -177,24 +174,21 @@ t.test('sends from another site only what SameSite lets through', async (t) => {
   }
 })
 
-t.test(
-  'follows redirects over hosts, keeps the fragment, and stops where it is told',
-  async (t) => {
-    const { browser, origin, elsewhere, at } = await start(t)
-    const last = at('/go', { to: '/end#access_token=1' }, elsewhere)
-    const page = await browser.follow(at('/go', { to: last }))
-    t.equal(page.url, `${elsewhere}/end#access_token=1`)
-    const inherited = await browser.follow(`${at('/go', { to: '/end' })}#kept`)
-    t.equal(inherited.url, `${origin}/end#kept`, 'a location without a fragment keeps the old one')
-    const stopped = await browser.follow(at('/go', { to: 'https://no.test/#a' }), {
-      stopAt: ({ hostname }) => hostname === 'no.test',
-    })
-    t.equal(stopped.status, 302)
-    t.equal(stopped.location, 'https://no.test/#a')
-    t.equal((await browser.open(at('/go', { to: '/x' }))).location, `${origin}/x`)
-    t.match(await browser.open(at('/go', { status: '200' })), { location: null })
-  },
-)
+t.test('follows redirects over hosts, keeps the fragment, stops where it is told', async (t) => {
+  const { browser, origin, elsewhere, at } = await start(t)
+  const last = at('/go', { to: '/end#access_token=1' }, elsewhere)
+  const page = await browser.follow(at('/go', { to: last }))
+  t.equal(page.url, `${elsewhere}/end#access_token=1`)
+  const inherited = await browser.follow(`${at('/go', { to: '/end' })}#kept`)
+  t.equal(inherited.url, `${origin}/end#kept`, 'a location without a fragment keeps the old one')
+  const stopped = await browser.follow(at('/go', { to: 'https://no.test/#a' }), {
+    stopAt: ({ hostname }) => hostname === 'no.test',
+  })
+  t.equal(stopped.status, 302)
+  t.equal(stopped.location, 'https://no.test/#a')
+  t.equal((await browser.open(at('/go', { to: '/x' }))).location, `${origin}/x`)
+  t.match(await browser.open(at('/go', { status: '200' })), { location: null })
+})
 
 t.test('gives up after twenty redirects', async (t) => {
   const { browser, origin } = await start(t)

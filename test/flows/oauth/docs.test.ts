@@ -26,19 +26,15 @@ t.test('the reference names every setting of a provider', async (t) => {
   t.strictSame(missing, [])
 })
 
-t.test(
-  'the table of providers says which scopes are asked for, and where people are',
-  async (t) => {
-    const rows = [...reference.matchAll(/^\| `(\w+)` \| (O[^|]*) \| `([^`]*)` \| ([^|]*) \|/gm)]
-    t.equal(rows.length, 11)
-    for (const [, name = '', kind = '', scopes = '', address = ''] of rows) {
-      const known = findKnownProvider(name)
-      t.strictSame([known?.scope].flat().toSorted(), scopes.split(' ').toSorted(), name)
-      if (kind.startsWith('OpenID'))
-        t.match(kind, known?.issuer ? `\`${known.issuer}\`` : '`issuer:')
-      else t.type(known?.profile_url, 'string')
-      const flag = known?.verifiedEmail ?? null
-      t.match(address, flag === null ? 'nowhere' : `\`${flag}\``)
-    }
-  },
-)
+t.test('the table of providers says which scopes are asked for, where people are', async (t) => {
+  const rows = [...reference.matchAll(/^\| `(\w+)` \| (O[^|]*) \| `([^`]*)` \| ([^|]*) \|/gm)]
+  t.equal(rows.length, 11)
+  for (const [, name = '', kind = '', scopes = '', address = ''] of rows) {
+    const known = findKnownProvider(name)
+    t.strictSame([known?.scope].flat().toSorted(), scopes.split(' ').toSorted(), name)
+    if (kind.startsWith('OpenID')) t.match(kind, known?.issuer ? `\`${known.issuer}\`` : '`issuer:')
+    else t.type(known?.profile_url, 'string')
+    const flag = known?.verifiedEmail ?? null
+    t.match(address, flag === null ? 'nowhere' : `\`${flag}\``)
+  }
+})

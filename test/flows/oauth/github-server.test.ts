@@ -125,21 +125,18 @@ t.test('gives a token for a code once, to its client, its redirect and its verif
   t.equal((await fetch(server.urls.profile_url)).status, 401)
 })
 
-t.test(
-  'takes no notice of PKCE where it is ignored, and a form where nobody asks for JSON',
-  async (t) => {
-    const { server, configuration, browser } = await start(t, { pkce: 'ignored' })
-    const { url } = await createLogin(configuration)
-    const { key, secret } = server.client
-    const code = callbackOf(await browser.open(url)).searchParams.get('code') ?? ''
-    const response = await fetch(server.urls.access_url, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from(`${key}:${secret}`).toString('base64')}` },
-      body: new URLSearchParams({ code, redirect_uri: REDIRECT_URI }),
-    })
-    t.equal(new URLSearchParams(await response.text()).get('token_type'), 'bearer')
-  },
-)
+t.test('takes no notice of PKCE where it is ignored, a form where none asks JSON', async (t) => {
+  const { server, configuration, browser } = await start(t, { pkce: 'ignored' })
+  const { url } = await createLogin(configuration)
+  const { key, secret } = server.client
+  const code = callbackOf(await browser.open(url)).searchParams.get('code') ?? ''
+  const response = await fetch(server.urls.access_url, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${key}:${secret}`).toString('base64')}` },
+    body: new URLSearchParams({ code, redirect_uri: REDIRECT_URI }),
+  })
+  t.equal(new URLSearchParams(await response.text()).get('token_type'), 'bearer')
+})
 
 t.test('a token stays that of its user when another one logs in', async (t) => {
   const { server, configuration, browser } = await start(t)

@@ -87,21 +87,18 @@ const LIES = {
 const TAKEN: Readonly<Record<string, readonly string[]>> = { CLAIM_LIES: ['an empty sub'] }
 
 for (const [table, lies] of Object.entries(LIES)) {
-  t.test(
-    `a client that checks everything takes none of the ${table}, but for those named`,
-    async (t) => {
-      const server = await start(t)
-      const taken: string[] = []
-      for (const [name, lie] of Object.entries(lies)) {
-        server.lie = lie
-        await logIn(server).then(
-          () => taken.push(name),
-          () => undefined,
-        )
-      }
-      t.strictSame(taken, TAKEN[table] ?? [])
-    },
-  )
+  t.test(`a client that checks all takes none of the ${table}, but those named`, async (t) => {
+    const server = await start(t)
+    const taken: string[] = []
+    for (const [name, lie] of Object.entries(lies)) {
+      server.lie = lie
+      await logIn(server).then(
+        () => taken.push(name),
+        () => undefined,
+      )
+    }
+    t.strictSame(taken, TAKEN[table] ?? [])
+  })
 }
 
 t.test('leads to other hosts, which the library asks without a word', async (t) => {

@@ -68,30 +68,27 @@ t.test('an id token whose keys are none is refused (OAU-2)', async (t) => {
   }
 })
 
-t.test(
-  'a discovery document leads to no other network, and to no script (OAU-2, OAU-4)',
-  async (t) => {
-    const app = await startAttackedApp(t, { section: { allowPrivateNetwork: true } })
-    for (const [name, lie] of Object.entries(DISCOVERY_LIES)) {
-      app.provider.lie = lie
-      const { status, headers } = await app.send('/oauth/example')
-      const location = headers.get('location') ?? ''
-      const isRefused = status === 401 || location.startsWith('/home#error=')
-      if (isRefused) continue
-      t.ok(location.startsWith(`${app.provider.issuer}/authorize?`), `${name}: ${location}`)
-      const back = (await app.send(location)).headers.get('location') ?? ''
-      const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
-      const finished = await app.send(back, { headers: { cookie } })
-      t.match(finished.headers.get('location'), /\/home#error=/, name)
-      // Kept from the first flow on: the next lie needs another document.
-      app.authentication.app.set('authentication', { ...app.authentication.configuration })
-    }
-    t.strictSame(
-      app.takeTraces().filter((one) => CALLS.includes(one)),
-      [],
-    )
-  },
-)
+t.test('a discovery document leads to no other network, no script (OAU-2, OAU-4)', async (t) => {
+  const app = await startAttackedApp(t, { section: { allowPrivateNetwork: true } })
+  for (const [name, lie] of Object.entries(DISCOVERY_LIES)) {
+    app.provider.lie = lie
+    const { status, headers } = await app.send('/oauth/example')
+    const location = headers.get('location') ?? ''
+    const isRefused = status === 401 || location.startsWith('/home#error=')
+    if (isRefused) continue
+    t.ok(location.startsWith(`${app.provider.issuer}/authorize?`), `${name}: ${location}`)
+    const back = (await app.send(location)).headers.get('location') ?? ''
+    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    const finished = await app.send(back, { headers: { cookie } })
+    t.match(finished.headers.get('location'), /\/home#error=/, name)
+    // Kept from the first flow on: the next lie needs another document.
+    app.authentication.app.set('authentication', { ...app.authentication.configuration })
+  }
+  t.strictSame(
+    app.takeTraces().filter((one) => CALLS.includes(one)),
+    [],
+  )
+})
 
 t.test('an answer of one provider is none of another (OAU-2)', async (t) => {
   const app = await startAttackedApp(t)
@@ -106,62 +103,56 @@ t.test('an answer of one provider is none of another (OAU-2)', async (t) => {
   t.strictSame(app.takeTraces(), [], 'the code of the other is not sent to this one')
 })
 
-t.test(
-  'the provider gets the verifier of the challenge, and no other secret (OAU-2)',
-  async (t) => {
-    const app = await startAttackedApp(t)
-    const login = await app.begin()
-    await app.finish(login)
-    const { searchParams } = login.page
-    const [{ body = '' } = {}] = app.provider.requests.filter(({ path }) => path === '/token')
-    const sent = new URLSearchParams(body)
-    const digest = await crypto.subtle.digest(
-      'SHA-256',
-      new TextEncoder().encode(sent.get('code_verifier') ?? ''),
-    )
-    t.equal(searchParams.get('code_challenge'), Buffer.from(digest).toString('base64url'))
-    t.equal(searchParams.get('code_challenge_method'), 'S256')
-    t.ok((sent.get('code_verifier') ?? '').length >= 43)
-    for (const name of ['state', 'nonce']) t.ok((searchParams.get(name) ?? '').length >= 32, name)
-    t.notOk(searchParams.has('client_secret'))
-  },
-)
+t.test('the provider gets the verifier of the challenge, no other secret (OAU-2)', async (t) => {
+  const app = await startAttackedApp(t)
+  const login = await app.begin()
+  await app.finish(login)
+  const { searchParams } = login.page
+  const [{ body = '' } = {}] = app.provider.requests.filter(({ path }) => path === '/token')
+  const sent = new URLSearchParams(body)
+  const digest = await crypto.subtle.digest(
+    'SHA-256',
+    new TextEncoder().encode(sent.get('code_verifier') ?? ''),
+  )
+  t.equal(searchParams.get('code_challenge'), Buffer.from(digest).toString('base64url'))
+  t.equal(searchParams.get('code_challenge_method'), 'S256')
+  t.ok((sent.get('code_verifier') ?? '').length >= 43)
+  for (const name of ['state', 'nonce']) t.ok((searchParams.get(name) ?? '').length >= 32, name)
+  t.notOk(searchParams.has('client_secret'))
+})
 
 const ENDPOINTS = ['/.well-known/openid-configuration', '/jwks', '/token', '/userinfo']
 
 const SLOW: readonly string[] = ['no answer at all', 'a body that stops in the middle']
 
 for (const path of ENDPOINTS) {
-  t.test(
-    `an answer that is none, a redirect or too large of ${path} is refused (OAU-4)`,
-    async (t) => {
-      const elsewhere = await startAttackedApp(t)
-      const answers = { ...BAD_ANSWERS, ...redirectsTo(elsewhere.provider.origin) }
-      const app = await startAttackedApp(t)
-      for (const [name, answer] of Object.entries(answers)) {
-        if (SLOW.includes(name)) continue
-        // Document and keys are kept from the first flow on: each answer needs a new provider.
-        app.authentication.app.set('authentication', { ...app.authentication.configuration })
-        app.provider.lie = { answers: { [path]: answer } }
-        const started = await app.send('/oauth/example')
-        const [cookie = ''] = started.headers.getSetCookie()
-        let location = started.headers.get('location') ?? ''
-        if (location.startsWith(app.provider.origin)) {
-          const back = (await app.send(location)).headers.get('location') ?? ''
-          const finished = await app.send(back, { headers: { cookie: cookie.split(';')[0] ?? '' } })
-          location = finished.headers.get('location') ?? ''
-        }
-        t.match(location, /^\/home#error=[\w%.-]+$/, name)
+  t.test(`no answer, a redirect or a too large one of ${path} is refused (OAU-4)`, async (t) => {
+    const elsewhere = await startAttackedApp(t)
+    const answers = { ...BAD_ANSWERS, ...redirectsTo(elsewhere.provider.origin) }
+    const app = await startAttackedApp(t)
+    for (const [name, answer] of Object.entries(answers)) {
+      if (SLOW.includes(name)) continue
+      // Document and keys are kept from the first flow on: each answer needs a new provider.
+      app.authentication.app.set('authentication', { ...app.authentication.configuration })
+      app.provider.lie = { answers: { [path]: answer } }
+      const started = await app.send('/oauth/example')
+      const [cookie = ''] = started.headers.getSetCookie()
+      let location = started.headers.get('location') ?? ''
+      if (location.startsWith(app.provider.origin)) {
+        const back = (await app.send(location)).headers.get('location') ?? ''
+        const finished = await app.send(back, { headers: { cookie: cookie.split(';')[0] ?? '' } })
+        location = finished.headers.get('location') ?? ''
       }
-      t.strictSame(
-        app.takeTraces().filter((one) => CALLS.includes(one)),
-        [],
-      )
-      t.strictSame(elsewhere.provider.requests, [], 'no redirect is followed')
-      const log = app.log.join()
-      t.notMatch(log, /secret-of-the-provider|provider\.js:1/)
-    },
-  )
+      t.match(location, /^\/home#error=[\w%.-]+$/, name)
+    }
+    t.strictSame(
+      app.takeTraces().filter((one) => CALLS.includes(one)),
+      [],
+    )
+    t.strictSame(elsewhere.provider.requests, [], 'no redirect is followed')
+    const log = app.log.join()
+    t.notMatch(log, /secret-of-the-provider|provider\.js:1/)
+  })
 }
 
 t.test('an id that is no string or number is none (OAU-5)', async (t) => {
@@ -200,20 +191,17 @@ const EMAILS: readonly (readonly [idToken: object, userinfo: object, confirmed: 
     [{ email: VICTIM, email_verified: false }, { email_verified: true }, null],
   ]
 
-t.test(
-  'whether an address is confirmed is said by the source of the address (OAU-5)',
-  async (t) => {
-    const strategy = new NotingStrategy()
-    const app = await startAttackedApp(t, { strategies: { example: strategy } })
-    for (const [idToken, userinfo, confirmed] of EMAILS) {
-      app.provider.account = { sub: 'ann' }
-      app.provider.lie = {
-        idToken: (honest) => ({ ...honest, ...idToken }),
-        userinfo: (honest) => ({ ...honest, ...userinfo }),
-      }
-      const { headers } = await app.finish(await app.begin())
-      t.match(headers.get('location'), /#access_token=/)
-      t.equal(strategy.emails.at(-1), confirmed, JSON.stringify([idToken, userinfo]))
+t.test('whether an address is confirmed is said by its source (OAU-5)', async (t) => {
+  const strategy = new NotingStrategy()
+  const app = await startAttackedApp(t, { strategies: { example: strategy } })
+  for (const [idToken, userinfo, confirmed] of EMAILS) {
+    app.provider.account = { sub: 'ann' }
+    app.provider.lie = {
+      idToken: (honest) => ({ ...honest, ...idToken }),
+      userinfo: (honest) => ({ ...honest, ...userinfo }),
     }
-  },
-)
+    const { headers } = await app.finish(await app.begin())
+    t.match(headers.get('location'), /#access_token=/)
+    t.equal(strategy.emails.at(-1), confirmed, JSON.stringify([idToken, userinfo]))
+  }
+})

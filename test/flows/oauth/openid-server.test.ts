@@ -182,27 +182,24 @@ t.test('signs with new keys after a rotation, and lets running logins go on', as
   t.match(JSON.parse(Buffer.from(header, 'base64url').toString()), { kid: server.kids[0] })
 })
 
-t.test(
-  'signs with ES256 for a client that asks for it, with the claims in the id token',
-  async (t) => {
-    const wanting = { ...CLIENT, id_token_signed_response_alg: 'ES256' as const }
-    const { server, browser } = await start(t, { clients: [], claimsIn: 'id_token' })
-    server.addClient(wanting)
-    const configuration = await client.discovery(
-      new URL(server.issuer),
-      'notes',
-      wanting,
-      undefined,
-      {
-        execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
-      },
-    )
-    const { url, checks } = await createLogin(configuration)
-    const callback = callbackOf(await logIn(browser, url))
-    const tokens = await client.authorizationCodeGrant(configuration, callback, checks)
-    t.match(tokens.claims(), { sub: 'ann', ...ANN })
-  },
-)
+t.test('signs with ES256 for a client that asks for it, with claims in the id token', async (t) => {
+  const wanting = { ...CLIENT, id_token_signed_response_alg: 'ES256' as const }
+  const { server, browser } = await start(t, { clients: [], claimsIn: 'id_token' })
+  server.addClient(wanting)
+  const configuration = await client.discovery(
+    new URL(server.issuer),
+    'notes',
+    wanting,
+    undefined,
+    {
+      execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
+    },
+  )
+  const { url, checks } = await createLogin(configuration)
+  const callback = callbackOf(await logIn(browser, url))
+  const tokens = await client.authorizationCodeGrant(configuration, callback, checks)
+  t.match(tokens.claims(), { sub: 'ann', ...ANN })
+})
 
 t.test('prints nothing', async (t) => {
   const printed: unknown[] = []

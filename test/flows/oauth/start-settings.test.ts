@@ -104,18 +104,15 @@ t.test('a form of a page begins a flow', async (t) => {
   t.match(await userOf(app, tokenOf(await fillForms(browser, opened, 'ann'))), { exampleId: 'ann' })
 })
 
-t.test(
-  'refuses a query that no cookie can hold, and parameters that are given twice',
-  async (t) => {
-    const { browser, start } = await startJourney(t, database)
-    const long = await browser.open(`${start}?note=${'x'.repeat(4000)}`)
-    t.same(outcomeOf(long), {
-      error: 'The query and the token to link are too long: a cookie holds 3800 bytes',
-    })
-    t.equal((await browser.open(`${start}?redirect=/a&redirect=/b`)).status, 401)
-    t.same(browser.cookies, [])
-  },
-)
+t.test('refuses a query that no cookie can hold, and parameters given twice', async (t) => {
+  const { browser, start } = await startJourney(t, database)
+  const long = await browser.open(`${start}?note=${'x'.repeat(4000)}`)
+  t.same(outcomeOf(long), {
+    error: 'The query and the token to link are too long: a cookie holds 3800 bytes',
+  })
+  t.equal((await browser.open(`${start}?redirect=/a&redirect=/b`)).status, 401)
+  t.same(browser.cookies, [])
+})
 
 t.test('there is nothing at a provider that is not set up', async (t) => {
   const { app } = await startJourney(t, database)

@@ -37,35 +37,32 @@ async function startBrowser(t: Parameters<typeof startSessions>[0], sessions: ob
   return { ...started, jar, set, send, logIn, refresh, logOut }
 }
 
-t.test(
-  'a refresh token is in a cookie that no script reads, and in no body (CSRF-2)',
-  async (t) => {
-    const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
-      cookie: true,
-    })
-    const login = await logIn()
-    t.equal(login.status, 201)
-    t.match(login.body, { accessToken: String, user: { email: ADA.email } })
-    t.notHas(login.body, { refreshToken: String })
-    t.match(set, [
-      /^__Host-authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
-    ])
-    t.equal(login.headers['cache-control'], 'no-store')
-    const first = jar.get('__Host-authentication-refresh')
-    t.notMatch(login.text, first)
-    const next = await refresh()
-    t.equal(next.status, 201)
-    t.not(jar.get('__Host-authentication-refresh'), first)
-    const { accessToken } = next.body as { accessToken: string }
-    const notes = await server.request('/notes', { headers: withToken(accessToken) })
-    t.equal(notes.status, 200)
-    // The access token may have expired: the cookie ends the session as well.
-    t.equal((await logOut()).status, 200)
-    t.equal(jar.size, 0)
-    t.equal(await stored.countDocuments(), 0)
-    t.equal((await refresh()).status, 401)
-  },
-)
+t.test('a refresh token is in a cookie that no script reads, in no body (CSRF-2)', async (t) => {
+  const { logIn, refresh, logOut, jar, set, stored, withToken, server } = await startBrowser(t, {
+    cookie: true,
+  })
+  const login = await logIn()
+  t.equal(login.status, 201)
+  t.match(login.body, { accessToken: String, user: { email: ADA.email } })
+  t.notHas(login.body, { refreshToken: String })
+  t.match(set, [
+    /^__Host-authentication-refresh=[^;]+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  ])
+  t.equal(login.headers['cache-control'], 'no-store')
+  const first = jar.get('__Host-authentication-refresh')
+  t.notMatch(login.text, first)
+  const next = await refresh()
+  t.equal(next.status, 201)
+  t.not(jar.get('__Host-authentication-refresh'), first)
+  const { accessToken } = next.body as { accessToken: string }
+  const notes = await server.request('/notes', { headers: withToken(accessToken) })
+  t.equal(notes.status, 200)
+  // The access token may have expired: the cookie ends the session as well.
+  t.equal((await logOut()).status, 200)
+  t.equal(jar.size, 0)
+  t.equal(await stored.countDocuments(), 0)
+  t.equal((await refresh()).status, 401)
+})
 
 t.test('cookies only write for pages of this origin and of `origins`', async (t) => {
   const origin = 'https://front.example.org'
@@ -160,25 +157,19 @@ t.test('a login in a browser ends the session that this browser had (FST-13)', a
   t.equal((await refresh()).status, 401)
 })
 
-t.test(
-  'a second cookie of the same name, set by another host, is as good as none (FST-14)',
-  async (t) => {
-    const { logIn, refresh, jar, send } = await startBrowser(t, {
-      ...{ cookie: 'all', cookiePath: '/authentication' },
-    })
-    await logIn()
-    t.strictSame(
-      [...jar.keys()],
-      ['__Secure-authentication-refresh', '__Host-authentication-access'],
-    )
-    const cookie = [...jar]
-      .flatMap(([name, value]) => [`${name}=other`, `${name}=${value}`])
-      .join('; ')
-    t.equal((await refresh({ cookie })).status, 401)
-    t.equal((await send('/notes', { headers: { cookie } })).status, 401)
-    t.equal((await refresh()).status, 201)
-  },
-)
+t.test('another cookie of the name, set by another host, counts as none (FST-14)', async (t) => {
+  const { logIn, refresh, jar, send } = await startBrowser(t, {
+    ...{ cookie: 'all', cookiePath: '/authentication' },
+  })
+  await logIn()
+  t.strictSame([...jar.keys()], ['__Secure-authentication-refresh', '__Host-authentication-access'])
+  const cookie = [...jar]
+    .flatMap(([name, value]) => [`${name}=other`, `${name}=${value}`])
+    .join('; ')
+  t.equal((await refresh({ cookie })).status, 401)
+  t.equal((await send('/notes', { headers: { cookie } })).status, 401)
+  t.equal((await refresh()).status, 201)
+})
 
 t.test('a refresh without a cookie says so, and one in the body is not read', async (t) => {
   const { refresh, send, logIn, jar, server } = await startBrowser(
@@ -209,26 +200,23 @@ t.test('bearer tokens take no notice of cookies, and go before them', async (t) 
   t.equal((await plain.send('/notes', { headers })).status, 401)
 })
 
-t.test(
-  'a page of this origin is known by `Origin` as well, where browsers send nothing else',
-  async (t) => {
-    const { send } = await startBrowser(t, { cookie: 'all' })
-    const own = { host: '127.0.0.1:3030', origin: 'http://127.0.0.1:3030', 'sec-fetch-site': '' }
-    const data = { strategy: 'local', ...ADA }
-    t.equal((await send('/authentication', { data, headers: own })).status, 201)
-    t.equal((await send('/notes', { data: { text: 'hello' }, headers: own })).status, 201)
-    const other = { ...own, origin: 'http://127.0.0.1:3031' }
-    t.match(await send('/notes', { data: { text: 'hello' }, headers: other }), {
-      status: 403,
-      body: { message: /not of 'http:\/\/127.0.0.1:3031'/ },
-    })
-    const near = { ...own, host: '192.168.0.7', origin: 'http://192.168.0.7' }
-    t.match(await send('/authentication', { data, headers: near }), {
-      status: 403,
-      body: { message: /need HTTPS or localhost/ },
-    })
-  },
-)
+t.test('a page of this origin is known by `Origin` where browsers send just that', async (t) => {
+  const { send } = await startBrowser(t, { cookie: 'all' })
+  const own = { host: '127.0.0.1:3030', origin: 'http://127.0.0.1:3030', 'sec-fetch-site': '' }
+  const data = { strategy: 'local', ...ADA }
+  t.equal((await send('/authentication', { data, headers: own })).status, 201)
+  t.equal((await send('/notes', { data: { text: 'hello' }, headers: own })).status, 201)
+  const other = { ...own, origin: 'http://127.0.0.1:3031' }
+  t.match(await send('/notes', { data: { text: 'hello' }, headers: other }), {
+    status: 403,
+    body: { message: /not of 'http:\/\/127.0.0.1:3031'/ },
+  })
+  const near = { ...own, host: '192.168.0.7', origin: 'http://192.168.0.7' }
+  t.match(await send('/authentication', { data, headers: near }), {
+    status: 403,
+    body: { message: /need HTTPS or localhost/ },
+  })
+})
 
 t.test('for a developer on this computer, cookies work without TLS', async (t) => {
   setEnvironment(t, 'development')

@@ -44,29 +44,26 @@ t.beforeEach(async () => {
   for (const name of ['users', 'sessions']) await empty(name)
 })
 
-t.test(
-  'a process that dies between rotation and answer costs nobody the login (JWT-25)',
-  async (t) => {
-    const proxy = await startFaultProxy(t, url)
-    const [dying, other] = [await start(t, { url: proxy.url }), await start(t)]
-    const { refreshToken } = await logIn(dying)
-    const gate = new Gate()
-    // The database has carried it out: its answer is not passed on.
-    proxy.slowDown((pass, name) => (name === 'findAndModify' ? void gate.pass() : pass()))
-    const lost = refresh(dying, refreshToken)
-    await gate.arrivals(1)
-    const [{ tokenHash } = { tokenHash: '' }] = await sessions.find().toArray()
-    t.not(tokenHash, hash(refreshToken), 'rotated')
-    await dying.kill()
-    t.equal(await lost, null)
-    const answer = await refresh(other, refreshToken)
-    t.equal(answer?.status, 201)
-    const next = answer?.body as Pair
-    t.equal(hash(next.refreshToken), tokenHash, 'the one that the dead process has made')
-    t.match(await refresh(other, refreshToken), { body: { refreshToken: next.refreshToken } })
-    t.equal((await refresh(other, next.refreshToken))?.status, 201)
-  },
-)
+t.test('a process that dies between rotation and answer costs no login (JWT-25)', async (t) => {
+  const proxy = await startFaultProxy(t, url)
+  const [dying, other] = [await start(t, { url: proxy.url }), await start(t)]
+  const { refreshToken } = await logIn(dying)
+  const gate = new Gate()
+  // The database has carried it out: its answer is not passed on.
+  proxy.slowDown((pass, name) => (name === 'findAndModify' ? void gate.pass() : pass()))
+  const lost = refresh(dying, refreshToken)
+  await gate.arrivals(1)
+  const [{ tokenHash } = { tokenHash: '' }] = await sessions.find().toArray()
+  t.not(tokenHash, hash(refreshToken), 'rotated')
+  await dying.kill()
+  t.equal(await lost, null)
+  const answer = await refresh(other, refreshToken)
+  t.equal(answer?.status, 201)
+  const next = answer?.body as Pair
+  t.equal(hash(next.refreshToken), tokenHash, 'the one that the dead process has made')
+  t.match(await refresh(other, refreshToken), { body: { refreshToken: next.refreshToken } })
+  t.equal((await refresh(other, next.refreshToken))?.status, 201)
+})
 
 t.test('repeats and thefts are told apart where clocks of processes differ (JWT-25)', async (t) => {
   // By more than the time for repeats, which is an hour in these processes.

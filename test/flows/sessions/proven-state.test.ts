@@ -76,40 +76,34 @@ t.test('a login under way is refused where its user has changed since the proof'
   t.equal(await started.stored.countDocuments(), 0)
 })
 
-t.test(
-  'a session ends at its refresh where its user has changed and nobody ended it',
-  async (t) => {
-    const { logIn, refresh, reset, events, ...started } = await start(t)
-    for (const [change, isOver] of CHANGES) {
-      await reset()
-      const { refreshToken } = await logIn()
-      const next = ((await refresh(refreshToken)).body as Tokens).refreshToken
-      events.length = 0
-      await stored.updateOne({}, change)
-      t.equal((await refresh(refreshToken)).status, isOver ? 401 : 201, 'a repeat')
-      t.equal((await refresh(next)).status, isOver ? 401 : 201, JSON.stringify(change))
-      t.equal(await started.stored.countDocuments(), isOver ? 0 : 1)
-      t.equal(events.filter(([name]) => name === 'sessionEnd').length, isOver ? 1 : 0)
-      t.equal(events.filter(([name]) => name === 'reuse').length, 0)
-    }
-  },
-)
-
-t.test(
-  'a user who is removed and comes back, with the same id too, has new sessions',
-  async (t) => {
-    const { logIn, refresh, user, server } = await start(t)
+t.test('a session ends at its refresh when its user changed and nobody ended it', async (t) => {
+  const { logIn, refresh, reset, events, ...started } = await start(t)
+  for (const [change, isOver] of CHANGES) {
+    await reset()
     const { refreshToken } = await logIn()
-    await stored.deleteMany({})
-    await server.request('/users', { data: ADA })
-    t.equal((await refresh(refreshToken)).status, 401)
-    const other = await logIn()
-    const { _id, ...fields } = (await stored.findOne()) as Entity
-    await stored.deleteMany({})
-    await stored.insertOne({ ...fields, _id: _id as ObjectId, password: user['password'] })
-    t.equal((await refresh(other.refreshToken)).status, 401)
-  },
-)
+    const next = ((await refresh(refreshToken)).body as Tokens).refreshToken
+    events.length = 0
+    await stored.updateOne({}, change)
+    t.equal((await refresh(refreshToken)).status, isOver ? 401 : 201, 'a repeat')
+    t.equal((await refresh(next)).status, isOver ? 401 : 201, JSON.stringify(change))
+    t.equal(await started.stored.countDocuments(), isOver ? 0 : 1)
+    t.equal(events.filter(([name]) => name === 'sessionEnd').length, isOver ? 1 : 0)
+    t.equal(events.filter(([name]) => name === 'reuse').length, 0)
+  }
+})
+
+t.test('a user who is removed and comes back, with the same id, has new sessions', async (t) => {
+  const { logIn, refresh, user, server } = await start(t)
+  const { refreshToken } = await logIn()
+  await stored.deleteMany({})
+  await server.request('/users', { data: ADA })
+  t.equal((await refresh(refreshToken)).status, 401)
+  const other = await logIn()
+  const { _id, ...fields } = (await stored.findOne()) as Entity
+  await stored.deleteMany({})
+  await stored.insertOne({ ...fields, _id: _id as ObjectId, password: user['password'] })
+  t.equal((await refresh(other.refreshToken)).status, 401)
+})
 
 t.test('sessions of a barred user go on where they began so', async (t) => {
   const { logIn, refresh, reset, user } = await start(t)
@@ -139,43 +133,36 @@ t.test('a session without marks gets them at its refresh, unless its user is bar
   t.equal((await refresh((body as Tokens).refreshToken)).status, 401)
 })
 
-t.test(
-  'a new hash of the same password ends no session, and no login at the same time',
-  async (t) => {
-    for (const before of [CHEAP_SCRYPT, { hash: 'bcrypt' }] as const) {
-      const { logIn, refresh, authentication, user, reset } = await start(t)
-      const { app } = authentication
-      const settings = app.get('authentication') as { local: object }
-      const setHash = (local: object): void => {
-        app.set('authentication', { ...settings, local: { ...settings.local, ...local } })
-        authentication.register('local', new LocalStrategy())
-      }
-      setHash('hash' in before ? { ...before, scrypt: {} } : { scrypt: before })
-      const password = await (authentication.getStrategy('local') as LocalStrategy).hashPassword(
-        ADA.password,
-      )
-      Object.assign(user, { password })
-      await reset()
-      const session = await logIn()
-      t.equal((await stored.findOne())?.['password'], password)
-      setHash({ hash: 'scrypt', scrypt: { ...CHEAP_SCRYPT, cost: 2 ** 11 } })
-      const logins = await Promise.all([logIn(), logIn(), logIn()])
-      t.not((await stored.findOne())?.['password'], password)
-      for (const { refreshToken } of [session, ...logins]) {
-        const { status, body } = await refresh(refreshToken)
-        t.equal(status, 201)
-        t.equal((await refresh((body as Tokens).refreshToken)).status, 201)
-      }
-      const late = await logIn()
-      await stored.updateOne({}, { $set: { password } })
-      t.equal(
-        (await refresh(late.refreshToken)).status,
-        401,
-        'the other way round it is another one',
-      )
+t.test('a new hash of the same password ends no session, nor login at the same time', async (t) => {
+  for (const before of [CHEAP_SCRYPT, { hash: 'bcrypt' }] as const) {
+    const { logIn, refresh, authentication, user, reset } = await start(t)
+    const { app } = authentication
+    const settings = app.get('authentication') as { local: object }
+    const setHash = (local: object): void => {
+      app.set('authentication', { ...settings, local: { ...settings.local, ...local } })
+      authentication.register('local', new LocalStrategy())
     }
-  },
-)
+    setHash('hash' in before ? { ...before, scrypt: {} } : { scrypt: before })
+    const password = await (authentication.getStrategy('local') as LocalStrategy).hashPassword(
+      ADA.password,
+    )
+    Object.assign(user, { password })
+    await reset()
+    const session = await logIn()
+    t.equal((await stored.findOne())?.['password'], password)
+    setHash({ hash: 'scrypt', scrypt: { ...CHEAP_SCRYPT, cost: 2 ** 11 } })
+    const logins = await Promise.all([logIn(), logIn(), logIn()])
+    t.not((await stored.findOne())?.['password'], password)
+    for (const { refreshToken } of [session, ...logins]) {
+      const { status, body } = await refresh(refreshToken)
+      t.equal(status, 201)
+      t.equal((await refresh((body as Tokens).refreshToken)).status, 201)
+    }
+    const late = await logIn()
+    await stored.updateOne({}, { $set: { password } })
+    t.equal((await refresh(late.refreshToken)).status, 401, 'the other way round it is another one')
+  }
+})
 
 t.test('sessions go on when the secret is changed and the old one is kept', async (t) => {
   const { logIn, refresh, authentication } = await start(t)

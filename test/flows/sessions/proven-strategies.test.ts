@@ -118,31 +118,28 @@ t.test('a strategy that notes the record, or returns it, is compared with it', a
   }
 })
 
-t.test(
-  'a strategy that reads the user anew after its proof is compared with the proof',
-  async (t) => {
-    const jwt = new JwtStrategy()
-    const { logIn, users, put, test, refresh } = await start(t, jwt)
-    const authenticate = test.authenticate.bind(test)
-    test.prove = (user, { proven }) => note(proven, user)
-    test.authenticate = async (request, params) => {
-      const { user, ...result } = await authenticate(request, params)
-      const { id } = user as { id: unknown }
-      return { ...result, user: await jwt.getEntity(String(id), params) }
-    }
-    for (const provider of [undefined, 'rest']) {
-      test.meanwhile = () => undefined
-      await refresh(await logIn(1, provider))
-      test.meanwhile = () => users.patch(1, { password: 'a new hash' })
-      await t.rejects(logIn(1, provider), { code: 401 })
-      await put()
-    }
-    // As one user who acts for another, whose record is the first of its own.
+t.test('a strategy that reads the user anew after its proof is compared to it', async (t) => {
+  const jwt = new JwtStrategy()
+  const { logIn, users, put, test, refresh } = await start(t, jwt)
+  const authenticate = test.authenticate.bind(test)
+  test.prove = (user, { proven }) => note(proven, user)
+  test.authenticate = async (request, params) => {
+    const { user, ...result } = await authenticate(request, params)
+    const { id } = user as { id: unknown }
+    return { ...result, user: await jwt.getEntity(String(id), params) }
+  }
+  for (const provider of [undefined, 'rest']) {
     test.meanwhile = () => undefined
-    test.prove = (user, { proven }) => ({ ...note(proven, { ...BEN }), ...user })
-    await refresh(await logIn(1))
-  },
-)
+    await refresh(await logIn(1, provider))
+    test.meanwhile = () => users.patch(1, { password: 'a new hash' })
+    await t.rejects(logIn(1, provider), { code: 401 })
+    await put()
+  }
+  // As one user who acts for another, whose record is the first of its own.
+  test.meanwhile = () => undefined
+  test.prove = (user, { proven }) => ({ ...note(proven, { ...BEN }), ...user })
+  await refresh(await logIn(1))
+})
 
 t.test('a strategy that says nothing begins sessions of the user as it is then', async (t) => {
   const { logIn, users, put, test, refresh } = await start(t)

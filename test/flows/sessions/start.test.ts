@@ -68,23 +68,20 @@ t.test('a service keeps the sessions of one authentication service', async (t) =
   await t.rejects(next.setup(), refusal, 'one that has taken the place of another')
 })
 
-t.test(
-  'a store that can not rotate by one command is refused, and so is a missing JwtStrategy',
-  async (t) => {
-    const startWith = (service: object, hasJwt: boolean) => {
-      const app = openApp(t)
-      app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
-      app.use('sessions', service as never)
-      const settings = { sessions: { service: 'sessions' } }
-      addAccounts(app, { users: null, settings, strategies: hasJwt ? {} : { jwt: undefined } })
-      return app.setup()
-    }
-    const Model = db.collection('sessions')
-    const stores = [{ find: async () => [] }, new MongoDBListService({ Model, id: 'uid' })]
-    for (const store of stores) await t.rejects(startWith(store, true), /whose id is '_id'/)
-    await t.rejects(startWith(new MongoDBListService({ Model }), false), /needs a JwtStrategy/)
-  },
-)
+t.test('a store that cannot rotate by one command is refused, as is no JwtStrategy', async (t) => {
+  const startWith = (service: object, hasJwt: boolean) => {
+    const app = openApp(t)
+    app.use('users', new MongoDBListService({ Model: db.collection('users') }) as never)
+    app.use('sessions', service as never)
+    const settings = { sessions: { service: 'sessions' } }
+    addAccounts(app, { users: null, settings, strategies: hasJwt ? {} : { jwt: undefined } })
+    return app.setup()
+  }
+  const Model = db.collection('sessions')
+  const stores = [{ find: async () => [] }, new MongoDBListService({ Model, id: 'uid' })]
+  for (const store of stores) await t.rejects(startWith(store, true), /whose id is '_id'/)
+  await t.rejects(startWith(new MongoDBListService({ Model }), false), /needs a JwtStrategy/)
+})
 
 t.test('services that take the place of others are guarded and watched as well', async (t) => {
   const { logIn, server, refresh, authentication } = await startSessions(t, database)

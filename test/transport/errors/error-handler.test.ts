@@ -558,24 +558,21 @@ t.test('a logger that throws or rejects changes nothing for the client', async (
 })
 
 for (const mode of MODES) {
-  t.test(
-    `bytes that are no request are answered and the server lives, ${mode} (ERR-5)`,
-    async (t) => {
-      const server = await startServer(t, mode, {
-        services: (app) => app.use('a', { find: async () => [] }),
-      })
-      for (const bytes of [
-        'nonsense\r\n\r\n',
-        'GET / HTTP/9.9\r\n\r\n',
-        'GET /a HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n',
-        'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
-      ]) {
-        const answer = await server.raw(bytes)
-        t.match(answer, /^HTTP\/1\.1 [45]\d\d /)
-        if (mode === 'standalone') t.match(answer, /"name":"BadRequest","message"/)
-      }
-    },
-  )
+  t.test(`bytes that are no request are answered, the server lives, ${mode} (ERR-5)`, async (t) => {
+    const server = await startServer(t, mode, {
+      services: (app) => app.use('a', { find: async () => [] }),
+    })
+    for (const bytes of [
+      'nonsense\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      'GET /a HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n',
+      'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ]) {
+      const answer = await server.raw(bytes)
+      t.match(answer, /^HTTP\/1\.1 [45]\d\d /)
+      if (mode === 'standalone') t.match(answer, /"name":"BadRequest","message"/)
+    }
+  })
 }
 
 t.test('a URL that can not be decoded is answered as the options say', async (t) => {

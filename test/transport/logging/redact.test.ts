@@ -147,40 +147,37 @@ for (const [text, redacted] of MESSAGES) {
   })
 }
 
-t.test(
-  'what is logged loses its secrets, and nothing that can be logged fails (LOG-1)',
-  async (t) => {
-    const circle: Record<string, unknown> = { password: 'hunter2', a: 1, url: '/?key=hunter2' }
-    circle['self'] = circle
-    const odd = Object.defineProperty({}, 'a', {
-      enumerable: true,
-      get() {
-        throw new Error('no')
-      },
-    })
-    const values: readonly [value: unknown, logged: unknown][] = [
-      ['/?sig=hunter2', '/?sig=[redacted]'],
-      [['redis://:hunter2@h'], ['redis://[redacted]@h']],
-      [
-        { a: { b: { c: { d: { otp: 1, e: [{ pass: 'x' }] } } } } },
-        { a: { b: { c: { d: { otp: '[redacted]', e: [{ pass: '[redacted]' }] } } } } },
-      ],
-      [
-        { at: new Date(0), none: null, session: undefined },
-        { at: '1970-01-01T00:00:00.000Z', none: null },
-      ],
-      [
-        { size: 7n, token: 7n },
-        { size: '7', token: '[redacted]' },
-      ],
-      [circle, { password: '[redacted]', a: 1, url: '/?key=[redacted]' }],
-      [odd, '[unreadable]'],
-      [7, 7],
-      [null, null],
-    ]
-    for (const [value, logged] of values) t.strictSame(redactLogged(value), logged)
-  },
-)
+t.test('what is logged loses its secrets, nothing that is logged fails (LOG-1)', async (t) => {
+  const circle: Record<string, unknown> = { password: 'hunter2', a: 1, url: '/?key=hunter2' }
+  circle['self'] = circle
+  const odd = Object.defineProperty({}, 'a', {
+    enumerable: true,
+    get() {
+      throw new Error('no')
+    },
+  })
+  const values: readonly [value: unknown, logged: unknown][] = [
+    ['/?sig=hunter2', '/?sig=[redacted]'],
+    [['redis://:hunter2@h'], ['redis://[redacted]@h']],
+    [
+      { a: { b: { c: { d: { otp: 1, e: [{ pass: 'x' }] } } } } },
+      { a: { b: { c: { d: { otp: '[redacted]', e: [{ pass: '[redacted]' }] } } } } },
+    ],
+    [
+      { at: new Date(0), none: null, session: undefined },
+      { at: '1970-01-01T00:00:00.000Z', none: null },
+    ],
+    [
+      { size: 7n, token: 7n },
+      { size: '7', token: '[redacted]' },
+    ],
+    [circle, { password: '[redacted]', a: 1, url: '/?key=[redacted]' }],
+    [odd, '[unreadable]'],
+    [7, 7],
+    [null, null],
+  ]
+  for (const [value, logged] of values) t.strictSame(redactLogged(value), logged)
+})
 
 t.test('a key in the data of an error is a secret where it opens something (ERR-4)', async (t) => {
   const open = { key: 'errors.taken', messageKey: 'a', keyword: 'b', sortKey: 'c' }
@@ -220,19 +217,16 @@ t.test('takes no more than a pass over a text, whatever is in it (LOG-1)', async
   }
 })
 
-t.test(
-  'a text loses the tokens and parameters that it quotes, and nothing else (LOG-1)',
-  async (t) => {
-    t.equal(
-      redactText(`GET /a?token=x failed: '${JWT}'`),
-      "GET /a?token=[redacted] failed: '[redacted]'",
-    )
-    t.equal(redactText('/callback#access_token=x'), '/callback#access_token=[redacted]')
-    for (const text of ['at Pool.#next; code = 1', 'a key #1 of eyJ', 'a=b', '']) {
-      t.equal(redactText(text), text)
-    }
-  },
-)
+t.test('a text loses the tokens and parameters it quotes, nothing else (LOG-1)', async (t) => {
+  t.equal(
+    redactText(`GET /a?token=x failed: '${JWT}'`),
+    "GET /a?token=[redacted] failed: '[redacted]'",
+  )
+  t.equal(redactText('/callback#access_token=x'), '/callback#access_token=[redacted]')
+  for (const text of ['at Pool.#next; code = 1', 'a key #1 of eyJ', 'a=b', '']) {
+    t.equal(redactText(text), text)
+  }
+})
 
 t.test('an error below the key of a secret stays, without the secrets in it', async (t) => {
   const error = new BadRequest('A password needs 8 characters', { password: 'hunter2', least: 8 })
@@ -245,29 +239,26 @@ t.test('an error below the key of a secret stays, without the secrets in it', as
   }
 })
 
-t.test(
-  'keys of secrets lose their values, however they are written and how deep (ERR-4)',
-  async (t) => {
-    for (const key of [
-      ...['password', 'newPassword', 'Password', 'passwordConfirmation', 'jwt', 'user_token'],
-      ...['apiKey', 'clientSecret', 'Authorization', 'pwd', 'credentials'],
-    ]) {
-      t.strictSame(redactData({ [key]: 'hunter2', id: 1 }), { [key]: '[redacted]', id: 1 })
-      t.strictSame(redactData([{ [key]: { $ne: '' } }]), [{ [key]: '[redacted]' }])
-    }
-    let deep: object = { password: 'hunter2' }
-    for (let level = 0; level < 100; level += 1) deep = { deep }
-    t.notMatch(JSON.stringify(redactData(deep)), 'hunter2')
-    const user = new (class {
-      password = 'hunter2'
-    })()
-    t.strictSame(redactData({ user }), { user: { password: '[redacted]' } })
-    t.strictSame(redactData({ code: 'E1', at: new Date(0) }), {
-      code: 'E1',
-      at: '1970-01-01T00:00:00.000Z',
-    })
-  },
-)
+t.test('keys of secrets lose their values, however written and how deep (ERR-4)', async (t) => {
+  for (const key of [
+    ...['password', 'newPassword', 'Password', 'passwordConfirmation', 'jwt', 'user_token'],
+    ...['apiKey', 'clientSecret', 'Authorization', 'pwd', 'credentials'],
+  ]) {
+    t.strictSame(redactData({ [key]: 'hunter2', id: 1 }), { [key]: '[redacted]', id: 1 })
+    t.strictSame(redactData([{ [key]: { $ne: '' } }]), [{ [key]: '[redacted]' }])
+  }
+  let deep: object = { password: 'hunter2' }
+  for (let level = 0; level < 100; level += 1) deep = { deep }
+  t.notMatch(JSON.stringify(redactData(deep)), 'hunter2')
+  const user = new (class {
+    password = 'hunter2'
+  })()
+  t.strictSame(redactData({ user }), { user: { password: '[redacted]' } })
+  t.strictSame(redactData({ code: 'E1', at: new Date(0) }), {
+    code: 'E1',
+    at: '1970-01-01T00:00:00.000Z',
+  })
+})
 
 t.test('errors keep the texts under the names of fields, and no other value (ERR-4)', async (t) => {
   const texts = { password: 'is too short', user: { newPassword: ['too short', 'too common'] } }

@@ -102,30 +102,27 @@ t.test('each limit is an option', async (t) => {
   }
 })
 
-t.test(
-  'escaped bytes that are no UTF-8 are rejected, those of no byte are text (HTTP-7)',
-  async (t) => {
-    const server = await open(t)
-    for (const body of [
-      'a=M%FCller',
-      'b=1&%FF=2',
-      'a=%C3',
-      'a[b]=%ED%A0%80',
-      'a=%zz%80',
-      'a[]=%C0%AE',
-    ]) {
-      const answer = await post(server, body)
-      t.match(
-        answer,
-        { status: 400, body: { message: /^The body parameter .* is not valid UTF-8$/ } },
-        body,
-      )
-    }
-    t.strictSame((await post(server, 'a=100%&b=%EF%BF%BD')).body, {
-      data: { a: '100%', b: '\ufffd' },
-    })
-  },
-)
+t.test('bytes that are no UTF-8 are rejected, escapes of no byte are text (HTTP-7)', async (t) => {
+  const server = await open(t)
+  for (const body of [
+    'a=M%FCller',
+    'b=1&%FF=2',
+    'a=%C3',
+    'a[b]=%ED%A0%80',
+    'a=%zz%80',
+    'a[]=%C0%AE',
+  ]) {
+    const answer = await post(server, body)
+    t.match(
+      answer,
+      { status: 400, body: { message: /^The body parameter .* is not valid UTF-8$/ } },
+      body,
+    )
+  }
+  t.strictSame((await post(server, 'a=100%&b=%EF%BF%BD')).body, {
+    data: { a: '100%', b: '\ufffd' },
+  })
+})
 
 t.test('what is not UTF-8 is refused, as in JSON (HTTP-7)', async (t) => {
   const server = await open(t)

@@ -306,15 +306,12 @@ t.test('a small arrayLimit counts for repeated names as well', async (t) => {
   }
 })
 
-t.test(
-  'a name of a million brackets is read in one go, also to name what is lost (QS-4)',
-  async (t) => {
-    const parse = createQueryParser({ maxLength: 2_000_000 }, 'body')
-    for (const brackets of ['['.repeat(1_000_000), ']'.repeat(1_000_000)]) {
-      t.throws(() => parse(`${brackets}&a[x]=1&a=`), { message: /'a' contradicts another one/ })
-    }
-  },
-)
+t.test('a name of 10^6 brackets is read in one go, also to name what is lost (QS-4)', async (t) => {
+  const parse = createQueryParser({ maxLength: 2_000_000 }, 'body')
+  for (const brackets of ['['.repeat(1_000_000), ']'.repeat(1_000_000)]) {
+    t.throws(() => parse(`${brackets}&a[x]=1&a=`), { message: /'a' contradicts another one/ })
+  }
+})
 
 t.test('a huge index is a key, not the length of an array (QS-4)', async (t) => {
   t.strictSame(parseQuery('a[999999999]=1'), { a: { 999999999: '1' } })
@@ -369,32 +366,29 @@ t.test('options of rest() reach the parser', async (t) => {
   t.equal((body as { query: { a: unknown[] } }).query.a.length, 30)
 })
 
-t.test(
-  "a parser of one's own takes the place of it, and answers 400 where it throws",
-  async (t) => {
-    const server = await injectServer(t, {
-      services: (app) => app.use('echo', ECHO),
-      query: (raw) => {
-        if (raw === 'throw') throw new TypeError('not for clients')
-        return raw === 'null' ? (null as unknown as Record<string, unknown>) : { raw }
-      },
-    })
-    t.strictSame((await server.request('/echo?a=1')).body, { query: { raw: 'a=1' } })
-    for (const raw of ['throw', 'null']) {
-      const { status, body } = await server.request(`/echo?${raw}`)
-      t.strictSame(
-        [status, body],
-        [
-          400,
-          {
-            ...{ name: 'BadRequest', message: 'The query can not be parsed' },
-            ...{ code: 400, className: 'bad-request' },
-          },
-        ],
-      )
-    }
-  },
-)
+t.test("a parser of one's own takes the place of it, answers 400 where it throws", async (t) => {
+  const server = await injectServer(t, {
+    services: (app) => app.use('echo', ECHO),
+    query: (raw) => {
+      if (raw === 'throw') throw new TypeError('not for clients')
+      return raw === 'null' ? (null as unknown as Record<string, unknown>) : { raw }
+    },
+  })
+  t.strictSame((await server.request('/echo?a=1')).body, { query: { raw: 'a=1' } })
+  for (const raw of ['throw', 'null']) {
+    const { status, body } = await server.request(`/echo?${raw}`)
+    t.strictSame(
+      [status, body],
+      [
+        400,
+        {
+          ...{ name: 'BadRequest', message: 'The query can not be parsed' },
+          ...{ code: 400, className: 'bad-request' },
+        },
+      ],
+    )
+  }
+})
 
 t.test('a limit that is undefined is the default', async (t) => {
   const limits = { maxLength: undefined, parameterLimit: undefined, depth: undefined }

@@ -10,17 +10,14 @@ t.test('a path fits every spelling that the routers take for it', async (t) => {
     t.equal(fits(url), false, url)
 })
 
-t.test(
-  'a path with a percent sign fits the URL that reaches it, and the URL it looks like',
-  async (t) => {
-    const server = fastify()
-    server.get('/a%20b', async () => 'reached')
-    const fits = createPathTest('/a%20b', server)
-    t.equal((await server.inject('/a%2520b')).statusCode, 200)
-    for (const url of ['/a%2520b', '/a%20b', '/%61%2520b/1']) t.equal(fits(url), true, url)
-    t.equal(fits('/a%252520b'), false)
-  },
-)
+t.test('a path with a percent sign fits the URL that reaches it and looks like it', async (t) => {
+  const server = fastify()
+  server.get('/a%20b', async () => 'reached')
+  const fits = createPathTest('/a%20b', server)
+  t.equal((await server.inject('/a%2520b')).statusCode, 200)
+  for (const url of ['/a%2520b', '/a%20b', '/%61%2520b/1']) t.equal(fits(url), true, url)
+  t.equal(fits('/a%252520b'), false)
+})
 
 t.test('upper and lower case, also encoded, are one where the server sees them so', async (t) => {
   for (const options of [{ caseSensitive: false }, { routerOptions: { caseSensitive: false } }]) {

@@ -107,21 +107,18 @@ t.test('a file that can not be read is an error that names it', async (t) => {
   t.throws(() => createApp().configure(configuration({ directory })), /default\.json/)
 })
 
-t.test(
-  'a file with __proto__ at any depth is refused, and pollutes nothing (FTH-11)',
-  async (t) => {
-    for (const text of ['{"__proto__":{"polluted":1}}', '{"a":[{"__proto__":{"polluted":1}}]}']) {
-      const directory = await writeFiles(t, { 'default.json': text })
-      const app = createApp()
-      t.throws(
-        () => app.configure(configuration({ directory })),
-        /default\.json[\s\S]*__proto__ is not allowed/,
-      )
-      t.equal(({} as { polluted?: unknown }).polluted, undefined)
-      t.strictSame(Object.keys(app.settings), [])
-    }
-  },
-)
+t.test('a file with __proto__ at any depth is refused, pollutes nothing (FTH-11)', async (t) => {
+  for (const text of ['{"__proto__":{"polluted":1}}', '{"a":[{"__proto__":{"polluted":1}}]}']) {
+    const directory = await writeFiles(t, { 'default.json': text })
+    const app = createApp()
+    t.throws(
+      () => app.configure(configuration({ directory })),
+      /default\.json[\s\S]*__proto__ is not allowed/,
+    )
+    t.equal(({} as { polluted?: unknown }).polluted, undefined)
+    t.strictSame(Object.keys(app.settings), [])
+  }
+})
 
 const SCHEMA = {
   $id: 'configuration',
@@ -175,17 +172,14 @@ for (const [name, createValidator] of Object.entries(VALIDATORS)) {
   })
 }
 
-t.test(
-  'a check may return other settings, and leaves those that the application has set',
-  async (t) => {
-    const directory = await writeFiles(t, { 'default.json': '{"port":1,"host":"a","name":"n"}' })
-    const validate = async (settings: object) => ({ ...settings, port: 2, host: 'b', extra: true })
-    const app = createApp().configure(configuration({ directory, validate }))
-    app.set('port', 3)
-    await app.setup()
-    t.same({ ...app.settings }, { port: 3, host: 'b', name: 'n', extra: true })
-  },
-)
+t.test('a check may return other settings, and leaves those the application set', async (t) => {
+  const directory = await writeFiles(t, { 'default.json': '{"port":1,"host":"a","name":"n"}' })
+  const validate = async (settings: object) => ({ ...settings, port: 2, host: 'b', extra: true })
+  const app = createApp().configure(configuration({ directory, validate }))
+  app.set('port', 3)
+  await app.setup()
+  t.same({ ...app.settings }, { port: 3, host: 'b', name: 'n', extra: true })
+})
 
 t.test('what a check throws or refuses is told, without the settings', async (t) => {
   const directory = await writeFiles(t, { 'default.json': '{"secret":"hunter2"}' })

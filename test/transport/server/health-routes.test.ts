@@ -22,48 +22,42 @@ t.test('both probes answer 200 without details, and are not to be stored (HEALTH
   }
 })
 
-t.test(
-  'one check that fails makes it not ready, and only the log says why (HEALTH-1)',
-  async (t) => {
-    const server = await startOwnServer(t, (app) => {
-      app.readiness.set('queue', async () => Promise.reject(new Error('redis://user:pass@queue')))
-      app.readiness.set('other', async () => true)
-    })
-    t.strictSame(await probe(server), [200, 503])
-    const { body } = await server.request('/health/ready', { ownErrorBody: true })
-    t.strictSame(body, { status: 'unavailable' })
-    t.match(server.logged[0], { message: 'queue is not ready', details: { err: Error } })
-    server.app.readiness.set('queue', async () => true)
-    t.strictSame(await probe(server), [200, 200])
-  },
-)
+t.test('one check that fails makes it not ready, only the log says why (HEALTH-1)', async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.readiness.set('queue', async () => Promise.reject(new Error('redis://user:pass@queue')))
+    app.readiness.set('other', async () => true)
+  })
+  t.strictSame(await probe(server), [200, 503])
+  const { body } = await server.request('/health/ready', { ownErrorBody: true })
+  t.strictSame(body, { status: 'unavailable' })
+  t.match(server.logged[0], { message: 'queue is not ready', details: { err: Error } })
+  server.app.readiness.set('queue', async () => true)
+  t.strictSame(await probe(server), [200, 200])
+})
 
-t.test(
-  'a check that hangs is given up after two seconds; probes share it (HEALTH-1)',
-  async (t) => {
-    const timers = holdTimers(t, 2_000)
-    let checks = 0
-    let probes = 0
-    const server = await startOwnServer(t, (app) => {
-      app.fastify.addHook('onRequest', async ({ url }) => {
-        if (url === '/health/ready') probes += 1
-      })
-      app.readiness.set('hanging', () => {
-        checks += 1
-        return new Promise(() => undefined)
-      })
-      app.readiness.set('throwing', () => {
-        throw new Error('at once')
-      })
+t.test('a check that hangs is given up after 2 seconds; probes share it (HEALTH-1)', async (t) => {
+  const timers = holdTimers(t, 2_000)
+  let checks = 0
+  let probes = 0
+  const server = await startOwnServer(t, (app) => {
+    app.fastify.addHook('onRequest', async ({ url }) => {
+      if (url === '/health/ready') probes += 1
     })
-    const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
-    await until(() => probes >= 20)
-    await laterTurns()
-    timers.fire()
-    t.same(new Set((await answers).map(String)), new Set(['200,503']))
-    t.equal(checks, 1)
-  },
-)
+    app.readiness.set('hanging', () => {
+      checks += 1
+      return new Promise(() => undefined)
+    })
+    app.readiness.set('throwing', () => {
+      throw new Error('at once')
+    })
+  })
+  const answers = Promise.all(Array.from({ length: 20 }, () => probe(server)))
+  await until(() => probes >= 20)
+  await laterTurns()
+  timers.fire()
+  t.same(new Set((await answers).map(String)), new Set(['200,503']))
+  t.equal(checks, 1)
+})
 
 t.test('the probes can be left out, and leave the paths to services then', async (t) => {
   const server = await startOwnServer(

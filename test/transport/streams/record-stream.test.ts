@@ -236,41 +236,33 @@ t.test('hooks run once, and those that make the result for each batch', async (t
   t.strictSame(seen, [told(100), told(100), told(100)])
 })
 
-t.test(
-  'resolvers, hidden fields and schemas make of a record what they make of it on a page',
-  async (t) => {
-    const result = resolve({ square: virtual(async ({ n }: { n: number }) => n * n) } as never)
-    const external = resolve({
-      square: async (value: number | undefined) => (value === undefined ? undefined : `${value}!`),
-      extra: async () => 'not in the schema',
-    } as never)
-    const schema = {
-      type: 'object',
-      properties: {
-        _id: { type: 'integer' },
-        n: { type: 'integer' },
-        square: { type: 'string' },
-      },
-    }
-    const { read, request } = await start(t, {
-      count: 250,
-      adapter: { limits: { stream: 1_000 }, hidden: ['secret'] },
-      service: { schemas: { create: true, result: schema } as never },
-      hooks: { around: { all: [resolveExternal(external), resolveResult(result)] as never } },
-    })
-    for (const query of [
-      '',
-      '?$select[]=square',
-      '?$select[]=n',
-      '?$select[]=n&$select[]=square',
-    ]) {
-      const { body, status } = await request(`/tasks${query}`)
-      t.equal(status, 200)
-      t.strictSame((await read(query)).parse(), body, query)
-    }
-    t.strictSame((await read('?n=3')).parse(), [{ _id: 3, n: 3, square: '9!' }])
-  },
-)
+t.test('resolvers, hidden fields and schemas treat a record as on a page', async (t) => {
+  const result = resolve({ square: virtual(async ({ n }: { n: number }) => n * n) } as never)
+  const external = resolve({
+    square: async (value: number | undefined) => (value === undefined ? undefined : `${value}!`),
+    extra: async () => 'not in the schema',
+  } as never)
+  const schema = {
+    type: 'object',
+    properties: {
+      _id: { type: 'integer' },
+      n: { type: 'integer' },
+      square: { type: 'string' },
+    },
+  }
+  const { read, request } = await start(t, {
+    count: 250,
+    adapter: { limits: { stream: 1_000 }, hidden: ['secret'] },
+    service: { schemas: { create: true, result: schema } as never },
+    hooks: { around: { all: [resolveExternal(external), resolveResult(result)] as never } },
+  })
+  for (const query of ['', '?$select[]=square', '?$select[]=n', '?$select[]=n&$select[]=square']) {
+    const { body, status } = await request(`/tasks${query}`)
+    t.equal(status, 200)
+    t.strictSame((await read(query)).parse(), body, query)
+  }
+  t.strictSame((await read('?n=3')).parse(), [{ _id: 3, n: 3, square: '9!' }])
+})
 
 t.test('a pipeline of a hook is part of the stream', async (t) => {
   const pipeline = [{ $match: { n: { $gte: 100 } } }, { $set: { twice: { $multiply: ['$n', 2] } } }]
@@ -284,19 +276,16 @@ t.test('a pipeline of a hook is part of the stream', async (t) => {
   t.strictSame(records[0], { _id: 100, n: 100, twice: 200 })
 })
 
-t.test(
-  'rules of hooks hold for all of a stream, and protected fields are in none of it',
-  async (t) => {
-    const { read, Model } = await start(t, {
-      count: 300,
-      hooks: { before: { all: [softDelete()] }, after: { all: [protect('secret')] } },
-    })
-    await Model.updateMany({ n: { $lt: 50 } }, { $set: { deletedAt: new Date() } })
-    const records = (await read()).parse()
-    t.equal(records.length, 250)
-    t.ok(records.every(({ n, secret }) => n >= 50 && secret === undefined))
-  },
-)
+t.test('rules of hooks hold for all of a stream, and it has no protected fields', async (t) => {
+  const { read, Model } = await start(t, {
+    count: 300,
+    hooks: { before: { all: [softDelete()] }, after: { all: [protect('secret')] } },
+  })
+  await Model.updateMany({ n: { $lt: 50 } }, { $set: { deletedAt: new Date() } })
+  const records = (await read()).parse()
+  t.equal(records.length, 250)
+  t.ok(records.every(({ n, secret }) => n >= 50 && secret === undefined))
+})
 
 t.test('more records than the limit are an error, and not the end', async (t) => {
   const { readBroken, read, logged } = await start(t, {
@@ -317,37 +306,34 @@ t.test('more records than the limit are an error, and not the end', async (t) =>
   t.strictSame(logged, [])
 })
 
-t.test(
-  'an error midway is the last line, breaks the connection and is logged (STR-2)',
-  async (t) => {
-    let left = 3
-    const { readBroken, logged } = await start(t, {
-      count: 1_000,
-      hooks: {
-        after: {
-          find: [
-            () => {
-              left -= 1
-              if (left === 0) throw new TypeError('a fault of the code')
-            },
-          ],
-        },
+t.test('an error midway is the last line, ends the connection, is logged (STR-2)', async (t) => {
+  let left = 3
+  const { readBroken, logged } = await start(t, {
+    count: 1_000,
+    hooks: {
+      after: {
+        find: [
+          () => {
+            left -= 1
+            if (left === 0) throw new TypeError('a fault of the code')
+          },
+        ],
       },
-    })
-    const { text, isWhole } = await readBroken()
-    t.notOk(isWhole)
-    const lines = text.trimEnd().split('\n')
-    t.equal(lines.length, 201)
-    t.match(JSON.parse(lines.at(-1) ?? ''), {
-      $error: { name: 'GeneralError', message: 'Internal error', code: 500 },
-    })
-    t.match(logged, [{ details: { err: { message: 'a fault of the code' } } }])
-    left = 3
-    const csv = await readBroken('?$select[]=n', 'text/csv')
-    t.notOk(csv.isWhole)
-    t.equal(csv.text.split('\r\n').length, 202, 'of CSV, the broken connection alone tells of it')
-  },
-)
+    },
+  })
+  const { text, isWhole } = await readBroken()
+  t.notOk(isWhole)
+  const lines = text.trimEnd().split('\n')
+  t.equal(lines.length, 201)
+  t.match(JSON.parse(lines.at(-1) ?? ''), {
+    $error: { name: 'GeneralError', message: 'Internal error', code: 500 },
+  })
+  t.match(logged, [{ details: { err: { message: 'a fault of the code' } } }])
+  left = 3
+  const csv = await readBroken('?$select[]=n', 'text/csv')
+  t.notOk(csv.isWhole)
+  t.equal(csv.text.split('\r\n').length, 202, 'of CSV, the broken connection alone tells of it')
+})
 
 t.test('an error of the database midway is told as well (STR-2)', async (t) => {
   const opened = new Set<unknown>()

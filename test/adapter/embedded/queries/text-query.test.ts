@@ -154,27 +154,24 @@ t.test('a score counts what share of a text the words are', async (t) => {
   t.strictSame(await score('tea'), [[30, 1.75 * 0.875 + 1.1]])
 })
 
-t.test(
-  'a score is a field beside those of either projection, and sorts the best first',
-  async (t) => {
-    const titles = await openTitles(t)
-    const filter = { $text: { $search: 'coffee' } }
-    const score = { $meta: 'textScore' } as const
-    const find = (options: Document) => titles.find(filter, options).toArray()
-    t.match(await find({ projection: { score }, limit: 1 }), [
-      { _id: 0, title: 'coffee', even: true, score: 1.1 },
-    ])
-    t.strictSame(await find({ projection: { score, title: 1 }, limit: 1 }), [
-      { _id: 0, title: 'coffee', score: 1.1 },
-    ])
-    t.strictSame(await find({ projection: { score, title: 0, _id: 0 }, limit: 1 }), [
-      { even: true, score: 1.1 },
-    ])
-    await titles.updateOne({ _id: 6 }, { $set: { title: 'Coffee' } })
-    const sorted = await find({ sort: { score, _id: -1 } })
-    t.strictSame(idsOf(sorted), [6, 0, 1])
-  },
-)
+t.test('a score is a field beside those of either projection, sorts the best first', async (t) => {
+  const titles = await openTitles(t)
+  const filter = { $text: { $search: 'coffee' } }
+  const score = { $meta: 'textScore' } as const
+  const find = (options: Document) => titles.find(filter, options).toArray()
+  t.match(await find({ projection: { score }, limit: 1 }), [
+    { _id: 0, title: 'coffee', even: true, score: 1.1 },
+  ])
+  t.strictSame(await find({ projection: { score, title: 1 }, limit: 1 }), [
+    { _id: 0, title: 'coffee', score: 1.1 },
+  ])
+  t.strictSame(await find({ projection: { score, title: 0, _id: 0 }, limit: 1 }), [
+    { even: true, score: 1.1 },
+  ])
+  await titles.updateOne({ _id: 6 }, { $set: { title: 'Coffee' } })
+  const sorted = await find({ sort: { score, _id: -1 } })
+  t.strictSame(idsOf(sorted), [6, 0, 1])
+})
 
 type Refusal = readonly [title: string, filter: Filter<Numbered>, code: number, options?: Document]
 

@@ -171,31 +171,26 @@ t.test('a document must name no language of its own', async (t) => {
   t.equal(await collection.countDocuments(), 2)
 })
 
-t.test(
-  'a transaction searches its own writes, and no index refuses what it must not',
-  async (t) => {
-    const client = await openClient(t)
-    const collection = client.db('test').collection<Numbered>('things')
-    await collection.createIndex({ a: 'text' }, none)
-    const filter = { $text: { $search: 'x' } }
-    await client.withSession((session) =>
-      session.withTransaction(async () => {
-        await collection.insertOne({ _id: 1, a: 'x' }, { session })
-        t.equal(await collection.countDocuments(filter, { session }), 1)
-        t.equal(await collection.countDocuments(filter), 0)
-      }),
-    )
-    t.equal(await collection.countDocuments(filter), 1)
-    await t.rejects(
-      client.withSession((session) =>
-        session.withTransaction(() =>
-          collection.insertOne({ _id: 2, language: 'en' }, { session }),
-        ),
-      ),
-      { code: 17262 },
-    )
-  },
-)
+t.test('a transaction searches its own writes, no index refuses what it must not', async (t) => {
+  const client = await openClient(t)
+  const collection = client.db('test').collection<Numbered>('things')
+  await collection.createIndex({ a: 'text' }, none)
+  const filter = { $text: { $search: 'x' } }
+  await client.withSession((session) =>
+    session.withTransaction(async () => {
+      await collection.insertOne({ _id: 1, a: 'x' }, { session })
+      t.equal(await collection.countDocuments(filter, { session }), 1)
+      t.equal(await collection.countDocuments(filter), 0)
+    }),
+  )
+  t.equal(await collection.countDocuments(filter), 1)
+  await t.rejects(
+    client.withSession((session) =>
+      session.withTransaction(() => collection.insertOne({ _id: 2, language: 'en' }, { session })),
+    ),
+    { code: 17262 },
+  )
+})
 
 t.test('$out keeps the text index of the collection that it fills', async (t) => {
   const database = await openDatabase(t)

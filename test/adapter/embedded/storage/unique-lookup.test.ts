@@ -56,64 +56,61 @@ function countKeys(work: () => void): number {
   return count
 }
 
-t.test(
-  'the work for a unique index grows with the writes, and not with their square:',
-  async (t) => {
-    const works: Readonly<Record<string, (size: number) => () => void>> = {
-      'records that one transaction makes': (size) => {
-        const clock = createClock()
-        const collection = createCollection(clock, { unique: true })
-        return () => {
-          const transaction = new Transaction(clock)
-          const view = transaction.view(collection)
-          for (let a = 0; a < size; a += 1) insertDocument(view, { _id: a, a })
-          transaction.commit()
-        }
-      },
-      'records that one transaction changes': (size) => {
-        const clock = createClock()
-        const collection = createCollection(clock, { unique: true })
-        for (let a = 0; a < size; a += 1) insertDocument(collection, { _id: a, a })
-        return () => {
-          const transaction = new Transaction(clock)
-          const view = transaction.view(collection)
-          const updates = Array.from(view.entries(), ([key, before]) => {
-            return { key, before, after: { ...before, b: 1 } }
-          })
-          applyUpdates(view, updates)
-          transaction.abort()
-        }
-      },
-      'commands of one transaction, when others have changed as many records': (size) => {
-        const clock = createClock()
-        const collection = createCollection(clock, { unique: true })
-        for (let a = 0; a < size; a += 1) insertDocument(collection, { _id: a, a })
-        const transaction = new Transaction(clock)
-        return () => {
-          for (const [key, before] of [...collection.entries()])
-            collection.put(key, { ...before, b: 1 })
-          for (let a = 0; a < size; a += 1) find(transaction.view(collection), { a })
-          transaction.abort()
-        }
-      },
-      'records that are made while a transaction has made as many': (size) => {
-        const clock = createClock()
-        const collection = createCollection(clock, { unique: true })
+t.test('the work for a unique index grows with the writes, not with their square:', async (t) => {
+  const works: Readonly<Record<string, (size: number) => () => void>> = {
+    'records that one transaction makes': (size) => {
+      const clock = createClock()
+      const collection = createCollection(clock, { unique: true })
+      return () => {
         const transaction = new Transaction(clock)
         const view = transaction.view(collection)
         for (let a = 0; a < size; a += 1) insertDocument(view, { _id: a, a })
-        return () => {
-          for (let a = size; a < 2 * size; a += 1) insertDocument(collection, { _id: a, a })
-          transaction.abort()
-        }
-      },
-    }
-    for (const [title, prepare] of Object.entries(works)) {
-      const [few, many] = [countKeys(prepare(100)), countKeys(prepare(400))]
-      t.ok(many < 5 * few, `${title}: ${few}, ${many} for four times as many`)
-    }
-  },
-)
+        transaction.commit()
+      }
+    },
+    'records that one transaction changes': (size) => {
+      const clock = createClock()
+      const collection = createCollection(clock, { unique: true })
+      for (let a = 0; a < size; a += 1) insertDocument(collection, { _id: a, a })
+      return () => {
+        const transaction = new Transaction(clock)
+        const view = transaction.view(collection)
+        const updates = Array.from(view.entries(), ([key, before]) => {
+          return { key, before, after: { ...before, b: 1 } }
+        })
+        applyUpdates(view, updates)
+        transaction.abort()
+      }
+    },
+    'commands of one transaction, when others have changed as many records': (size) => {
+      const clock = createClock()
+      const collection = createCollection(clock, { unique: true })
+      for (let a = 0; a < size; a += 1) insertDocument(collection, { _id: a, a })
+      const transaction = new Transaction(clock)
+      return () => {
+        for (const [key, before] of [...collection.entries()])
+          collection.put(key, { ...before, b: 1 })
+        for (let a = 0; a < size; a += 1) find(transaction.view(collection), { a })
+        transaction.abort()
+      }
+    },
+    'records that are made while a transaction has made as many': (size) => {
+      const clock = createClock()
+      const collection = createCollection(clock, { unique: true })
+      const transaction = new Transaction(clock)
+      const view = transaction.view(collection)
+      for (let a = 0; a < size; a += 1) insertDocument(view, { _id: a, a })
+      return () => {
+        for (let a = size; a < 2 * size; a += 1) insertDocument(collection, { _id: a, a })
+        transaction.abort()
+      }
+    },
+  }
+  for (const [title, prepare] of Object.entries(works)) {
+    const [few, many] = [countKeys(prepare(100)), countKeys(prepare(400))]
+    t.ok(many < 5 * few, `${title}: ${few}, ${many} for four times as many`)
+  }
+})
 
 t.test('what a filter says is equal to a field with a unique index is looked up:', async (t) => {
   const clock = createClock()

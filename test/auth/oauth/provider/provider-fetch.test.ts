@@ -82,51 +82,42 @@ t.test('answers without a body have none', async (t) => {
   t.strictSame([head.status, head.body, head.headers.get('content-length')], [200, null, '5000000'])
 })
 
-t.test(
-  'follows no redirect, and names no more than the origin of its target (OAU-4)',
-  async (t) => {
-    const targets: readonly (readonly [location: string | undefined, named: string])[] = [
-      [
-        `http://user:${SECRET}@127.0.0.1:1/${SECRET}?code=${SECRET}#${SECRET}`,
-        'http://127.0.0.1:1',
-      ],
-      [`//other.example/${SECRET}`, 'http://other.example'],
-      [`/${SECRET}`, 'ORIGIN'],
-      [`data:text/plain,${SECRET}`, 'data:'],
-      [`http://[${SECRET}`, 'nowhere'],
-      [undefined, 'nowhere'],
-    ]
-    for (const status of [300, 301, 302, 303, 305, 307, 308, 399]) {
-      for (const [location, named] of targets) {
-        const provider = await startProvider(t, (_request, reply) => {
-          reply.writeHead(status, location === undefined ? {} : { location })
-          reply.end(SECRET)
-        })
-        const { failure, message } = await failureOf(fetchProvider(provider.origin, POST))
-        t.equal(failure, 'redirect', message)
-        t.match(message, `${status} to ${named.replace('ORIGIN', provider.origin)})`)
-        t.equal(provider.connections, 1)
-      }
+t.test('follows no redirect, and names only the origin of its target (OAU-4)', async (t) => {
+  const targets: readonly (readonly [location: string | undefined, named: string])[] = [
+    [`http://user:${SECRET}@127.0.0.1:1/${SECRET}?code=${SECRET}#${SECRET}`, 'http://127.0.0.1:1'],
+    [`//other.example/${SECRET}`, 'http://other.example'],
+    [`/${SECRET}`, 'ORIGIN'],
+    [`data:text/plain,${SECRET}`, 'data:'],
+    [`http://[${SECRET}`, 'nowhere'],
+    [undefined, 'nowhere'],
+  ]
+  for (const status of [300, 301, 302, 303, 305, 307, 308, 399]) {
+    for (const [location, named] of targets) {
+      const provider = await startProvider(t, (_request, reply) => {
+        reply.writeHead(status, location === undefined ? {} : { location })
+        reply.end(SECRET)
+      })
+      const { failure, message } = await failureOf(fetchProvider(provider.origin, POST))
+      t.equal(failure, 'redirect', message)
+      t.match(message, `${status} to ${named.replace('ORIGIN', provider.origin)})`)
+      t.equal(provider.connections, 1)
     }
-  },
-)
+  }
+})
 
-t.test(
-  'takes a body up to the limit and not a byte more, of whatever length (OAU-4)',
-  async (t) => {
-    const provider = await startProvider(t, (request, reply) => {
-      const size = Number(request.url?.slice(1))
-      reply.write('x'.repeat(size - 1))
-      reply.end('x')
-    })
-    const fetchSmall = createProviderFetch({ ...PRIVATE, maxBytes: 1000 })
-    const answer = await fetchSmall(`${provider.origin}/1000`)
-    t.equal((await answer.text()).length, 1000)
-    const { failure, message } = await failureOf(fetchSmall(`${provider.origin}/1001`))
-    t.equal(failure, 'size')
-    t.equal(message, `The provider at ${provider.origin} sent an answer of more than 1000 bytes`)
-  },
-)
+t.test('takes a body up to the limit and not a byte more, of any length (OAU-4)', async (t) => {
+  const provider = await startProvider(t, (request, reply) => {
+    const size = Number(request.url?.slice(1))
+    reply.write('x'.repeat(size - 1))
+    reply.end('x')
+  })
+  const fetchSmall = createProviderFetch({ ...PRIVATE, maxBytes: 1000 })
+  const answer = await fetchSmall(`${provider.origin}/1000`)
+  t.equal((await answer.text()).length, 1000)
+  const { failure, message } = await failureOf(fetchSmall(`${provider.origin}/1001`))
+  t.equal(failure, 'size')
+  t.equal(message, `The provider at ${provider.origin} sent an answer of more than 1000 bytes`)
+})
 
 t.test('ends a body that never ends at a megabyte (OAU-4)', async (t) => {
   const provider = await startRawProvider(t, (socket) => {

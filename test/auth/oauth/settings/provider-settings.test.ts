@@ -101,33 +101,30 @@ t.test('refuses what is missing, and what each flow sets by itself', async (t) =
   }
 })
 
-t.test(
-  'puts an override over the section, that over the defaults, and that over what is known',
-  async (t) => {
-    const settings = {
-      defaults: {
-        scope: ['default'],
-        scope_delimiter: ';',
-        allowPrivateNetwork: true,
-        prefix: '/x',
-      },
-      google: {
-        ...KEYS,
-        custom_params: { prompt: 'login' },
-        overrides: { admin: { scope: 'admin' } },
-      },
-    }
-    const base = resolveProvider('oauth.google', settings, 'google')
-    t.match(base, {
-      scope: 'openid;default',
+t.test('puts overrides over the section, over the defaults, over what is known', async (t) => {
+  const settings = {
+    defaults: {
+      scope: ['default'],
+      scope_delimiter: ';',
       allowPrivateNetwork: true,
-      customParams: { prompt: 'login' },
-    })
-    const { overrides } = base
-    const other = resolveProvider('oauth.google', settings, 'google', overrides['admin'])
-    t.match(other, { key: 'id', scope: 'openid;admin', customParams: { prompt: 'login' } })
-  },
-)
+      prefix: '/x',
+    },
+    google: {
+      ...KEYS,
+      custom_params: { prompt: 'login' },
+      overrides: { admin: { scope: 'admin' } },
+    },
+  }
+  const base = resolveProvider('oauth.google', settings, 'google')
+  t.match(base, {
+    scope: 'openid;default',
+    allowPrivateNetwork: true,
+    customParams: { prompt: 'login' },
+  })
+  const { overrides } = base
+  const other = resolveProvider('oauth.google', settings, 'google', overrides['admin'])
+  t.match(other, { key: 'id', scope: 'openid;admin', customParams: { prompt: 'login' } })
+})
 
 t.test('takes own URLs and an own issuer for another server than the known one', async (t) => {
   const own = resolve('github', { ...KEYS, ...URLS })

@@ -141,34 +141,31 @@ t.test('hooks take resolvers alone', async (t) => {
 for (const kind of ['plain', 'frozen'] as const) {
   const keep = (record: Fields) => (kind === 'frozen' ? Object.freeze(record) : record)
 
-  t.test(
-    `a resolver that has made the form of a ${kind} record is not run on it again`,
-    async (t) => {
-      const { resolve, resolveExternal } = remex
-      let runs = 0
-      const resolver = resolve<Fields, unknown>({
-        name: (name) => {
-          runs += 1
-          return `${name}!`
+  t.test(`a resolver that made the form of a ${kind} record is not run on it again`, async (t) => {
+    const { resolve, resolveExternal } = remex
+    let runs = 0
+    const resolver = resolve<Fields, unknown>({
+      name: (name) => {
+        runs += 1
+        return `${name}!`
+      },
+    })
+    const app = createApp()
+    app.use('users', { get: async () => keep(createUser()) })
+    app.hooks(around(resolveExternal(resolver)) as object)
+    app.service('users').hooks(around(resolveExternal(resolver)))
+    let dispatch: unknown
+    app.hooks({
+      around: [
+        async (context, next) => {
+          await next()
+          dispatch = context.dispatch
         },
-      })
-      const app = createApp()
-      app.use('users', { get: async () => keep(createUser()) })
-      app.hooks(around(resolveExternal(resolver)) as object)
-      app.service('users').hooks(around(resolveExternal(resolver)))
-      let dispatch: unknown
-      app.hooks({
-        around: [
-          async (context, next) => {
-            await next()
-            dispatch = context.dispatch
-          },
-        ],
-      })
-      const user = await app.service('users').get(1)
-      t.equal(runs, 1)
-      t.equal((toExternalForm(user) as Fields)['name'], 'Ann!')
-      t.ok(dispatch === undefined || (dispatch as Fields)['name'] === 'Ann!')
-    },
-  )
+      ],
+    })
+    const user = await app.service('users').get(1)
+    t.equal(runs, 1)
+    t.equal((toExternalForm(user) as Fields)['name'], 'Ann!')
+    t.ok(dispatch === undefined || (dispatch as Fields)['name'] === 'Ann!')
+  })
 }

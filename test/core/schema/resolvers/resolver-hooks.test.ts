@@ -28,20 +28,17 @@ const WAYS = [
 ]
 
 for (const { title, fail } of WAYS) {
-  t.test(
-    `a list that the service does not take is what is wrong if resolvers fail ${title}`,
-    async (t) => {
-      for (const params of [{}, { provider: 'rest' }]) {
-        for (const multi of [false, ['patch'], []]) {
-          const users = start({ multi }, fail)
-          await t.rejects(users.create([{ name: 'a' }], params), REFUSED)
-          await t.rejects(users.create([{ name: 'a' }, { name: 'b' }], params), REFUSED)
-          await t.rejects(users.create({ name: 'a' }, params), FAILED)
-          await t.rejects(async () => users.merge?.([{ name: 'a' }], params), FAILED)
-        }
+  t.test(`a list the service does not take is the error if resolvers fail ${title}`, async (t) => {
+    for (const params of [{}, { provider: 'rest' }]) {
+      for (const multi of [false, ['patch'], []]) {
+        const users = start({ multi }, fail)
+        await t.rejects(users.create([{ name: 'a' }], params), REFUSED)
+        await t.rejects(users.create([{ name: 'a' }, { name: 'b' }], params), REFUSED)
+        await t.rejects(users.create({ name: 'a' }, params), FAILED)
+        await t.rejects(async () => users.merge?.([{ name: 'a' }], params), FAILED)
       }
-    },
-  )
+    }
+  })
 
   t.test(`records of other lists have their own errors, ${title}`, async (t) => {
     for (const options of [undefined, {}, { multi: true }, { multi: ['create'] }]) {

@@ -101,18 +101,15 @@ t.test('the start fails where a schema can not be compiled, and says which', asy
   await t.rejects(app.service('notes').create({}, OUTSIDE), { message }, 'again')
 })
 
-t.test(
-  'the start fails at the query of another record, and at an operator with a wrong schema',
-  async (t) => {
-    const Wrong = Type.Object({ text: Type.String({ format: 'shouting' }) })
-    const operators = { text: { $like: Type.String({ format: 'shouting' }) } }
-    const message = /the query of 'find' in the schemas of service 'notes'.*shouting/
-    for (const query of [querySyntax(Wrong), querySyntax(Note, operators)]) {
-      const app = withNotes({ schemas: { entity: Note, query } }, ['find'])
-      await t.rejects(app.setup(), { message })
-    }
-  },
-)
+t.test('the start fails at the query of another record and a wrong operator schema', async (t) => {
+  const Wrong = Type.Object({ text: Type.String({ format: 'shouting' }) })
+  const operators = { text: { $like: Type.String({ format: 'shouting' }) } }
+  const message = /the query of 'find' in the schemas of service 'notes'.*shouting/
+  for (const query of [querySyntax(Wrong), querySyntax(Note, operators)]) {
+    const app = withNotes({ schemas: { entity: Note, query } }, ['find'])
+    await t.rejects(app.setup(), { message })
+  }
+})
 
 t.test('checks a query that follows from its record, with and without conditions', async (t) => {
   for (const schemas of [{ entity: Note }, { entity: Note, query: querySyntax(Note) }]) {

@@ -26,14 +26,11 @@ for (const [name, schema, required] of DERIVED) {
   })
 }
 
-t.test(
-  'keeps the options that are given, and has none of the id of the other schema',
-  async (t) => {
-    const open = Type.Pick(USER, ['email'], { $id: 'Open', additionalProperties: true })
-    t.match(open, { $id: 'Open', additionalProperties: true })
-    t.notOk('$id' in Type.Pick(USER, ['email']))
-  },
-)
+t.test('keeps the options that are given, has none of the id of the other schema', async (t) => {
+  const open = Type.Pick(USER, ['email'], { $id: 'Open', additionalProperties: true })
+  t.match(open, { $id: 'Open', additionalProperties: true })
+  t.notOk('$id' in Type.Pick(USER, ['email']))
+})
 
 t.test('leaves an object open that says nothing', async (t) => {
   const open = Type.Object({ email: Type.String(), role: Type.String() })
@@ -68,16 +65,13 @@ t.test('closes each alternative of a union by itself', async (t) => {
   t.notOk('additionalProperties' in (either.anyOf[1] ?? {}))
 })
 
-t.test(
-  'has validators of create and patch that refuse what the record does not name',
-  async (t) => {
-    const { create, patch } = getDataValidator(Type.Omit(USER, ['_id'], { $id: 'UserData' }))
-    t.strictSame(await create({ email: 'a' }), { email: 'a' })
-    for (const validate of [create, patch]) {
-      await t.rejects(validate({ email: 'a', _id: 'mine' }), INVALID)
-    }
-  },
-)
+t.test('has validators of create and patch that refuse what a record does not name', async (t) => {
+  const { create, patch } = getDataValidator(Type.Omit(USER, ['_id'], { $id: 'UserData' }))
+  t.strictSame(await create({ email: 'a' }), { email: 'a' })
+  for (const validate of [create, patch]) {
+    await t.rejects(validate({ email: 'a', _id: 'mine' }), INVALID)
+  }
+})
 
 const MISTYPED: readonly [string, () => unknown, string][] = [
   ['Omit', () => Type.Omit(USER, ['emial' as 'email']), "'emial'; did you mean 'email'?"],
