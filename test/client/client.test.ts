@@ -16,12 +16,10 @@ t.test('a client has the services of the server, and its own hooks and events', 
   const seen: unknown[] = []
   client.hooks({
     around: {
-      all: [
-        async ({ path, method }, next) => {
-          seen.push(`${path} ${method}`)
-          await next()
-        },
-      ],
+      all: async ({ path, method }, next) => {
+        seen.push(`${path} ${method}`)
+        await next()
+      },
     },
   })
   client.service('todos').on('created', (todo) => seen.push(todo))

@@ -39,3 +39,9 @@ export async function startOddServer(
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
+
+/** Answers as a service that refuses the token of its caller. */
+export function refuse(response: ServerResponse, data: object): void {
+  response.writeHead(401, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ name: 'NotAuthenticated', message: 'refused', code: 401, data }))
+}

@@ -38,9 +38,10 @@ async function start() {
     before: {
       find: [disallow('external')],
       create: [hashPassword('password'), addVerification('auth-management')],
-      patch: [
-        iff(isProvider('external'), preventChanges(true, 'isVerified', 'resetToken', 'password')),
-      ],
+      patch: iff(
+        isProvider('external'),
+        preventChanges(true, 'isVerified', 'resetToken', 'password'),
+      ),
     },
     after: { all: [removeVerification(), protect('password')] },
   })

@@ -66,12 +66,10 @@ t.test('a password that hooks of the users refuse does not cost the token', asyn
       }
       app.service('users').hooks({
         around: {
-          patch: [
-            (context: never, next: () => Promise<void>) => {
-              checkLength(context)
-              return next()
-            },
-          ],
+          patch: (context: never, next: () => Promise<void>) => {
+            checkLength(context)
+            return next()
+          },
         },
       } as never)
     },

@@ -41,10 +41,8 @@ const ORDERS: Record<string, object> = {
   },
   'inside of another hook': {
     around: {
-      all: [
-        (context: HookContext, next: () => Promise<void>) =>
-          context.method === 'find' ? next() : versions()(context, next),
-      ],
+      all: (context: HookContext, next: () => Promise<void>) =>
+        context.method === 'find' ? next() : versions()(context, next),
     },
     before: { all: [logIn, limit()] },
   },
@@ -155,11 +153,9 @@ t.test('a version that external callers do not see is compared', async (t) => {
         .hooks({
           around: { patch: [versions()] },
           after: {
-            get: [
-              ({ params, result }: HookContext) => {
-                if (params.provider !== undefined) delete (result as Document)['revision']
-              },
-            ],
+            get: ({ params, result }: HookContext) => {
+              if (params.provider !== undefined) delete (result as Document)['revision']
+            },
           },
         } as never),
   })
@@ -316,12 +312,10 @@ function toErrorText(_name: string, value: unknown): unknown {
 t.test('a call of another service takes the version from no write', async (t) => {
   const { send, record } = await startMarking(t, {
     before: {
-      remove: [
-        async ({ service, params }: HookContext) => {
-          const other = service as unknown as PatchService
-          await other.patch('2', {}, params).catch(() => undefined)
-        },
-      ],
+      remove: async ({ service, params }: HookContext) => {
+        const other = service as unknown as PatchService
+        await other.patch('2', {}, params).catch(() => undefined)
+      },
     },
   })
   t.equal((await send('"v-6"')).status, 412)

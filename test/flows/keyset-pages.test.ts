@@ -167,11 +167,9 @@ t.test('each() runs the hooks of find of the client', async (t) => {
   const tasks = createClient({ baseURL: server.url }).service('tasks')
   tasks.hooks({
     before: {
-      find: [
-        ({ params }: HookContext) => {
-          params.query = { ...params.query, title: 'c' }
-        },
-      ],
+      find: ({ params }: HookContext) => {
+        params.query = { ...params.query, title: 'c' }
+      },
     },
   })
   const found: unknown[] = []

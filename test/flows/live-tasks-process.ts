@@ -32,13 +32,11 @@ taskApp.service('authentication').register('local', new LocalStrategy())
 const LAST_TITLE = 'last words'
 app.hooks({
   around: {
-    all: [
-      async ({ data }, next) => {
-        await next()
-        const { title } = (data ?? {}) as { title?: unknown }
-        if (title === LAST_TITLE) process.kill(process.pid, 'SIGKILL')
-      },
-    ],
+    all: async ({ data }, next) => {
+      await next()
+      const { title } = (data ?? {}) as { title?: unknown }
+      if (title === LAST_TITLE) process.kill(process.pid, 'SIGKILL')
+    },
   },
 })
 

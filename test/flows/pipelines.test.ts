@@ -27,11 +27,9 @@ const server = await startOwnServer(t, (app) => {
   )
   app.service('orders').hooks({
     before: {
-      all: [
-        async (context) => {
-          Object.assign(context.params, { pipeline: params.pipeline } as MongoDBParams)
-        },
-      ],
+      all: async (context) => {
+        Object.assign(context.params, { pipeline: params.pipeline } as MongoDBParams)
+      },
     },
   })
 })

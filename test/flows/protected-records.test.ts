@@ -70,11 +70,9 @@ function serve(app: Application, user: () => object, populate: (user: User) => u
   users.hooks({ after: { all: [protect('password', 'profile.token')] } })
   app.service('posts').hooks({
     after: {
-      all: [
-        async (context: HookContext) => {
-          context.result = (await populate((await users.get(1)) as User)) as object
-        },
-      ],
+      all: async (context: HookContext) => {
+        context.result = (await populate((await users.get(1)) as User)) as object
+      },
     },
   })
 }

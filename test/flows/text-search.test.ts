@@ -26,11 +26,9 @@ const server = await startServer(t, 'standalone', {
     app.use('mine', create())
     app.service('mine').hooks({
       before: {
-        all: [
-          ({ params }) => {
-            Object.assign(params, { pipeline: [{ $match: { owner: 'ann' } }, { $framework: {} }] })
-          },
-        ],
+        all: ({ params }) => {
+          Object.assign(params, { pipeline: [{ $match: { owner: 'ann' } }, { $framework: {} }] })
+        },
       },
     })
   },

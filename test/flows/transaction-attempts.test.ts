@@ -104,16 +104,14 @@ t.test('an attempt of a call within the process begins as the first one did', as
   server.app.service('direct').hooks({
     around: { patch: [transaction()] },
     before: {
-      patch: [
-        (context) => {
-          seen.push(structuredClone([{ ...context.params }, context.data]))
-          const { tags, again, raw } = context.data as typeof data
-          t.equal(tags, again)
-          t.equal(raw, data.raw)
-          context.params = { ...context.params, query: { ...context.params.query } }
-          changeInPlace(context)
-        },
-      ],
+      patch: (context) => {
+        seen.push(structuredClone([{ ...context.params }, context.data]))
+        const { tags, again, raw } = context.data as typeof data
+        t.equal(tags, again)
+        t.equal(raw, data.raw)
+        context.params = { ...context.params, query: { ...context.params.query } }
+        changeInPlace(context)
+      },
     },
   })
   script = failTimes(2, 'findAndModify', CONFLICT)

@@ -232,11 +232,9 @@ t.test('params that a hook copies and changes keep what they say', async (t) => 
   const server = await injectServer(t, { services: probe.services })
   server.app.service('probe').hooks({
     before: {
-      all: [
-        (context) => {
-          context.params = { ...context.params, user: { id: 1 } }
-        },
-      ],
+      all: (context) => {
+        context.params = { ...context.params, user: { id: 1 } }
+      },
     },
   })
   await server.request('/probe?a=1')
@@ -281,13 +279,11 @@ t.test('what the server knows of one request reaches no params of another call',
   let kept: Params | undefined
   app.service('probe').hooks({
     before: {
-      find: [
-        (context) => {
-          const { headers } = context.params
-          kept ??= { ...context.params }
-          context.params = { ...context.params, ...kept, headers }
-        },
-      ],
+      find: (context) => {
+        const { headers } = context.params
+        kept ??= { ...context.params }
+        context.params = { ...context.params, ...kept, headers }
+      },
       get: [(context) => void Object.assign(context.params, kept)],
       create: [(context) => ({ ...context, params: { ...context.params, user: 1 } })],
     },

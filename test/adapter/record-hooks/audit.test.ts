@@ -178,11 +178,9 @@ t.test('a write that fails has no entry, and without an entry there is no write'
   t.strictSame(await entries(), [])
   app.service('log').hooks({
     before: {
-      create: [
-        () => {
-          throw new Error('The log is full')
-        },
-      ],
+      create: () => {
+        throw new Error('The log is full')
+      },
     },
   })
   await t.rejects(notes.create({ text: 'a' }), /The log is full/)

@@ -264,14 +264,12 @@ t.test('calls inside pass, also with the params of a caller outside', async (t) 
   const totals: unknown[] = []
   notes.hooks({
     after: {
-      get: [
-        async ({ params, service }) => {
-          for (const provider of ['rest', undefined]) {
-            const page = await service.find({ ...params, provider, query: {} })
-            totals.push((page as Document)['total'])
-          }
-        },
-      ],
+      get: async ({ params, service }) => {
+        for (const provider of ['rest', undefined]) {
+          const page = await service.find({ ...params, provider, query: {} })
+          totals.push((page as Document)['total'])
+        }
+      },
     },
   })
   const { body } = await send('GET', '', undefined, 'ann')
@@ -287,10 +285,8 @@ t.test('the condition is of its service alone', async (t) => {
   const found: unknown[] = []
   notes.hooks({
     after: {
-      find: [
-        async ({ params }) =>
-          found.push(await app.service('others').find({ ...params, query: {} })),
-      ],
+      find: async ({ params }) =>
+        found.push(await app.service('others').find({ ...params, query: {} })),
     },
   })
   await send('GET', '', undefined, 'ann')

@@ -201,11 +201,9 @@ t.test('params that a hook passes on have the mark of their own call', async (t)
   const seen: unknown[] = []
   notes.hooks({
     after: {
-      find: [
-        async ({ params, service }) => {
-          seen.push(await service.get(id, { ...params, query: {}, ...PURGE }))
-        },
-      ],
+      find: async ({ params, service }) => {
+        seen.push(await service.get(id, { ...params, query: {}, ...PURGE }))
+      },
     },
   })
   const params = { query: { text: 'a' } }

@@ -28,12 +28,10 @@ t.test('tells of logins and logouts, for external calls and after the call', asy
   let isDone = false
   service.hooks({
     after: {
-      all: [
-        async () => {
-          await new Promise((resolve) => setImmediate(resolve))
-          isDone = true
-        },
-      ],
+      all: async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        isDone = true
+      },
     },
   })
   for (const name of ['login', 'logout']) {

@@ -63,13 +63,11 @@ t.test('a login opens nothing that another service protects (JWT-15)', async (t)
   app.service('users').hooks({
     before: { get: [authenticate('jwt')] },
     after: {
-      get: [
-        async ({ params }) => {
-          if (!params.provider) return
-          const finding = app.service('secret').find({ ...params, query: {} } as Params)
-          found.push(await finding.catch((error: unknown) => error))
-        },
-      ],
+      get: async ({ params }) => {
+        if (!params.provider) return
+        const finding = app.service('secret').find({ ...params, query: {} } as Params)
+        found.push(await finding.catch((error: unknown) => error))
+      },
     },
   })
   t.match(await authentication.create(CREDENTIALS, external()), { user: { id: 1 } })

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import t from 'tap'
 import type { AuthenticationOptions } from '../../../src/client/index.ts'
@@ -15,7 +14,7 @@ import { Gate } from '../../support/gate.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import { CONNECTORS } from '../connectors.ts'
 import { errorOf } from '../error-of.ts'
-import { startOddServer } from '../odd-server.ts'
+import { refuse, startOddServer } from '../odd-server.ts'
 import { BEN, CREDENTIALS, startLoginServer } from './login-server.ts'
 
 const KEY = 'feathers-jwt'
@@ -33,12 +32,6 @@ function connect(baseURL: string, options: AuthenticationOptions = {}) {
   const storage = new MemoryStorage()
   const client = createClient({ baseURL }).configure(authentication({ storage, ...options }))
   return { client, storage }
-}
-
-/** Answers a login with a token of that expiry, and anything else as refused for a reason. */
-function refuse(response: ServerResponse, data: object): void {
-  response.writeHead(401, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ name: 'NotAuthenticated', message: 'refused', code: 401, data }))
 }
 
 for (const [library, { connect: connectBy }] of Object.entries(CONNECTORS)) {
@@ -229,12 +222,10 @@ t.test('hooks and events see one call, and no token', async (t) => {
   client.service('echo').on('created', () => seen.push('created'))
   client.hooks({
     around: {
-      all: [
-        async (context, next) => {
-          await next()
-          seen.push(context.path, JSON.stringify([context, context.params]))
-        },
-      ],
+      all: async (context, next) => {
+        await next()
+        seen.push(context.path, JSON.stringify([context, context.params]))
+      },
     },
   })
   const { accessToken } = await client.reAuthenticate()

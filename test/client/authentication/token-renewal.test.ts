@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import type { AuthenticationOptions } from '../../../src/client/index.ts'
 import {
@@ -10,7 +9,7 @@ import {
 import { Gate } from '../../support/gate.ts'
 import type { TestScope } from '../../support/http.ts'
 import { errorOf } from '../error-of.ts'
-import { startOddServer } from '../odd-server.ts'
+import { refuse, startOddServer } from '../odd-server.ts'
 
 const ANN = { strategy: 'key', user: 'ann' }
 const BEN = { strategy: 'key', user: 'ben' }
@@ -19,11 +18,6 @@ const EXPIRED = { name: 'TokenExpiredError', expiredAt: new Date(EXP * 1000).toI
 
 function connect(baseURL: string, options: AuthenticationOptions = {}) {
   return createClient({ baseURL }).configure(authentication(options))
-}
-
-function refuse(response: ServerResponse, data: object): void {
-  response.writeHead(401, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ name: 'NotAuthenticated', message: 'refused', code: 401, data }))
 }
 
 /**

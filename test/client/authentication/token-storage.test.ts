@@ -41,6 +41,17 @@ function connect(baseURL: string, storage: TokenStorage) {
   return { client, logged }
 }
 
+/** Returns a storage whose writes wait at a gate, and what it keeps. */
+function createSlowStorage(write: (gate: Gate, keep: () => unknown) => Promise<unknown>) {
+  const [gate, kept] = [new Gate(), new MemoryStorage()]
+  const storage: TokenStorage = {
+    getItem: (key) => kept.getItem(key),
+    setItem: (key, value) => write(gate, () => kept.setItem(key, value)),
+    removeItem: (key) => kept.removeItem(key),
+  }
+  return { gate, kept, storage }
+}
+
 t.test('a storage of a page keeps the token, under its name', async (t) => {
   const server = await startLoginServer(t)
   const storage = new PageStorage()
@@ -115,13 +126,7 @@ t.test('a refused token that stays is logged, without the token', async (t) => {
 
 t.test('a login whose token is kept too late is not the login', async (t) => {
   const server = await startLoginServer(t)
-  const gate = new Gate()
-  const kept = new MemoryStorage()
-  const storage: TokenStorage = {
-    getItem: (key) => kept.getItem(key),
-    setItem: (key, value) => gate.pass().then(() => kept.setItem(key, value)),
-    removeItem: (key) => kept.removeItem(key),
-  }
+  const { gate, kept, storage } = createSlowStorage((gate, keep) => gate.pass().then(keep))
   const { client } = connect(server.url, storage)
   const answered = new Gate()
   client.service('authentication').hooks({ after: { create: () => void answered.pass() } })
@@ -137,13 +142,7 @@ t.test('a login whose token is kept too late is not the login', async (t) => {
 
 t.test('a slow storage can not bring a token back after the logout', async (t) => {
   const server = await startLoginServer(t)
-  const gate = new Gate()
-  const kept = new MemoryStorage()
-  const storage: TokenStorage = {
-    getItem: (key) => kept.getItem(key),
-    setItem: (key, value) => gate.pass().then(() => kept.setItem(key, value)),
-    removeItem: (key) => kept.removeItem(key),
-  }
+  const { gate, kept, storage } = createSlowStorage((gate, keep) => gate.pass().then(keep))
   const { client } = connect(server.url, storage)
   const login = errorOf(client.authenticate(CREDENTIALS))
   await gate.arrivals(1)
@@ -189,16 +188,10 @@ t.test('a wrong password and a logout leave the token of another page alone', as
 
 t.test('a logout removes the token of a login that does not count yet', async (t) => {
   const server = await startLoginServer(t)
-  const gate = new Gate()
-  const kept = new MemoryStorage()
-  const storage: TokenStorage = {
-    getItem: (key) => kept.getItem(key),
-    async setItem(key, value) {
-      await kept.setItem(key, value)
-      if (gate.arrived > 0) await gate.pass()
-    },
-    removeItem: (key) => kept.removeItem(key),
-  }
+  const { gate, kept, storage } = createSlowStorage(async (gate, keep) => {
+    await keep()
+    if (gate.arrived > 0) await gate.pass()
+  })
   const { client } = connect(server.url, storage)
   const { accessToken: first } = await client.authenticate(CREDENTIALS)
   void gate.pass()

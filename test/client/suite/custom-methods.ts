@@ -40,14 +40,12 @@ export function testCustomMethods(t: Cases, { createApp, service, remote, expect
     const seen: string[] = []
     app.hooks({
       around: {
-        all: [
-          async (context: { method: string; data: unknown }, next: () => Promise<void>) => {
-            seen.push(`before ${context.method}`)
-            context.data = { hooked: context.method }
-            await next()
-            seen.push(`after ${context.method}`)
-          },
-        ],
+        all: async (context: { method: string; data: unknown }, next: () => Promise<void>) => {
+          seen.push(`before ${context.method}`)
+          context.data = { hooked: context.method }
+          await next()
+          seen.push(`after ${context.method}`)
+        },
       },
     })
     sameNamed(t, await app.service('todos').customMethod?.({ message: 'hi' }), {

@@ -62,10 +62,8 @@ export function testLogins(t: Cases, cell: Cell): void {
     const seen: unknown[] = []
     app.service('members').hooks({
       before: {
-        find: [
-          ({ params }: { params: { user?: { email: string } } }) =>
-            void seen.push(params.user?.email),
-        ],
+        find: ({ params }: { params: { user?: { email: string } } }) =>
+          void seen.push(params.user?.email),
       },
     })
     await app.authenticate(CREDENTIALS)

@@ -88,14 +88,12 @@ t.test('pages by the last value and id have each record once, too (PAGE-1)', asy
   // Numbers of a query string are strings: a resolver or a schema would make numbers of them.
   server.app.service('ranked').hooks({
     before: {
-      find: [
-        ({ params }) => {
-          const [higher, same] = (params.query?.['$or'] ?? []) as Record<string, unknown>[]
-          if (higher === undefined || same === undefined) return
-          const rank = Number(same['rank'])
-          params.query = { ...params.query, $or: [{ rank: { $gt: rank } }, { ...same, rank }] }
-        },
-      ],
+      find: ({ params }) => {
+        const [higher, same] = (params.query?.['$or'] ?? []) as Record<string, unknown>[]
+        if (higher === undefined || same === undefined) return
+        const rank = Number(same['rank'])
+        params.query = { ...params.query, $or: [{ rank: { $gt: rank } }, { ...same, rank }] }
+      },
     },
   })
   const toNext = (last?: Ranked) => (last === undefined ? BY_RANK : `${BY_RANK}&${toBehind(last)}`)

@@ -322,12 +322,10 @@ t.test('a hook that refuses a login after it sends no cookie', async (t) => {
   const seen: unknown[] = []
   server.app.service('authentication').hooks({
     after: {
-      create: [
-        (context: { result: object }) => {
-          seen.push(Object.keys(context.result))
-          throw new Error('not today')
-        },
-      ],
+      create: (context: { result: object }) => {
+        seen.push(Object.keys(context.result))
+        throw new Error('not today')
+      },
     },
   } as never)
   t.equal((await logIn()).status, 500)

@@ -30,9 +30,7 @@ for (const mode of MODES) {
           app.service('notes').hooks({
             before: { find: [mistake] },
             around: {
-              get: [
-                resolveExternal(resolve({ a: async (_v, _r, c) => mistake(c as HookContext) })),
-              ],
+              get: resolveExternal(resolve({ a: async (_v, _r, c) => mistake(c as HookContext) })),
             },
           } as never)
         },
@@ -76,31 +74,25 @@ for (const mode of MODES) {
           }
           app.service('thrown').hooks({
             error: {
-              all: [
-                (context: HookContext) => {
-                  throw new Forbidden((context.error as Error).message)
-                },
-              ],
+              all: (context: HookContext) => {
+                throw new Forbidden((context.error as Error).message)
+              },
             },
           } as never)
           app.service('returned').hooks({
             error: {
-              all: [
-                (context: HookContext) => {
-                  context.result = { why: (context.error as Error).message }
-                },
-              ],
+              all: (context: HookContext) => {
+                context.result = { why: (context.error as Error).message }
+              },
             },
           } as never)
           app.service('bare').hooks({
             around: {
-              all: [
-                async (_context: HookContext, next: () => Promise<void>) => {
-                  await next().catch((error: Error) => {
-                    throw new Forbidden(error.message)
-                  })
-                },
-              ],
+              all: async (_context: HookContext, next: () => Promise<void>) => {
+                await next().catch((error: Error) => {
+                  throw new Forbidden(error.message)
+                })
+              },
             },
           } as never)
         },

@@ -107,12 +107,10 @@ t.test('hooks that have a name are told, where somebody asks before they are add
   const results: unknown[] = []
   app.service('notes').hooks({
     around: {
-      get: [
-        async function timed(context, next) {
-          await next()
-          results.push(context.result)
-        },
-      ],
+      get: async function timed(context, next) {
+        await next()
+        results.push(context.result)
+      },
     },
     before: {
       get: [
@@ -123,11 +121,9 @@ t.test('hooks that have a name are told, where somebody asks before they are add
       ],
     },
     after: {
-      get: [
-        async function refuse() {
-          throw new NotFound('secret')
-        },
-      ],
+      get: async function refuse() {
+        throw new NotFound('secret')
+      },
     },
   })
   await t.rejects(app.service('notes').get('7'), { message: 'secret' })

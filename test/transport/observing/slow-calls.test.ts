@@ -62,11 +62,9 @@ t.test('a slow call says how often it has asked the database', async (t) => {
       app.use('notes', new MongoDBService({ Model, paginate: { default: 5 } }))
       app.service('notes').hooks({
         before: {
-          create: [
-            async ({ params, service }) => {
-              await service.find({ ...params, query: {} })
-            },
-          ],
+          create: async ({ params, service }) => {
+            await service.find({ ...params, query: {} })
+          },
         },
       })
     },

@@ -354,12 +354,10 @@ t.test('context.http is not for errors', async (t) => {
       addService(app, {}, {})
       app.service('case').hooks({
         after: {
-          all: [
-            (context) => {
-              context.http = { status: 202, location: '/x', headers: { 'x-a': 'b' } }
-              throw new BadRequest('No')
-            },
-          ],
+          all: (context) => {
+            context.http = { status: 202, location: '/x', headers: { 'x-a': 'b' } }
+            throw new BadRequest('No')
+          },
         },
       })
     },

@@ -47,13 +47,11 @@ function addNotes(app: Application): void {
     app.use(path, createNotes(), { etag })
     app.service(path).hooks({
       around: {
-        get: [
-          async (context, next) => {
-            await next()
-            const { revision } = context.result as { revision: number }
-            if (!etag) context.http = { etag: `"v-${revision}"` }
-          },
-        ],
+        get: async (context, next) => {
+          await next()
+          const { revision } = context.result as { revision: number }
+          if (!etag) context.http = { etag: `"v-${revision}"` }
+        },
         patch: [conditional<{ revision: number }>(({ revision }) => revision)],
       },
     })

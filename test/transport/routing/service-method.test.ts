@@ -309,12 +309,10 @@ t.test('HEAD runs the same hooks as GET and answers the same headers', async (t)
       app.use('todo', new TodoService())
       app.service('todo').hooks({
         after: {
-          all: [
-            (context) => {
-              methods.push(context.method)
-              context.http = { headers: { 'x-hook': 'ran' } }
-            },
-          ],
+          all: (context) => {
+            methods.push(context.method)
+            context.http = { headers: { 'x-hook': 'ran' } }
+          },
         },
       })
     },

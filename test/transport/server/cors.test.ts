@@ -167,11 +167,9 @@ t.test('compress() compresses what is worth it, and nothing that must not be sto
     app.configure(compress()).use('notes', notes).use('secret', notes)
     app.service('secret').hooks({
       after: {
-        all: [
-          ({ http }) => {
-            http.headers = { 'Cache-Control': 'private, no-store' }
-          },
-        ],
+        all: ({ http }) => {
+          http.headers = { 'Cache-Control': 'private, no-store' }
+        },
       },
     })
   })

@@ -198,33 +198,27 @@ t.test('hooks run once, and those that make the result for each batch', async (t
     adapter: { paginate: { default: 10 } },
     hooks: {
       around: {
-        find: [
-          async ({ params }, next) => {
-            count('around')
-            params.query = { ...params.query, n: { $gte: Number(params.query?.['from']) } }
-            delete params.query['from']
-            await next()
-          },
-        ],
+        find: async ({ params }, next) => {
+          count('around')
+          params.query = { ...params.query, n: { $gte: Number(params.query?.['from']) } }
+          delete params.query['from']
+          await next()
+        },
       },
       before: {
-        find: [
-          (context) => {
-            count('before')
-            Object.assign(context, { noted: 'yes' })
-            Object.assign(context.params, { secret: true })
-          },
-        ],
+        find: (context) => {
+          count('before')
+          Object.assign(context, { noted: 'yes' })
+          Object.assign(context.params, { secret: true })
+        },
       },
       after: {
-        find: [
-          (context) => {
-            const { result, params, noted } = context as HookContext & { noted?: string }
-            const page = result as unknown as { data: object[]; total: number }
-            seen.push([page.total, noted, params.query, (params as { secret?: boolean }).secret])
-            page.data = page.data.map((record) => ({ ...record, seen: true }))
-          },
-        ],
+        find: (context) => {
+          const { result, params, noted } = context as HookContext & { noted?: string }
+          const page = result as unknown as { data: object[]; total: number }
+          seen.push([page.total, noted, params.query, (params as { secret?: boolean }).secret])
+          page.data = page.data.map((record) => ({ ...record, seen: true }))
+        },
       },
     },
   })
@@ -312,12 +306,10 @@ t.test('an error midway is the last line, ends the connection, is logged (STR-2)
     count: 1_000,
     hooks: {
       after: {
-        find: [
-          () => {
-            left -= 1
-            if (left === 0) throw new TypeError('a fault of the code')
-          },
-        ],
+        find: () => {
+          left -= 1
+          if (left === 0) throw new TypeError('a fault of the code')
+        },
       },
     },
   })
@@ -348,13 +340,11 @@ t.test('an error of the database midway is told as well (STR-2)', async (t) => {
     hooks: {
       before: { find: [({ params }) => Object.assign(params, { docdb: { batchSize: 150 } })] },
       after: {
-        find: [
-          async ({ result }) => {
-            const [first] = result as unknown as { n: number }[]
-            if (first?.n !== 300) return
-            await db.command({ killCursors: 'tasks', cursors: [...opened] })
-          },
-        ],
+        find: async ({ result }) => {
+          const [first] = result as unknown as { n: number }[]
+          if (first?.n !== 300) return
+          await db.command({ killCursors: 'tasks', cursors: [...opened] })
+        },
       },
     },
   })
@@ -480,12 +470,10 @@ t.test('the time limit of a call holds until the stream begins', async (t) => {
     options: { handlerTimeoutMs: 300 },
     hooks: {
       after: {
-        find: [
-          async () => {
-            batches += 1
-            if (batches !== 1) await gate.pass()
-          },
-        ],
+        find: async () => {
+          batches += 1
+          if (batches !== 1) await gate.pass()
+        },
       },
     },
   })
