@@ -25,40 +25,42 @@ export type Ask<Question> = (
 
 /** The last one is the code of the refusal, for what only MongoDB answers. */
 export type Row<Question> = readonly [
-  title: string,
   documents: readonly Document[],
   question: Question,
   answer: unknown,
   refusal?: number,
 ]
 
-/** A row without its documents. */
-export type RowOver<Question> = readonly [
-  title: string,
-  question: Question,
-  answer: unknown,
-  refusal?: number,
-]
+/** Rows by their titles. */
+export type Rows<Question> = Readonly<Record<string, Row<Question>>>
+
+/** Rows without their documents. */
+export type RowsOver<Question> = Readonly<
+  Record<string, readonly [question: Question, answer: unknown, refusal?: number]>
+>
 
 /** Returns rows that are all about the same documents. */
 export function over<Question>(
   documents: readonly Document[],
-  rows: readonly RowOver<Question>[],
-): Row<Question>[] {
-  return rows.map(([title, question, answer, refusal]) =>
-    refusal === undefined
-      ? [title, documents, question, answer]
-      : [title, documents, question, answer, refusal],
+  rows: RowsOver<Question>,
+): Rows<Question> {
+  return Object.fromEntries(
+    Object.entries(rows).map(([title, row]) => [title, [documents, ...row] as const]),
   )
+}
+
+/** Returns the same rows by other titles. */
+export function renamed<T>(rows: Readonly<Record<string, T>>, rename: (title: string) => string) {
+  return Object.fromEntries(Object.entries(rows).map(([title, row]) => [rename(title), row]))
 }
 
 /** Returns the cases of rows that have one source and ask in one way. */
 export function casesOf<Question>(
   source: string,
   ask: Ask<Question>,
-  rows: readonly Row<Question>[],
+  rows: Rows<Question>,
 ): Case[] {
-  return rows.map(([title, documents, question, answer, refusal]) => ({
+  return Object.entries(rows).map(([title, [documents, question, answer, refusal]]) => ({
     title,
     documents,
     ask: (collection, database) => ask(collection, question, database),

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import { DOCUMENT } from '../aggregation/expression-cases.ts'
-import type { Case, RowOver } from './case.ts'
+import type { Case, RowsOver } from './case.ts'
 import { casesOf, MANUAL, over, value } from './case.ts'
 
 /** Where the manual has stages, accumulators and expressions. */
@@ -38,6 +38,6 @@ export const VALUES: Document = {
 /** Returns a function that makes the cases of one operator of expressions, over one document. */
 export function operatorCases(
   document: Document,
-): (name: string, rows: readonly RowOver<unknown>[]) => Case[] {
+): (name: string, rows: RowsOver<unknown>) => Case[] {
   return (name, rows) => casesOf(`${AGGREGATION}/${name}/`, value, over([document], rows))
 }

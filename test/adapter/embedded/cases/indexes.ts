@@ -43,118 +43,100 @@ const listed = async (collection: CaseCollection): Promise<string[]> =>
 
 /** Indexes: what they refuse, and what is refused of them. */
 export const INDEX_CASES: readonly Case[] = [
-  ...casesOf(`${INDEXES}/index-unique/`, indexed, [
-    ['a new value', [{ name: 'Ann' }], { ...NAME, inserts: [{ name: 'Bob' }] }, 'ok'],
-    [
-      'a value again',
+  ...casesOf(`${INDEXES}/index-unique/`, indexed, {
+    'a new value': [[{ name: 'Ann' }], { ...NAME, inserts: [{ name: 'Bob' }] }, 'ok'],
+    'a value again': [
       [{ name: 'Ann' }],
       { ...NAME, inserts: [{ name: 'Ann' }] },
       taken({ name: 1 }, { name: 'Ann' }),
     ],
-    ['two missing ones', [{}], { ...NAME, inserts: [{}] }, taken({ name: 1 }, { name: null })],
-    [
-      'null and missing',
+    'two missing ones': [[{}], { ...NAME, inserts: [{}] }, taken({ name: 1 }, { name: null })],
+    'null and missing': [
       [{ name: null }],
       { ...NAME, inserts: [{}] },
       taken({ name: 1 }, { name: null }),
     ],
-    [
-      'by an update',
+    'by an update': [
       [{ name: 'Ann' }, { name: 'Bob' }],
       { ...NAME, update: { $set: { name: 'Bob' } } },
       taken({ name: 1 }, { name: 'Bob' }),
     ],
-    [
-      'by an update to the same',
+    'by an update to the same': [
       [{ name: 'Ann' }, { name: 'Bob' }],
       { ...NAME, update: { $set: { name: 'Ann' } } },
       'ok',
     ],
-    [
-      'on data that has it twice',
+    'on data that has it twice': [
       [{ name: 'Ann' }, { name: 'Ann' }],
       NAME,
       taken({ name: 1 }, { name: 'Ann' }),
     ],
-    ['of another type', [{ name: 1 }], { ...NAME, inserts: [{ name: '1' }] }, 'ok'],
-    [
-      'items of arrays',
+    'of another type': [[{ name: 1 }], { ...NAME, inserts: [{ name: '1' }] }, 'ok'],
+    'items of arrays': [
       [{ name: ['a', 'b'] }],
       { ...NAME, inserts: [{ name: ['b', 'c'] }] },
       taken({ name: 1 }, { name: 'b' }),
     ],
-    [
-      'an item and a value',
+    'an item and a value': [
       [{ name: ['a', 'b'] }],
       { ...NAME, inserts: [{ name: 'b' }] },
       taken({ name: 1 }, { name: 'b' }),
     ],
-    ['an item twice in one array', [], { ...NAME, inserts: [{ name: ['a', 'a'] }] }, 'ok'],
-    ['an empty array is not null', [{ name: [] }], { ...NAME, inserts: [{ name: null }] }, 'ok'],
-    [
-      'an empty array with its fields',
+    'an item twice in one array': [[], { ...NAME, inserts: [{ name: ['a', 'a'] }] }, 'ok'],
+    'an empty array is not null': [[{ name: [] }], { ...NAME, inserts: [{ name: null }] }, 'ok'],
+    'an empty array with its fields': [
       [{ a: [] }],
       { key: { a: 1, 'a.b': 1 }, options: UNIQUE, inserts: [{}] },
       'ok',
     ],
-    [
-      'an item that is no document',
+    'an item that is no document': [
       [{ a: [1, { b: 2 }] }],
       { key: { 'a.b': 1 }, options: UNIQUE, inserts: [{ a: [2, { b: 3 }] }] },
       taken({ 'a.b': 1 }, { 'a.b': null }),
     ],
-    [
-      'documents in another order',
+    'documents in another order': [
       [{ name: { a: 1, b: 2 } }],
       { ...NAME, inserts: [{ name: { b: 2, a: 1 } }] },
       'ok',
     ],
-    [
-      'a path',
+    'a path': [
       [{ a: { b: 1 } }],
       { key: { 'a.b': 1 }, options: UNIQUE, inserts: [{ a: { b: 1 } }] },
       taken({ 'a.b': 1 }, { 'a.b': 1 }),
     ],
-    [
-      'two fields',
+    'two fields': [
       [{ a: 1, b: 1 }],
       { key: { a: 1, b: -1 }, options: UNIQUE, inserts: [{ a: 1, b: 2 }] },
       'ok',
     ],
-    [
-      'two fields again',
+    'two fields again': [
       [{ a: 1, b: 1 }],
       { key: { a: 1, b: -1 }, options: UNIQUE, inserts: [{ a: 1, b: 1 }] },
       taken({ a: 1, b: -1 }, { a: 1, b: 1 }),
     ],
-    [
-      'two fields, one missing',
+    'two fields, one missing': [
       [{ a: 1 }],
       { key: { a: 1, b: 1 }, options: UNIQUE, inserts: [{ a: 1 }] },
       taken({ a: 1, b: 1 }, { a: 1, b: null }),
     ],
-  ]),
-  ...casesOf(`${INDEXES}/index-sparse/`, indexed, [
-    [
-      'two missing ones',
+  }),
+  ...casesOf(`${INDEXES}/index-sparse/`, indexed, {
+    'two missing ones': [
       [{}],
       { ...NAME, options: { unique: true, sparse: true }, inserts: [{}] },
       'ok',
     ],
-    [
-      'two nulls',
+    'two nulls': [
       [{ name: null }],
       { ...NAME, options: { unique: true, sparse: true }, inserts: [{ name: null }] },
       taken({ name: 1 }, { name: null }),
     ],
-    [
-      'one of two fields',
+    'one of two fields': [
       [{ a: 1 }],
       { key: { a: 1, b: 1 }, options: { unique: true, sparse: true }, inserts: [{ a: 1 }] },
       taken({ a: 1, b: 1 }, { a: 1, b: null }),
     ],
-    [
-      'an item without the field',
+    'an item without the field': [
       [{ a: [{ b: 1 }, {}] }],
       {
         key: { 'a.b': 1 },
@@ -163,16 +145,14 @@ export const INDEX_CASES: readonly Case[] = [
       },
       'ok',
     ],
-    [
-      'none of two fields',
+    'none of two fields': [
       [{}],
       { key: { a: 1, b: 1 }, options: { unique: true, sparse: true }, inserts: [{}] },
       'ok',
     ],
-  ]),
-  ...casesOf(`${INDEXES}/index-partial/`, indexed, [
-    [
-      'outside',
+  }),
+  ...casesOf(`${INDEXES}/index-partial/`, indexed, {
+    outside: [
       [{ name: 'Ann' }],
       {
         ...NAME,
@@ -181,8 +161,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       'ok',
     ],
-    [
-      'inside',
+    inside: [
       [{ name: 'Ann', age: 21 }],
       {
         ...NAME,
@@ -191,8 +170,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       taken({ name: 1 }, { name: 'Ann' }),
     ],
-    [
-      'into it by an update',
+    'into it by an update': [
       [{ name: 'Ann' }, { name: 'Ann', age: 30 }],
       {
         ...NAME,
@@ -201,8 +179,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       taken({ name: 1 }, { name: 'Ann' }),
     ],
-    [
-      '$exists',
+    $exists: [
       [{}],
       {
         ...NAME,
@@ -211,8 +188,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       'ok',
     ],
-    [
-      '$type',
+    $type: [
       [{ name: null }],
       {
         ...NAME,
@@ -221,34 +197,30 @@ export const INDEX_CASES: readonly Case[] = [
       },
       'ok',
     ],
-    [
-      '$ne',
+    $ne: [
       [],
       { key: { a: 1 }, options: { partialFilterExpression: { a: { $ne: 1 } } } },
       fails(67),
     ],
-    [
-      '$exists: false',
+    '$exists: false': [
       [],
       { key: { a: 1 }, options: { partialFilterExpression: { a: { $exists: false } } } },
       fails(67),
     ],
-    [
-      'and sparse',
+    'and sparse': [
       [],
       { key: { a: 1 }, options: { sparse: true, partialFilterExpression: { a: 1 } } },
       fails(67),
     ],
-    ['no filter', [], { key: { a: 1 }, options: { partialFilterExpression: 5 } }, fails(14)],
-  ]),
-  ...casesOf(`${MANUAL}/reference/collation/`, indexed, [
-    ['one case', [{ name: 'Ann' }], { ...NAME, inserts: [{ name: 'ANN' }] }, 'ok'],
-  ]),
-  ...casesOf(`${INDEXES}/indexes/index-types/index-multikey/`, indexed, [
-    ['two arrays', [], { key: { a: 1, b: 1 }, inserts: [{ a: [1], b: [2] }] }, fails(171)],
-    ['two arrays that are there', [{ a: [1], b: [2] }], { key: { a: 1, b: 1 } }, fails(171)],
-    [
-      'one array',
+    'no filter': [[], { key: { a: 1 }, options: { partialFilterExpression: 5 } }, fails(14)],
+  }),
+  ...casesOf(`${MANUAL}/reference/collation/`, indexed, {
+    'one case': [[{ name: 'Ann' }], { ...NAME, inserts: [{ name: 'ANN' }] }, 'ok'],
+  }),
+  ...casesOf(`${INDEXES}/indexes/index-types/index-multikey/`, indexed, {
+    'two arrays': [[], { key: { a: 1, b: 1 }, inserts: [{ a: [1], b: [2] }] }, fails(171)],
+    'two arrays that are there': [[{ a: [1], b: [2] }], { key: { a: 1, b: 1 } }, fails(171)],
+    'one array': [
       [],
       {
         key: { a: 1, b: 1 },
@@ -259,42 +231,36 @@ export const INDEX_CASES: readonly Case[] = [
       },
       'ok',
     ],
-    [
-      'two fields of one array',
+    'two fields of one array': [
       [],
       { key: { 'a.x': 1, 'a.y': 1 }, inserts: [{ a: [{ x: 1, y: 2 }] }] },
       'ok',
     ],
-  ]),
+  }),
   ...casesOf(
     `${MANUAL}/reference/command/createIndexes/`,
     indexed,
-    over(
-      [{ a: 1 }],
-      [
-        ['an unknown option', { key: { a: 1 }, options: { uniqe: true } }, fails(197)],
-        ['no key', { key: {} }, fails(67)],
-        ['a direction of zero', { key: { a: 0 } }, fails(67)],
-        ['an unknown kind', { key: { a: 'nope' } }, fails(67)],
-        ['an empty name in a path', { key: { 'a..b': 1 } }, fails(67)],
-        ['a name with a dollar', { key: { $a: 1 } }, fails(67)],
-        ['expiry below zero', { key: { a: 1 }, options: { expireAfterSeconds: -1 } }, fails(67)],
-        [
-          'expiry of two fields',
-          { key: { a: 1, b: 1 }, options: { expireAfterSeconds: 5 } },
-          fails(67),
-        ],
-        ['unique _id', { key: { _id: 1 }, options: { unique: true } }, fails(197)],
-        ['unique that is a string', { key: { a: 1 }, options: { unique: 'yes' } }, fails(14)],
-        ['a hashed one', { key: { a: 'hashed' } }, 'ok', 67],
-        ['a wildcard', { key: { '$**': 1 } }, 'ok', 67],
-        ['a text index', { key: { a: 'text' } }, 'ok', 67],
+    over([{ a: 1 }], {
+      'an unknown option': [{ key: { a: 1 }, options: { uniqe: true } }, fails(197)],
+      'no key': [{ key: {} }, fails(67)],
+      'a direction of zero': [{ key: { a: 0 } }, fails(67)],
+      'an unknown kind': [{ key: { a: 'nope' } }, fails(67)],
+      'an empty name in a path': [{ key: { 'a..b': 1 } }, fails(67)],
+      'a name with a dollar': [{ key: { $a: 1 } }, fails(67)],
+      'expiry below zero': [{ key: { a: 1 }, options: { expireAfterSeconds: -1 } }, fails(67)],
+      'expiry of two fields': [
+        { key: { a: 1, b: 1 }, options: { expireAfterSeconds: 5 } },
+        fails(67),
       ],
-    ),
+      'unique _id': [{ key: { _id: 1 }, options: { unique: true } }, fails(197)],
+      'unique that is a string': [{ key: { a: 1 }, options: { unique: 'yes' } }, fails(14)],
+      'a hashed one': [{ key: { a: 'hashed' } }, 'ok', 67],
+      'a wildcard': [{ key: { '$**': 1 } }, 'ok', 67],
+      'a text index': [{ key: { a: 'text' } }, 'ok', 67],
+    }),
   ),
-  ...casesOf(`${MANUAL}/reference/method/db.collection.createIndex/`, calling, [
-    [
-      'any case of a unique value',
+  ...casesOf(`${MANUAL}/reference/method/db.collection.createIndex/`, calling, {
+    'any case of a unique value': [
       [{ a: 'x' }],
       async (c) => {
         await c.createIndex({ a: 1 }, { unique: true, collation: { locale: 'en', strength: 2 } })
@@ -302,8 +268,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       11000,
     ],
-    [
-      'two empty arrays',
+    'two empty arrays': [
       [{ a: [] }],
       async (c) => {
         await c.createIndex({ a: 1 }, UNIQUE)
@@ -311,9 +276,8 @@ export const INDEX_CASES: readonly Case[] = [
       },
       11000,
     ],
-    ['the name', [], (c) => c.createIndex({ a: 1, 'b.c': -1 }), 'a_1_b.c_-1'],
-    [
-      'twice',
+    'the name': [[], (c) => c.createIndex({ a: 1, 'b.c': -1 }), 'a_1_b.c_-1'],
+    twice: [
       [],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -322,8 +286,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       ['_id_', 'a_1'],
     ],
-    [
-      'with other options',
+    'with other options': [
       [],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -331,8 +294,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       fails(86),
     ],
-    [
-      'under another name',
+    'under another name': [
       [],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -340,8 +302,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       fails(85),
     ],
-    [
-      'another key of the same name',
+    'another key of the same name': [
       [],
       async (c) => {
         await c.createIndex({ a: 1 }, { name: 'x' })
@@ -349,8 +310,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       fails(86),
     ],
-    [
-      'the other direction',
+    'the other direction': [
       [],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -359,8 +319,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       ['_id_', 'a_1', 'a_-1'],
     ],
-    [
-      'dropped by name',
+    'dropped by name': [
       [],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -369,8 +328,7 @@ export const INDEX_CASES: readonly Case[] = [
       },
       ['_id_'],
     ],
-    [
-      'dropped and free',
+    'dropped and free': [
       [{ a: 1 }],
       async (c) => {
         await c.createIndex({ a: 1 }, UNIQUE)
@@ -380,13 +338,12 @@ export const INDEX_CASES: readonly Case[] = [
       },
       ['_id_'],
     ],
-    ['dropped without being there', [{ a: 1 }], (c) => c.dropIndex('x'), fails(27)],
-    ['the _id dropped', [{ a: 1 }], (c) => c.dropIndex('_id_'), fails(72)],
-    ['of no collection', [], (c) => c.dropIndex('x'), fails(26)],
-    ['listed of no collection', [], (c) => c.indexes(), fails(26)],
-    ['a hint of none', [{ a: 1 }], (c) => c.find({}, { hint: 'x' }).toArray(), fails(2)],
-    [
-      'a hint',
+    'dropped without being there': [[{ a: 1 }], (c) => c.dropIndex('x'), fails(27)],
+    'the _id dropped': [[{ a: 1 }], (c) => c.dropIndex('_id_'), fails(72)],
+    'of no collection': [[], (c) => c.dropIndex('x'), fails(26)],
+    'listed of no collection': [[], (c) => c.indexes(), fails(26)],
+    'a hint of none': [[{ a: 1 }], (c) => c.find({}, { hint: 'x' }).toArray(), fails(2)],
+    'a hint': [
       [{ a: 1 }],
       async (c) => {
         await c.createIndex({ a: 1 })
@@ -394,5 +351,5 @@ export const INDEX_CASES: readonly Case[] = [
       },
       [{ _id: 0, a: 1 }],
     ],
-  ]),
+  }),
 ]

@@ -53,36 +53,31 @@ const DOWN = { startWith: '$go', connectFromField: '_id', connectToField: 'up' }
 
 /** Joins with another collection. */
 export const LOOKUP_CASES: readonly Case[] = [
-  ...casesOf(`${MANUAL}/reference/operator/aggregation/lookup/`, joined, [
-    ['a value', [{ k: 2 }], { others: OTHERS, lookup: WITH_IDS }, [{ k: 2, out: [{ i: 1 }] }]],
-    [
-      'a value in arrays too',
+  ...casesOf(`${MANUAL}/reference/operator/aggregation/lookup/`, joined, {
+    'a value': [[{ k: 2 }], { others: OTHERS, lookup: WITH_IDS }, [{ k: 2, out: [{ i: 1 }] }]],
+    'a value in arrays too': [
       [{ k: 1 }],
       { others: OTHERS, lookup: WITH_IDS },
       [{ k: 1, out: [{ i: 0 }, { i: 4 }] }],
     ],
-    [
-      'null finds null and missing',
+    'null finds null and missing': [
       [{ k: null }],
       { others: OTHERS, lookup: WITH_IDS },
       [{ k: null, out: [{ i: 2 }, { i: 3 }] }],
     ],
-    [
-      'a missing field does the same',
+    'a missing field does the same': [
       [{}],
       { others: OTHERS, lookup: WITH_IDS },
       [{ out: [{ i: 2 }, { i: 3 }] }],
     ],
-    [
-      'each item of an array',
+    'each item of an array': [
       [{ k: [2, 3] }],
       { others: OTHERS, lookup: WITH_IDS },
       [{ k: [2, 3], out: [{ i: 1 }, { i: 4 }] }],
     ],
-    ['nothing', [{ k: 9 }], { others: OTHERS, lookup: WITH_IDS }, [{ k: 9, out: [] }]],
-    ['an empty collection', [{ k: 1 }], { others: [], lookup: BY_K }, [{ k: 1, out: [] }]],
-    [
-      'an ObjectId',
+    nothing: [[{ k: 9 }], { others: OTHERS, lookup: WITH_IDS }, [{ k: 9, out: [] }]],
+    'an empty collection': [[{ k: 1 }], { others: [], lookup: BY_K }, [{ k: 1, out: [] }]],
+    'an ObjectId': [
       [{ user: ID }],
       {
         others: [{ _id: ID, name: 'Ann' }],
@@ -90,26 +85,22 @@ export const LOOKUP_CASES: readonly Case[] = [
       },
       [{ user: [{ _id: ID, name: 'Ann' }] }],
     ],
-    [
-      'an ObjectId is not its digits',
+    'an ObjectId is not its digits': [
       [{ user: ID.toHexString() }],
       { others: [{ _id: ID }], lookup: { localField: 'user', foreignField: '_id', as: 'out' } },
       [{ user: ID.toHexString(), out: [] }],
     ],
-    [
-      'a path',
+    'a path': [
       [{ a: { k: 2 } }],
       { others: OTHERS, lookup: { ...WITH_IDS, localField: 'a.k' } },
       [{ a: { k: 2 }, out: [{ i: 1 }] }],
     ],
-    [
-      'a path through an array',
+    'a path through an array': [
       [{ a: [{ k: 2 }, { k: 3 }] }],
       { others: OTHERS, lookup: { ...WITH_IDS, localField: 'a.k' } },
       [{ a: [{ k: 2 }, { k: 3 }], out: [{ i: 1 }, { i: 4 }] }],
     ],
-    [
-      'a path of the other',
+    'a path of the other': [
       [{ k: 5 }],
       {
         others: [{ o: { k: 5 } }, { o: [{ k: 4 }, { k: 5 }] }],
@@ -122,26 +113,22 @@ export const LOOKUP_CASES: readonly Case[] = [
       },
       [{ k: 5, out: [{ i: 0 }, { i: 1 }] }],
     ],
-    [
-      'in place of a field',
+    'in place of a field': [
       [{ k: 2, out: 1 }],
       { others: OTHERS, lookup: WITH_IDS },
       [{ k: 2, out: [{ i: 1 }] }],
     ],
-    [
-      'into a path',
+    'into a path': [
       [{ k: 2 }],
       { others: OTHERS, lookup: { ...WITH_IDS, as: 'o.p' } },
       [{ k: 2, o: { p: [{ i: 1 }] } }],
     ],
-    [
-      'a pipeline',
+    'a pipeline': [
       [{ n: 1 }],
       { others: OTHERS, lookup: { as: 'out', pipeline: [{ $match: { k: 2 } }, { $count: 'n' }] } },
       [{ n: 1, out: [{ n: 1 }] }],
     ],
-    [
-      'a pipeline with let',
+    'a pipeline with let': [
       [{ least: 2 }, { least: 9 }],
       {
         others: [{ n: 1 }, { n: 5 }, { n: 7 }],
@@ -159,8 +146,7 @@ export const LOOKUP_CASES: readonly Case[] = [
         { least: 9, out: [] },
       ],
     ],
-    [
-      'both',
+    both: [
       [{ k: 1, x: 4 }],
       {
         others: OTHERS,
@@ -172,8 +158,7 @@ export const LOOKUP_CASES: readonly Case[] = [
       },
       [{ k: 1, x: 4, out: [{ y: 4 }, { y: 8 }] }],
     ],
-    [
-      'a page of each',
+    'a page of each': [
       [{ k: 1 }],
       {
         others: OTHERS,
@@ -184,62 +169,49 @@ export const LOOKUP_CASES: readonly Case[] = [
       },
       [{ k: 1, out: [{ k: '1' }, { k: [1, 3] }] }],
     ],
-    [
-      'without as',
+    'without as': [
       [{ k: 1 }],
       { others: OTHERS, lookup: { localField: 'k', foreignField: 'k' } },
       fails(9),
     ],
-    [
-      'without foreignField',
+    'without foreignField': [
       [{ k: 1 }],
       { others: OTHERS, lookup: { localField: 'k', as: 'out' } },
       fails(9),
     ],
-    ['an unknown name', [{ k: 1 }], { others: OTHERS, lookup: { ...BY_K, x: 1 } }, fails(9)],
-    ['a number as a field', [{ k: 1 }], { others: OTHERS, lookup: { ...BY_K, as: 1 } }, fails(9)],
-    [
-      'a pipeline that is none',
+    'an unknown name': [[{ k: 1 }], { others: OTHERS, lookup: { ...BY_K, x: 1 } }, fails(9)],
+    'a number as a field': [[{ k: 1 }], { others: OTHERS, lookup: { ...BY_K, as: 1 } }, fails(9)],
+    'a pipeline that is none': [
       [{ k: 1 }],
       { others: OTHERS, lookup: { as: 'out', pipeline: 1 } },
       fails(14),
     ],
-    [
-      'an unknown stage',
+    'an unknown stage': [
       [{ k: 1 }],
       { others: OTHERS, lookup: { as: 'out', pipeline: [{ $nope: 1 }] } },
       fails(40324),
     ],
-    [
-      'a stage that writes',
+    'a stage that writes': [
       [{ k: 1 }],
       { others: OTHERS, lookup: { as: 'out', pipeline: [{ $out: 'x' }] } },
       fails(51047),
     ],
-  ]),
-  ...casesOf(`${MANUAL}/reference/operator/aggregation/graphLookup/`, joined, [
-    [
-      'upwards',
-      [{ go: 'd' }],
-      { others: TREE, graphLookup: UP },
-      [{ out: ['a', 'c', 'd', 'root'] }],
-    ],
-    ['downwards', [{ go: 'a' }], { others: TREE, graphLookup: DOWN }, [{ out: ['c', 'd'] }]],
-    [
-      'to a depth',
+  }),
+  ...casesOf(`${MANUAL}/reference/operator/aggregation/graphLookup/`, joined, {
+    upwards: [[{ go: 'd' }], { others: TREE, graphLookup: UP }, [{ out: ['a', 'c', 'd', 'root'] }]],
+    downwards: [[{ go: 'a' }], { others: TREE, graphLookup: DOWN }, [{ out: ['c', 'd'] }]],
+    'to a depth': [
       [{ go: 'd' }],
       { others: TREE, graphLookup: { ...UP, maxDepth: 1 } },
       [{ out: ['c', 'd'] }],
     ],
-    [
-      'from several',
+    'from several': [
       [{ go: ['d', 'b'] }],
       { others: TREE, graphLookup: { ...UP, maxDepth: 0 } },
       [{ out: ['b', 'd'] }],
     ],
-    ['nothing', [{ go: 'z' }], { others: TREE, graphLookup: UP }, []],
-    [
-      'a cycle',
+    nothing: [[{ go: 'z' }], { others: TREE, graphLookup: UP }, []],
+    'a cycle': [
       [{ go: 1 }],
       {
         others: [
@@ -250,37 +222,32 @@ export const LOOKUP_CASES: readonly Case[] = [
       },
       [{ out: [1, 2] }],
     ],
-    [
-      'a constant',
+    'a constant': [
       [{ k: 1 }],
       { others: TREE, graphLookup: { ...UP, startWith: 'a' } },
       [{ out: ['a', 'root'] }],
     ],
-    [
-      'a filter',
+    'a filter': [
       [{ go: 'd' }],
       { others: TREE, graphLookup: { ...UP, restrictSearchWithMatch: { _id: { $ne: 'a' } } } },
       [{ out: ['c', 'd'] }],
       72,
     ],
-    [
-      'without startWith',
+    'without startWith': [
       [{ go: 1 }],
       { others: TREE, graphLookup: { connectFromField: 'up', connectToField: '_id' } },
       fails(40105),
     ],
-    [
-      'a depth below zero',
+    'a depth below zero': [
       [{ go: 1 }],
       { others: TREE, graphLookup: { ...UP, maxDepth: -1 } },
       fails(40101),
     ],
-    [
-      'a depth in words',
+    'a depth in words': [
       [{ go: 1 }],
       { others: TREE, graphLookup: { ...UP, maxDepth: 'x' } },
       fails(40100),
     ],
-    ['an unknown name', [{ go: 1 }], { others: TREE, graphLookup: { ...UP, x: 1 } }, fails(40104)],
-  ]),
+    'an unknown name': [[{ go: 1 }], { others: TREE, graphLookup: { ...UP, x: 1 } }, fails(40104)],
+  }),
 ]
