@@ -16,6 +16,16 @@ const createAnn = (): unknown => ({ ...ANN })
 const createPage = (): unknown => ({ ...PAGE, data: [createAnn()] })
 const SHOWN = { id: 1, first: 'Ann', last: 'Lee' }
 
+const NO = { name: 'BadRequest', message: 'No', code: 400, className: 'bad-request' }
+
+/** What comes of errors of properties. */
+function unresolved(data: object, fields = ''): Outcome {
+  const message = `Error resolving data${fields}`
+  return { error: { name: 'BadRequest', message, code: 400, data } }
+}
+
+const misused = (message: string): Outcome => ({ error: { name: 'TypeError', message } })
+
 /** Throws an error in a property. */
 function failing(error: unknown, name = 'first') {
   return ({ resolve, resolveData }: Resolving): Call => ({
@@ -203,67 +213,28 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   'an error of a property is told by its name': {
     call: failing(new Forbidden('Not you', { why: 'role' })),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data',
-        code: 400,
-        data: {
-          first: {
-            ...{ name: 'Forbidden', message: 'Not you', code: 403 },
-            ...{ className: 'forbidden', data: { why: 'role' } },
-          },
-        },
+    expected: unresolved({
+      first: {
+        ...{ name: 'Forbidden', message: 'Not you', code: 403 },
+        ...{ className: 'forbidden', data: { why: 'role' } },
       },
-    },
+    }),
   },
   'a property called message may fail': {
     call: failing(new BadRequest('No'), 'message'),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data',
-        code: 400,
-        data: {
-          message: { name: 'BadRequest', message: 'No', code: 400, className: 'bad-request' },
-        },
-      },
-    },
+    expected: unresolved({ message: NO }),
   },
   'a property called errors may fail': {
     call: failing(new BadRequest('No'), 'errors'),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data',
-        code: 400,
-        data: {
-          errors: { name: 'BadRequest', message: 'No', code: 400, className: 'bad-request' },
-        },
-      },
-    },
+    expected: unresolved({ errors: NO }),
   },
   'an ordinary error of a property is told by its message': {
     call: failing(new Error('Too young')),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data',
-        code: 400,
-        data: { first: { message: 'Too young' } },
-      },
-    },
+    expected: unresolved({ first: { message: 'Too young' } }),
   },
   'a fault of the program is not told': {
     call: failing(new TypeError('secret')),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data',
-        code: 400,
-        data: { first: { message: 'Internal error' } },
-      },
-    },
+    expected: unresolved({ first: { message: 'Internal error' } }),
   },
   'an error with a selection names it': {
     call: around(
@@ -275,14 +246,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       }),
       { returns: createAnn, query: { $select: ['first', 'id'] }, id: 'id' },
     ),
-    expected: {
-      error: {
-        name: 'BadRequest',
-        message: 'Error resolving data  first.id',
-        code: 400,
-        data: { first: { name: 'BadRequest', message: 'No', code: 400, className: 'bad-request' } },
-      },
-    },
+    expected: unresolved({ first: NO }, '  first.id'),
   },
   'callers outside select no properties by $resolve': {
     call: around('resolveResult', named, {
@@ -308,23 +272,13 @@ export const CASES: Readonly<Record<string, Case>> = {
     call: ({ resolve, resolveResult }) => ({
       before: [resolveResult(resolve<Fields, unknown>({}))],
     }),
-    expected: {
-      error: {
-        name: 'TypeError',
-        message: 'The resolveResult hook must be used as an around hook',
-      },
-    },
+    expected: misused('The resolveResult hook must be used as an around hook'),
   },
   'resolveExternal is no after hook': {
     call: ({ resolve, resolveExternal }) => ({
       after: [resolveExternal(resolve<Fields, unknown>({}))],
     }),
-    expected: {
-      error: {
-        name: 'TypeError',
-        message: 'The resolveExternal hook must be used as an around hook',
-      },
-    },
+    expected: misused('The resolveExternal hook must be used as an around hook'),
   },
   'resolveData is no after hook': {
     call: ({ resolve, resolveData }) => ({
@@ -332,11 +286,6 @@ export const CASES: Readonly<Record<string, Case>> = {
       data: ANN,
       after: [resolveData(resolve<Fields, unknown>({ first: drop }))],
     }),
-    expected: {
-      error: {
-        name: 'TypeError',
-        message: 'The resolveData hook must be used as a before or an around hook',
-      },
-    },
+    expected: misused('The resolveData hook must be used as a before or an around hook'),
   },
 }
