@@ -184,23 +184,19 @@ t.test('a write on the wire is never called off; its outcome decides (ABORT-3)',
   await people.insertMany([1, 2, 3].map((_id) => ({ _id, name: 'old' })))
   const done: string[] = []
   const signals: AbortSignal[] = []
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      app.use('people', new MongoDBService({ Model: people, allowClientId: true }))
-      const service = app.service('people')
-      service.hooks({
-        before: {
-          all: [(context) => void signals.push((context.params as CallParams).signal)],
-        },
-        after: { all: [({ method }) => void done.push(`after ${method}`)] },
-      })
-      for (const event of ['created', 'patched', 'removed']) {
-        service.on(event, () => done.push(event))
-      }
-    },
-    { handlerTimeoutMs: 150 },
-  )
+  const server = await startOwnServer(t, { handlerTimeoutMs: 150 }, (app) => {
+    app.use('people', new MongoDBService({ Model: people, allowClientId: true }))
+    const service = app.service('people')
+    service.hooks({
+      before: {
+        all: [(context) => void signals.push((context.params as CallParams).signal)],
+      },
+      after: { all: [({ method }) => void done.push(`after ${method}`)] },
+    })
+    for (const event of ['created', 'patched', 'removed']) {
+      service.on(event, () => done.push(event))
+    }
+  })
   // A new connection would wait for an answer before it carries a command.
   await until(() => connections >= 2)
   proxy.hold()

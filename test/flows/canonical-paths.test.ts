@@ -94,17 +94,13 @@ const OFFERS = [ALL, ['greet'], ['find'], ['get'], ['create'], ['remove', 'greet
 for (const methods of OFFERS) {
   t.test(`a hook of the host sees the service of every call, ${methods}`, async (t) => {
     const seen: unknown[] = []
-    const server = await injectServer(
-      t,
-      {
-        services: (app) => app.use('admin', createService(), { methods }),
-        server: (host) =>
-          host.addHook('onRequest', async ({ routeOptions }) => {
-            seen.push((routeOptions.config as { service?: string }).service)
-          }),
-      },
-      'plugin',
-    )
+    const server = await injectServer(t, 'plugin', {
+      services: (app) => app.use('admin', createService(), { methods }),
+      server: (host) =>
+        host.addHook('onRequest', async ({ routeOptions }) => {
+          seen.push((routeOptions.config as { service?: string }).service)
+        }),
+    })
     let count = 0
     for (const path of FORMS) {
       for (const method of VERBS) {

@@ -58,13 +58,9 @@ t.test('every content type is answered, and none with a server error (FST-2)', a
 t.test('what a client says of itself is not believed (FST-4)', async (t) => {
   const addresses = async (trustProxy?: string): Promise<unknown> => {
     const options = trustProxy === undefined ? {} : { trustProxy }
-    const proxied = await startOwnServer(
-      t,
-      (app) => {
-        app.fastify.get('/who', async ({ ip, host, protocol }) => ({ ip, host, protocol }))
-      },
-      { fastify: options },
-    )
+    const proxied = await startOwnServer(t, { fastify: options }, (app) => {
+      app.fastify.get('/who', async ({ ip, host, protocol }) => ({ ip, host, protocol }))
+    })
     const headers = {
       ...{ 'x-forwarded-for': '9.9.9.9', 'x-forwarded-host': 'evil.test' },
       ...{ 'x-forwarded-proto': 'https', host: 'a.test' },

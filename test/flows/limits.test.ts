@@ -198,13 +198,9 @@ t.test('a client that never reads is cut off; little is kept (RES-16, FST-5, STR
         },
       }),
   }
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      app.use('streams', { get: async (id: string) => sources[id as 'node' | 'web']() })
-    },
-    { fastify: { writeTimeoutMs: 800 } },
-  )
+  const server = await startOwnServer(t, { fastify: { writeTimeoutMs: 800 } }, (app) => {
+    app.use('streams', { get: async (id: string) => sources[id as 'node' | 'web']() })
+  })
   openWithoutReading(t, server.port, '/streams/node')
   openWithoutReading(t, server.port, '/streams/web')
   await until(() => isClosed.node && isClosed.web)

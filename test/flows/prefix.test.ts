@@ -20,14 +20,10 @@ function start(
   configure: (app: FastifyApplication) => unknown = () => undefined,
   prefix = '/api',
 ): Promise<ListeningServer> {
-  return startOwnServer(
-    t,
-    (app) => {
-      app.use('todos', new TodoService(), { methods: TODO_METHODS })
-      configure(app)
-    },
-    { prefix },
-  )
+  return startOwnServer(t, { prefix }, (app) => {
+    app.use('todos', new TodoService(), { methods: TODO_METHODS })
+    configure(app)
+  })
 }
 
 function addLogins(app: FastifyApplication): void {

@@ -104,10 +104,8 @@ for (const [title, hooks] of Object.entries(COPIES)) {
 t.test('a read that takes too long gives its connection back (ABORT-2)', async (t) => {
   const { proxy, people, commands, closed } = await openDatabase(t)
   const time = stopTime(t)
-  const server = await startOwnServer(
-    t,
-    (app) => app.use('people', new MongoDBService({ Model: people })),
-    { handlerTimeoutMs: 100 },
+  const server = await startOwnServer(t, { handlerTimeoutMs: 100 }, (app) =>
+    app.use('people', new MongoDBService({ Model: people })),
   )
   proxy.hold()
   const answer = server.request('/people')

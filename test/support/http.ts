@@ -123,12 +123,20 @@ export async function startServer(
   }
 }
 
-/** Opens an application without a port; requests are injected. */
+/** Opens an application without a port; requests are injected. The mode may come first. */
 export async function injectServer(
   t: TestScope,
-  options: ServerOptions = {},
-  mode: Mode = 'standalone',
-): Promise<TestServer> {
+  mode: Mode,
+  options: ServerOptions,
+): Promise<TestServer>
+export async function injectServer(
+  t: TestScope,
+  options?: ServerOptions,
+  mode?: Mode,
+): Promise<TestServer>
+export async function injectServer(t: TestScope, first?: ServerOptions | Mode, last?: unknown) {
+  const given = typeof first === 'string' ? [first, last] : [last, first]
+  const [mode = 'standalone', options = {}] = given as [Mode?, ServerOptions?]
   const opened = await open(mode, options)
   await opened.fastify.ready()
   const send: Send = (path, request) => inject(opened.fastify, path, request)

@@ -1,6 +1,10 @@
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import fastify from 'fastify'
-import type { FastifyApplication, FastifyAppOptions } from '../../src/transport/index.ts'
+import type {
+  Application,
+  FastifyApplication,
+  FastifyAppOptions,
+} from '../../src/transport/index.ts'
 import { createApp, fastifyApp } from '../../src/transport/index.ts'
 import type { ListeningServer, ServerOptions, TestScope } from './http.ts'
 import { startServer } from './http.ts'
@@ -10,14 +14,26 @@ export interface OwnServerOptions extends Omit<ServerOptions, 'services' | 'fast
   readonly fastify?: FastifyAppOptions
 }
 
-/** Opens an application that has a server of its own, as `fastifyApp()` makes it, on a free port. */
+type Configure = (app: FastifyApplication) => unknown
+
+/**
+ * Opens an application that has a server of its own, as `fastifyApp()` makes it, on a free port. The options may
+ * come first, so that a long function is last.
+ */
 export function startOwnServer(
   t: TestScope,
-  configure: (app: FastifyApplication) => unknown,
-  options: OwnServerOptions = {},
-): Promise<ListeningServer> {
-  const services: ServerOptions['services'] = (app) => configure(app as FastifyApplication)
-  return startServer(t, 'standalone', { ...options, services })
+  configure: Configure,
+  options?: OwnServerOptions,
+): Promise<ListeningServer>
+export function startOwnServer(
+  t: TestScope,
+  options: OwnServerOptions | undefined,
+  configure: Configure,
+): Promise<ListeningServer>
+export function startOwnServer(t: TestScope, first: unknown, last: unknown) {
+  const [configure, options] = typeof first === 'function' ? [first, last] : [last, first]
+  const services = (app: Application) => (configure as Configure)(app as FastifyApplication)
+  return startServer(t, 'standalone', { ...(options as OwnServerOptions), services })
 }
 
 type Closing = Pick<TestScope, 'teardown'>

@@ -98,19 +98,15 @@ for (const [title, middleware] of Object.entries(SENDERS)) {
     const note: Middleware = () => void calls.push('note')
     const noted = { get: async () => calls.push('service') }
     const formatter = (): unknown => calls.push('formatter')
-    const server = await startOwnServer(
-      t,
-      (app) => {
-        app.fastify.addHook('onSend', async (_request, _reply, payload) => {
-          await new Promise(setImmediate)
-          return payload
-        })
-        app.use('before', middleware, note, noted)
-        app.use('after', { get: async () => ({}) }, middleware, note)
-        app.use('/all', middleware, note).use('all', noted)
-      },
-      { formatter },
-    )
+    const server = await startOwnServer(t, { formatter }, (app) => {
+      app.fastify.addHook('onSend', async (_request, _reply, payload) => {
+        await new Promise(setImmediate)
+        return payload
+      })
+      app.use('before', middleware, note, noted)
+      app.use('after', { get: async () => ({}) }, middleware, note)
+      app.use('/all', middleware, note).use('all', noted)
+    })
     for (const path of ['/before/1', '/after/1', '/all/1']) {
       const { status, body } = await server.request(path)
       t.strictSame([status, body], [200, { from: 'middleware' }], path)

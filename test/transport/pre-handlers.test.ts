@@ -76,18 +76,14 @@ t.test('a hook behind them sees who calls, of custom methods too', async (t) => 
 })
 
 t.test('a hook behind them may answer: the call ends with the response', async (t) => {
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      addLast(app.fastify, (_request, reply) => {
-        const fields = { name: 'TooManyRequests', message: 'later', code: 429 }
-        reply.code(429).send({ ...fields, className: 'too-many-requests' })
-      })
-      addAccounts(app as never)
-      useNotes(app)
-    },
-    { slowMs: 0 },
-  )
+  const server = await startOwnServer(t, { slowMs: 0 }, (app) => {
+    addLast(app.fastify, (_request, reply) => {
+      const fields = { name: 'TooManyRequests', message: 'later', code: 429 }
+      reply.code(429).send({ ...fields, className: 'too-many-requests' })
+    })
+    addAccounts(app as never)
+    useNotes(app)
+  })
   t.equal((await server.request('/notes/1')).status, 429)
   await until(() => server.logged.length > 0)
   t.match(server.logged, [{ message: 'Slow call' }])
@@ -95,14 +91,10 @@ t.test('a hook behind them may answer: the call ends with the response', async (
 
 t.test('what calls no method runs none of them', async (t) => {
   let ran: readonly string[] = []
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      ran = addLogins(app)
-      useNotes(app)
-    },
-    NOTING,
-  )
+  const server = await startOwnServer(t, NOTING, (app) => {
+    ran = addLogins(app)
+    useNotes(app)
+  })
   const answers: readonly [path: string, method: string, headers: object, status: number][] = [
     ['/nothing/1', 'GET', {}, 404],
     ['/notes/1', 'DELETE', {}, 405],
@@ -126,19 +118,15 @@ t.test('what calls no method runs none of them', async (t) => {
 t.test('they run once for each request, with or without the hooks', async (t) => {
   let ran: string[] = []
   const note: Middleware = async () => void ran.push('function')
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      // Takes the hooks away.
-      app.fastify.addHook('onRoute', (route) => {
-        if (route.url.startsWith('/bare')) route.preHandler = []
-      })
-      ran = addLogins(app)
-      useNotes(app, note)
-      useAround(app, 'bare', note, notes)
-    },
-    NOTING,
-  )
+  const server = await startOwnServer(t, NOTING, (app) => {
+    // Takes the hooks away.
+    app.fastify.addHook('onRoute', (route) => {
+      if (route.url.startsWith('/bare')) route.preHandler = []
+    })
+    ran = addLogins(app)
+    useNotes(app, note)
+    useAround(app, 'bare', note, notes)
+  })
   const expected = ['parse', 'function']
   for (const path of ['/notes/1', '/bare/1']) {
     t.equal((await server.request(path, { headers })).status, 200)

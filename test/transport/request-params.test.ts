@@ -36,7 +36,7 @@ function createProbe() {
 for (const mode of MODES) {
   t.test(`params are query, headers, route and provider, ${mode}`, async (t) => {
     const probe = createProbe()
-    const server = await injectServer(t, { services: probe.services }, mode)
+    const server = await injectServer(t, mode, { services: probe.services })
     for (const [path, options] of [
       ['/users/a%20b/messages?a[b]=1', {}],
       ['/users/a%20b/messages/7?a[b]=1', {}],
@@ -63,7 +63,7 @@ for (const mode of MODES) {
       fastify.addHook('onRequest', async (request) => {
         Object.assign(request.feathers, { requestUrl: 'https://forged.test/', requestMethod: 'GO' })
       })
-    const { request } = await injectServer(t, { services: probe.services, server }, mode)
+    const { request } = await injectServer(t, mode, { services: probe.services, server })
     const headers = { host: 'notes.test:8080', 'x-forwarded-host': 'forged.test' }
     for (const path of ['/probe?a=1', '/users/a%20b/messages']) {
       await request(path, { headers })
@@ -80,7 +80,7 @@ for (const mode of MODES) {
 
   t.test(`the context says what was called, ${mode}`, async (t) => {
     const probe = createProbe()
-    const server = await injectServer(t, { services: probe.services }, mode)
+    const server = await injectServer(t, mode, { services: probe.services })
     for (const [path, options, expected] of [
       ['/probe', {}, { method: 'find', id: undefined, data: undefined }],
       ['/probe/7', {}, { method: 'get', id: '7', data: undefined }],
@@ -98,7 +98,7 @@ for (const mode of MODES) {
 
   t.test(`nothing in a request forges params, ${mode} (INJ-19)`, async (t) => {
     const probe = createProbe()
-    const server = await injectServer(t, { services: probe.services }, mode)
+    const server = await injectServer(t, mode, { services: probe.services })
     const forged = {
       provider: '',
       authentication: { strategy: 'jwt' },
@@ -143,7 +143,7 @@ for (const mode of MODES) {
         request.feathers['query'] = { set: 'by the hook' }
         request.feathers['user'] = { id: 1 }
       })
-    const { request } = await injectServer(t, { services: probe.services, server }, mode)
+    const { request } = await injectServer(t, mode, { services: probe.services, server })
     for (const path of ['/probe?a=1', '/probe/?a=1', '/users/1/messages?a=1']) {
       await request(path)
       const { tenant, query, user, provider, route } = probe.params()
@@ -171,17 +171,13 @@ for (const mode of MODES) {
       Object.create({ provider: 'inherited' }),
     ]
     let replacement = 0
-    const { request } = await injectServer(
-      t,
-      {
-        services: probe.services,
-        server: (fastify) =>
-          fastify.addHook('onRequest', async (request) => {
-            request.feathers = replacements[replacement] ?? {}
-          }),
-      },
-      mode,
-    )
+    const { request } = await injectServer(t, mode, {
+      services: probe.services,
+      server: (fastify) =>
+        fastify.addHook('onRequest', async (request) => {
+          request.feathers = replacements[replacement] ?? {}
+        }),
+    })
     for (replacement = 0; replacement < replacements.length; replacement += 1) {
       t.equal((await request('/probe/1')).status, 200)
       t.equal(probe.params().provider, 'rest', `replacement ${replacement}`)
@@ -192,18 +188,14 @@ for (const mode of MODES) {
   t.test(`request.feathers starts with the provider and is no one else's, ${mode}`, async (t) => {
     const probe = createProbe()
     const seen: object[] = []
-    const { request } = await injectServer(
-      t,
-      {
-        services: probe.services,
-        server: (fastify) =>
-          fastify.addHook('onRequest', async (request) => {
-            if (request.url.includes('first')) request.feathers['leak'] = true
-            seen.push({ ...request.feathers })
-          }),
-      },
-      mode,
-    )
+    const { request } = await injectServer(t, mode, {
+      services: probe.services,
+      server: (fastify) =>
+        fastify.addHook('onRequest', async (request) => {
+          if (request.url.includes('first')) request.feathers['leak'] = true
+          seen.push({ ...request.feathers })
+        }),
+    })
     await request('/probe?first=1')
     await request('/probe')
     t.strictSame(seen.slice(0, 2), [{ provider: 'rest', leak: true }, { provider: 'rest' }])

@@ -44,15 +44,11 @@ t.test('a formatter gets the external form of what a function after has chosen',
   const sendUser: Middleware = async (_request, reply) => {
     reply.data = await server.app.service('users').get('1')
   }
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      useAround(app, 'notes', notes, sendUser)
-      app.use('users', { get: async (id: string) => ({ id, password: 'p' }) })
-      app.service('users').hooks({ after: { get: [protect('password')] } } as never)
-    },
-    { formatter: sendData },
-  )
+  const server = await startOwnServer(t, { formatter: sendData }, (app) => {
+    useAround(app, 'notes', notes, sendUser)
+    app.use('users', { get: async (id: string) => ({ id, password: 'p' }) })
+    app.service('users').hooks({ after: { get: [protect('password')] } } as never)
+  })
   t.strictSame((await server.request('/notes/1')).body, { sent: { id: '1' } })
 })
 
@@ -67,16 +63,16 @@ t.test('a body that a function after the service has chosen has its status', asy
 t.test('a formatter that sends by itself and returns something answers once', async (t) => {
   const server = await startOwnServer(
     t,
-    (app) => {
-      // The first byte leaves after the formatter has returned.
-      app.fastify.addHook('onSend', async () => void (await null))
-      app.use('notes', notes)
-    },
     {
       formatter: (_request, reply) => {
         reply.send({ first: true })
         return { second: true }
       },
+    },
+    (app) => {
+      // The first byte leaves after the formatter has returned.
+      app.fastify.addHook('onSend', async () => void (await null))
+      app.use('notes', notes)
     },
   )
   t.strictSame((await server.request('/notes/1')).body, { first: true })
@@ -121,6 +117,7 @@ t.test('credentials that are parsed after the time limit run no function', async
   const note: Middleware = () => void seen.push('function')
   const server = await startOwnServer(
     t,
+    { handlerTimeoutMs: 20, authentication: { strategies: ['slow'] } },
     (app) => {
       addAccounts(app as unknown as Application)
       const login = app.service('authentication') as unknown as AuthenticationService
@@ -134,7 +131,6 @@ t.test('credentials that are parsed after the time limit run no function', async
       } as never)
       useAround(app, 'notes', note, notes)
     },
-    { handlerTimeoutMs: 20, authentication: { strategies: ['slow'] } },
   )
   t.equal((await server.request('/notes/1')).status, 503)
   parsed.open()

@@ -9,15 +9,11 @@ import { openApp, openHost } from '../support/own-server.ts'
 import { TodoService } from '../support/todo-service.ts'
 
 t.test('leaves the routes, the error handler, the 404 and parsers of its host', async (t) => {
-  const server = await injectServer(
-    t,
-    {
-      services: (app) => app.use('todo', new TodoService()),
-      server: (host) =>
-        host.post('/host', async (request) => ({ body: request.body, query: request.query })),
-    },
-    'plugin',
-  )
+  const server = await injectServer(t, 'plugin', {
+    services: (app) => app.use('todo', new TodoService()),
+    server: (host) =>
+      host.post('/host', async (request) => ({ body: request.body, query: request.query })),
+  })
   const host = server.fastify
   t.strictSame((await host.inject(HOST.route)).json(), HOST.answer)
   const failed = await host.inject(HOST.failing)
@@ -36,14 +32,12 @@ t.test('leaves the routes, the error handler, the 404 and parsers of its host', 
 })
 
 t.test('answers the prefix itself, with and without a slash', async (t) => {
-  const server = await injectServer(
-    t,
-    { services: (app) => app.use('/', new TodoService()) },
-    'plugin',
-  )
+  const server = await injectServer(t, 'plugin', {
+    services: (app) => app.use('/', new TodoService()),
+  })
   for (const path of ['', '/', '?a=1', '/?a=1'])
     t.equal((await server.request(path)).status, 200, path)
-  const none = await injectServer(t, {}, 'plugin')
+  const none = await injectServer(t, 'plugin', {})
   for (const path of ['', '/'])
     t.match(await none.request(path), { status: 404, body: { code: 404 } })
 })
@@ -123,14 +117,10 @@ t.test('an application outlives its server, and no longer tells it of services',
 
 t.test('hooks of the host see the requests for services, and its decorations stay', async (t) => {
   const urls: string[] = []
-  const server = await injectServer(
-    t,
-    {
-      services: (app) => app.use('todo', new TodoService()),
-      server: (host) => host.addHook('onResponse', async (request) => void urls.push(request.url)),
-    },
-    'plugin',
-  )
+  const server = await injectServer(t, 'plugin', {
+    services: (app) => app.use('todo', new TodoService()),
+    server: (host) => host.addHook('onResponse', async (request) => void urls.push(request.url)),
+  })
   await server.request('/todo/1')
   t.ok(urls.includes(`${PREFIX}/todo/1`))
 })

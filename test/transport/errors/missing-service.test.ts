@@ -20,23 +20,19 @@ const BARE = "Can not find service 'tsks'"
 
 for (const mode of MODES) {
   t.test(`${mode}: external callers learn no path from a mistyped one`, async (t) => {
-    const server = await injectServer(
-      t,
-      {
-        services: (app) => {
-          const list = async () => []
-          app.use('tasks', { find: list }).use('notes', { find: list, get: async () => ({ a: 1 }) })
-          const mistake = ({ app }: HookContext) => app.service('tsks').find()
-          app.service('notes').hooks({
-            before: { find: [mistake] },
-            around: {
-              get: resolveExternal(resolve({ a: async (_v, _r, c) => mistake(c as HookContext) })),
-            },
-          } as never)
-        },
+    const server = await injectServer(t, mode, {
+      services: (app) => {
+        const list = async () => []
+        app.use('tasks', { find: list }).use('notes', { find: list, get: async () => ({ a: 1 }) })
+        const mistake = ({ app }: HookContext) => app.service('tsks').find()
+        app.service('notes').hooks({
+          before: { find: [mistake] },
+          around: {
+            get: resolveExternal(resolve({ a: async (_v, _r, c) => mistake(c as HookContext) })),
+          },
+        } as never)
       },
-      mode,
-    )
+    })
     const { body, text } = await server.request('/notes')
     t.match(body, { name: 'NotFound', message: BARE, code: 404 })
     const page = await server.request('/notes', { headers: { accept: 'text/html' } })
@@ -53,52 +49,48 @@ for (const mode of MODES) {
     )
   })
   t.test(`${mode}: external callers learn no path from an error that is sent on`, async (t) => {
-    const server = await injectServer(
-      t,
-      {
-        services: (app) => {
-          app.use('tasks', { find: async () => [] })
-          const fail = () => app.service('tsks') as never
-          for (const [index, passOn] of Object.values(PASSED_ON).entries()) {
-            const find = () => {
-              try {
-                return fail()
-              } catch (error) {
-                return passOn(error as Error)
-              }
+    const server = await injectServer(t, mode, {
+      services: (app) => {
+        app.use('tasks', { find: async () => [] })
+        const fail = () => app.service('tsks') as never
+        for (const [index, passOn] of Object.values(PASSED_ON).entries()) {
+          const find = () => {
+            try {
+              return fail()
+            } catch (error) {
+              return passOn(error as Error)
             }
-            app.use(`passed-${index}`, { find } as never)
           }
-          for (const path of ['thrown', 'returned', 'bare']) {
-            app.use(path, { find: async () => fail() } as never)
-          }
-          app.service('thrown').hooks({
-            error: {
-              all: (context: HookContext) => {
-                throw new Forbidden((context.error as Error).message)
-              },
+          app.use(`passed-${index}`, { find } as never)
+        }
+        for (const path of ['thrown', 'returned', 'bare']) {
+          app.use(path, { find: async () => fail() } as never)
+        }
+        app.service('thrown').hooks({
+          error: {
+            all: (context: HookContext) => {
+              throw new Forbidden((context.error as Error).message)
             },
-          } as never)
-          app.service('returned').hooks({
-            error: {
-              all: (context: HookContext) => {
-                context.result = { why: (context.error as Error).message }
-              },
+          },
+        } as never)
+        app.service('returned').hooks({
+          error: {
+            all: (context: HookContext) => {
+              context.result = { why: (context.error as Error).message }
             },
-          } as never)
-          app.service('bare').hooks({
-            around: {
-              all: async (_context: HookContext, next: () => Promise<void>) => {
-                await next().catch((error: Error) => {
-                  throw new Forbidden(error.message)
-                })
-              },
+          },
+        } as never)
+        app.service('bare').hooks({
+          around: {
+            all: async (_context: HookContext, next: () => Promise<void>) => {
+              await next().catch((error: Error) => {
+                throw new Forbidden(error.message)
+              })
             },
-          } as never)
-        },
+          },
+        } as never)
       },
-      mode,
-    )
+    })
     const ways = Object.keys(PASSED_ON).map((way, index) => [way, `/passed-${index}`] as const)
     const hooks = ['thrown', 'returned', 'bare'].map((path) => [path, `/${path}`] as const)
     for (const [way, path] of [...ways, ...hooks]) {

@@ -14,11 +14,9 @@ const URLS = [
 for (const mode of MODES) {
   for (const url of URLS) {
     t.test(`${url} answers 404 with the URL in data, ${mode} (FTH-19)`, async (t) => {
-      const server = await injectServer(
-        t,
-        { services: (app) => app.use('todo', { find: async () => [], get: async () => ({}) }) },
-        mode,
-      )
+      const server = await injectServer(t, mode, {
+        services: (app) => app.use('todo', { find: async () => [], get: async () => ({}) }),
+      })
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         const { status, body } = await server.request(url, { method })
         t.strictSame(
@@ -39,21 +37,21 @@ for (const mode of MODES) {
   }
 
   t.test(`verbose: true names the URL in the message, ${mode}`, async (t) => {
-    const server = await injectServer(t, { notFound: { verbose: true } }, mode)
+    const server = await injectServer(t, mode, { notFound: { verbose: true } })
     const url = `${server.prefix}/nothing?a=1`
     const { body } = await server.request('/nothing?a=1')
     t.match(body, { message: `Page not found: ${url}`, data: { url } })
   })
 
   t.test(`a long URL is not repeated in full, ${mode}`, async (t) => {
-    const server = await injectServer(t, { notFound: { verbose: true } }, mode)
+    const server = await injectServer(t, mode, { notFound: { verbose: true } })
     const { status, text } = await server.request(`/${'x'.repeat(10_000)}`)
     t.equal(status, 404)
     t.ok(text.length < 5_000)
   })
 
   t.test(`markup in the URL does not reach the page, ${mode} (HTTP-13)`, async (t) => {
-    const server = await injectServer(t, { notFound: { verbose: true } }, mode)
+    const server = await injectServer(t, mode, { notFound: { verbose: true } })
     const { status, text } = await server.request('/%3Cscript%3Ealert(1)%3C/script%3E', {
       headers: { accept: 'text/html' },
     })
@@ -63,11 +61,9 @@ for (const mode of MODES) {
   })
 
   t.test(`what looks like a path to a file is an id or nothing, ${mode} (HTTP-14)`, async (t) => {
-    const server = await injectServer(
-      t,
-      { services: (app) => app.use('todo', { get: async (id: string) => ({ id }) }) },
-      mode,
-    )
+    const server = await injectServer(t, mode, {
+      services: (app) => app.use('todo', { get: async (id: string) => ({ id }) }),
+    })
     for (const [path, id] of [
       ['/todo/..%2f..%2fetc%2fpasswd', '../../etc/passwd'],
       ['/todo/%5c..', '\\..'],
@@ -82,7 +78,7 @@ for (const mode of MODES) {
 }
 
 t.test('the host keeps its own 404 outside of the prefix', async (t) => {
-  const server = await injectServer(t, {}, 'plugin')
+  const server = await injectServer(t, 'plugin', {})
   const response = await server.fastify.inject('/nothing')
   t.strictSame([response.statusCode, response.json()], [404, HOST.notFound])
 })

@@ -274,20 +274,16 @@ t.test('a body that takes longer than a request may is not answered a second tim
 })
 
 t.test('a form that nothing reads to its end is not answered a second time', async (t) => {
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      // Reads the body until nothing takes it any more.
-      const read: Middleware = (request) => {
-        request.raw.pipe(new Writable({ highWaterMark: 1, write: () => undefined }))
-      }
-      const parsers = bodyParsers((routes) => {
-        routes.addContentTypeParser('text/plain', (_request, _payload, done) => done(null))
-      })
-      app.use('forms', parsers, read, { create: async () => ({}) })
-    },
-    { fastify: OFTEN },
-  )
+  const server = await startOwnServer(t, { fastify: OFTEN }, (app) => {
+    // Reads the body until nothing takes it any more.
+    const read: Middleware = (request) => {
+      request.raw.pipe(new Writable({ highWaterMark: 1, write: () => undefined }))
+    }
+    const parsers = bodyParsers((routes) => {
+      routes.addContentTypeParser('text/plain', (_request, _payload, done) => done(null))
+    })
+    app.use('forms', parsers, read, { create: async () => ({}) })
+  })
   const { socket, got, response } = open(t, connect(server.port, '127.0.0.1'))
   const form = { type: 'text/plain', path: '/forms' }
   socket.write(toHead('', form, 'Content-Length: 1000000') + 'x'.repeat(500_000))

@@ -31,31 +31,24 @@ interface Setup extends RestOptions {
 async function start(t: TestScope, { midway, before, ...options }: Setup) {
   const Model = await empty('tasks')
   await Model.insertMany(Array.from({ length: 500 }, (_none, n) => ({ _id: n as never, n })))
-  const server = await startOwnServer(
-    t,
-    async (app) => {
-      const accounts = addAccounts(app)
-      for (const path of ['tasks', 'closed']) {
-        app.use(path, new MongoDBService({ Model, limits: { stream: 10_000 } }))
-      }
-      const hold = async ({ result }: HookContext): Promise<void> => {
-        if ((result as unknown as { n: number }[])[0]?.n === 100) await midway?.()
-      }
-      for (const path of ['tasks', 'closed']) {
-        app.service(path).hooks({
-          before: {
-            find: [
-              ...(path === 'closed' ? [authenticate('jwt')] : []),
-              before ?? (() => undefined),
-            ],
-          },
-          after: { find: [hold] },
-        })
-      }
-      for (const id of [1, 2]) await accounts.addUser({ id, email: `${id}@example.org` })
-    },
-    options,
-  )
+  const server = await startOwnServer(t, options, async (app) => {
+    const accounts = addAccounts(app)
+    for (const path of ['tasks', 'closed']) {
+      app.use(path, new MongoDBService({ Model, limits: { stream: 10_000 } }))
+    }
+    const hold = async ({ result }: HookContext): Promise<void> => {
+      if ((result as unknown as { n: number }[])[0]?.n === 100) await midway?.()
+    }
+    for (const path of ['tasks', 'closed']) {
+      app.service(path).hooks({
+        before: {
+          find: [...(path === 'closed' ? [authenticate('jwt')] : []), before ?? (() => undefined)],
+        },
+        after: { find: [hold] },
+      })
+    }
+    for (const id of [1, 2]) await accounts.addUser({ id, email: `${id}@example.org` })
+  })
   const { port } = server
   await until(() => server.app.entries.has('closed'))
   /** Opens a stream. Resolves when its answer has begun. */

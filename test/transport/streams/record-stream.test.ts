@@ -45,14 +45,10 @@ async function start(
   const tasks = Array.from({ length: count }, (_none, n) => ({ _id: n as never, n, secret: 's' }))
   if (count > 0) await Model.insertMany(tasks)
   const options = { Model, limits: { stream: 10_000 }, ...adapter }
-  const server = await startOwnServer(
-    t,
-    (app) => {
-      app.use('tasks', create?.(options) ?? new MongoDBService(options), service)
-      if (hooks !== undefined) app.service('tasks').hooks(hooks)
-    },
-    served,
-  )
+  const server = await startOwnServer(t, served, (app) => {
+    app.use('tasks', create?.(options) ?? new MongoDBService(options), service)
+    if (hooks !== undefined) app.service('tasks').hooks(hooks)
+  })
   const read = async (query = '', accept = NDJSON, method = 'GET') => {
     const answer = await server.request(`/tasks${query}`, { method, headers: { accept } })
     const lines = answer.text === '' ? [] : answer.text.trimEnd().split('\n')
