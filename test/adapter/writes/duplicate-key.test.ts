@@ -8,17 +8,15 @@ import { openDatabase } from '../../support/database.ts'
 const { db, empty, commandsOf } = await openDatabase(t)
 
 interface UniqueIndex {
-  readonly title: string
   readonly key: IndexSpecification
   readonly name?: string
   readonly records: readonly Document[]
   readonly fields: readonly string[]
 }
 
-const INDEXES: readonly UniqueIndex[] = [
-  { title: 'one field', key: { a: 1 }, records: [{ a: 1 }, { a: 1 }], fields: ['a'] },
-  {
-    title: 'several fields',
+const INDEXES: Readonly<Record<string, UniqueIndex>> = {
+  'one field': { key: { a: 1 }, records: [{ a: 1 }, { a: 1 }], fields: ['a'] },
+  'several fields': {
     key: { a: 1, 'b.c': -1 },
     records: [
       { a: 1, b: { c: 2 } },
@@ -26,15 +24,13 @@ const INDEXES: readonly UniqueIndex[] = [
     ],
     fields: ['a', 'b.c'],
   },
-  {
-    title: 'a name with spaces',
+  'a name with spaces': {
     key: { a: 1 },
     name: 'only one a',
     records: [{ a: 1 }, { a: 1 }],
     fields: ['a'],
   },
-  {
-    title: 'values that look like the text of the server',
+  'values that look like the text of the server': {
     key: { a: 1 },
     records: [
       { a: 'x" } index: _id_ dup key: { _id: "y' },
@@ -42,7 +38,7 @@ const INDEXES: readonly UniqueIndex[] = [
     ],
     fields: ['a'],
   },
-]
+}
 
 async function createUnique({ key, name }: UniqueIndex): Promise<Collection> {
   const collection = await empty('unique')
@@ -52,8 +48,8 @@ async function createUnique({ key, name }: UniqueIndex): Promise<Collection> {
   return collection
 }
 
-for (const index of INDEXES) {
-  t.test(`names the fields of a duplicate among many: ${index.title}`, async (t) => {
+for (const [title, index] of Object.entries(INDEXES)) {
+  t.test(`names the fields of a duplicate among many: ${title}`, async (t) => {
     const Model = await createUnique(index)
     const service = new MongoDBService({ Model, multi: true })
     const commands = await commandsOf(async () => {

@@ -14,7 +14,6 @@ import { SECRET } from '../../support/users.ts'
 type Hooks = HookOptions<object, Application, string>
 
 interface Case {
-  readonly title: string
   readonly hooks: Hooks
   readonly ofApp?: Hooks
   readonly options?: ServiceOptions
@@ -25,66 +24,55 @@ interface Case {
 const guard = [authenticate('jwt')]
 const other = [() => undefined]
 
-const CASES: readonly Case[] = [
-  {
-    title: 'update is forgotten',
+const CASES: Readonly<Record<string, Case>> = {
+  'update is forgotten': {
     hooks: { before: { patch: guard, remove: guard } },
     open: 'update',
   },
-  {
-    title: 'one of three is guarded',
+  'one of three is guarded': {
     hooks: { around: { patch: guard } },
     open: 'update and remove',
   },
-  { title: 'around hooks in short', hooks: { patch: guard, update: guard }, open: 'remove' },
-  {
-    title: 'a hook for all that is no guard',
+  'around hooks in short': { hooks: { patch: guard, update: guard }, open: 'remove' },
+  'a hook for all that is no guard': {
     hooks: { before: { all: other, patch: guard, update: guard } },
     open: 'remove',
   },
-  {
-    title: 'an after hook is no guard',
+  'an after hook is no guard': {
     hooks: { before: { patch: guard, update: guard }, after: { remove: other } },
     open: 'remove',
   },
-  {
-    title: 'hooks that refuse nobody',
+  'hooks that refuse nobody': {
     hooks: { before: { update: [hashPassword('password')], patch: guard, remove: guard } },
     open: 'update',
   },
-  {
-    title: 'create alone is guarded',
+  'create alone is guarded': {
     hooks: { before: { create: guard } },
     open: 'update, patch and remove',
   },
-  {
-    title: 'create is guarded, and the others that are for callers outside',
+  'create is guarded, and the others that are for callers outside': {
     hooks: { before: { create: guard, remove: guard } },
     options: { methods: ['find', 'create', 'remove'] },
   },
-  {
-    title: 'creating is open to everybody',
+  'creating is open to everybody': {
     hooks: { before: { update: guard, patch: guard, remove: guard } },
   },
-  { title: 'reading is guarded', hooks: { before: { find: guard, get: guard } } },
-  { title: 'all methods are guarded', hooks: { around: { all: guard, patch: guard } } },
-  {
-    title: 'the application is guarded',
+  'reading is guarded': { hooks: { before: { find: guard, get: guard } } },
+  'all methods are guarded': { hooks: { around: { all: guard, patch: guard } } },
+  'the application is guarded': {
     hooks: { before: { patch: guard } },
     ofApp: { before: { all: guard } },
   },
-  {
-    title: 'another hook may guard',
+  'another hook may guard': {
     hooks: { before: { patch: guard, update: other, remove: other } },
   },
-  {
-    title: 'the others are not for callers outside',
+  'the others are not for callers outside': {
     hooks: { before: { patch: guard } },
     options: { methods: ['patch'] },
   },
-]
+}
 
-for (const { title, hooks, ofApp, options, open } of CASES) {
+for (const [title, { hooks, ofApp, options, open }] of Object.entries(CASES)) {
   t.test(
     `the start ${open === undefined ? 'says nothing' : `names ${open}`}: ${title}`,
     async (t) => {

@@ -14,7 +14,6 @@ export const GRAPH_LOOKUP: Document = {
 
 /** A search, and the `_id`s that it finds for each document that it is asked for. */
 export interface GraphCase {
-  readonly title: string
   readonly nodes: readonly Document[]
   readonly documents: readonly Document[]
   readonly stage?: Document
@@ -39,15 +38,13 @@ const CITIES = [
 ]
 
 /** Searches whose outcomes MongoDB's manual and its own tests say. */
-export const GRAPH_CASES: readonly GraphCase[] = [
-  {
-    title: 'goes on from what it has found',
+export const GRAPH_CASES: Readonly<Record<string, GraphCase>> = {
+  'goes on from what it has found': {
     nodes: CHAIN,
     documents: [{ go: 1 }, { go: 3 }, { go: 9 }],
     found: [[1, 2, 3, 4], [3, 4], []],
   },
-  {
-    title: 'finds each document of a cycle once',
+  'finds each document of a cycle once': {
     nodes: CYCLE,
     documents: [{ go: 1 }, { go: 3 }],
     found: [
@@ -55,27 +52,23 @@ export const GRAPH_CASES: readonly GraphCase[] = [
       [3, 1, 2],
     ],
   },
-  {
-    title: 'finds a document that leads to itself once',
+  'finds a document that leads to itself once': {
     nodes: [{ _id: 1, to: [1, 1] }],
     documents: [{ go: 1 }],
     found: [[1]],
   },
-  {
-    title: 'finds a document once that several lead to, at the smallest depth',
+  'finds a document once that several lead to, at the smallest depth': {
     nodes: [{ _id: 1, to: [2, 3, 4] }, { _id: 2, to: 3 }, { _id: 3, to: 4 }, { _id: 4 }],
     documents: [{ go: 1 }],
     stage: { maxDepth: 1 },
     found: [[1, 2, 3, 4]],
   },
-  {
-    title: 'begins with each item of an array',
+  'begins with each item of an array': {
     nodes: CHAIN,
     documents: [{ go: [4, 3] }, { go: [] }, { go: [9, null, 4] }],
     found: [[3, 4], [], [4]],
   },
-  {
-    title: 'begins with an array inside an array as one value',
+  'begins with an array inside an array as one value': {
     nodes: [
       { _id: 1, in: [1, 2] },
       { _id: 2, in: 1 },
@@ -88,29 +81,25 @@ export const GRAPH_CASES: readonly GraphCase[] = [
       [1, 2],
     ],
   },
-  {
-    title: 'begins with what an expression says',
+  'begins with what an expression says': {
     nodes: CHAIN,
     documents: [{ go: 2 }],
     stage: { startWith: { $add: ['$go', 1] } },
     found: [[3, 4]],
   },
-  {
-    title: 'begins with a constant and a list of expressions',
+  'begins with a constant and a list of expressions': {
     nodes: CHAIN,
     documents: [{ go: 3 }],
     stage: { startWith: ['$go', 1], maxDepth: 0 },
     found: [[1, 3]],
   },
-  {
-    title: 'begins with the values in an array of documents',
+  'begins with the values in an array of documents': {
     nodes: CHAIN,
     documents: [{ go: [{ id: 4 }, { id: 2 }, {}] }],
     stage: { startWith: '$go.id', maxDepth: 0 },
     found: [[2, 4]],
   },
-  {
-    title: 'begins with whole documents',
+  'begins with whole documents': {
     nodes: [
       { _id: 1, in: { a: 1, b: 2 } },
       { _id: 2, in: { b: 2, a: 1 } },
@@ -119,8 +108,7 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     stage: { connectToField: 'in' },
     found: [[1]],
   },
-  {
-    title: 'keeps null and missing apart',
+  'keeps null and missing apart': {
     nodes: [
       { _id: 1, in: null },
       { _id: 2 },
@@ -132,20 +120,17 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     stage: { connectToField: 'in' },
     found: [[], [1, 4], [3, 1, 4]],
   },
-  {
-    title: 'does not go on from a missing field, nor from an empty array',
+  'does not go on from a missing field, nor from an empty array': {
     nodes: [{ _id: 1 }, { _id: 2, to: [] }, { _id: null }],
     documents: [{ go: [1, 2] }],
     found: [[1, 2]],
   },
-  {
-    title: 'goes on from each item of an array',
+  'goes on from each item of an array': {
     nodes: [{ _id: 1, to: [3, 2] }, { _id: 2, to: [4] }, { _id: 3 }, { _id: 4 }],
     documents: [{ go: 1 }],
     found: [[1, 2, 3, 4]],
   },
-  {
-    title: 'goes on from a path into documents and arrays of them',
+  'goes on from a path into documents and arrays of them': {
     nodes: [
       { _id: 1, to: [{ id: 2 }, { id: [3, 9] }, 4, [{ id: 4 }]] },
       { _id: 2, to: { id: 5 } },
@@ -157,15 +142,13 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     stage: { connectFromField: 'to.id' },
     found: [[1, 2, 3, 5]],
   },
-  {
-    title: 'goes on from the item that an index in the path names',
+  'goes on from the item that an index in the path names': {
     nodes: [{ _id: 1, to: [{ id: 2 }, { id: 3 }] }, { _id: 2 }, { _id: 3 }],
     documents: [{ go: 1 }],
     stage: { connectFromField: 'to.1.id' },
     found: [[1, 3]],
   },
-  {
-    title: 'arrives at each item of an array',
+  'arrives at each item of an array': {
     nodes: [
       { _id: 1, in: ['a', 'b'], to: 'c' },
       { _id: 2, in: ['c', 'b'] },
@@ -178,8 +161,7 @@ export const GRAPH_CASES: readonly GraphCase[] = [
       [1, 2],
     ],
   },
-  {
-    title: 'arrives at a path into documents and arrays of them',
+  'arrives at a path into documents and arrays of them': {
     nodes: [
       { _id: 1, in: [{ key: 0 }, { key: 1 }], to: [{ key: 2 }] },
       { _id: 2, in: { key: [2, 8] } },
@@ -189,15 +171,13 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     stage: { connectToField: 'in.key', connectFromField: 'to.key' },
     found: [[1, 2], [2]],
   },
-  {
-    title: 'climbs from children to parents, and down again',
+  'climbs from children to parents, and down again': {
     nodes: CHAIN,
     documents: [{ go: 4 }],
     stage: { connectToField: 'to', connectFromField: '_id' },
     found: [[3, 2, 1]],
   },
-  {
-    title: 'takes numbers of all types and ObjectIds for what they are',
+  'takes numbers of all types and ObjectIds for what they are': {
     nodes: [
       { _id: 1, to: [Long.fromNumber(2), new Decimal128('3.0'), '4'] },
       { _id: 2 },
@@ -208,8 +188,7 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     documents: [{ go: 1 }],
     found: [[1, 2, 3, ID]],
   },
-  {
-    title: 'stops at maxDepth',
+  'stops at maxDepth': {
     nodes: CHAIN,
     documents: [{ go: 1 }, { go: 3 }],
     stage: { maxDepth: 1 },
@@ -218,52 +197,45 @@ export const GRAPH_CASES: readonly GraphCase[] = [
       [3, 4],
     ],
   },
-  {
-    title: 'takes a maxDepth of 0 for no step',
+  'takes a maxDepth of 0 for no step': {
     nodes: CHAIN,
     documents: [{ go: 1 }],
     stage: { maxDepth: 0 },
     found: [[1]],
   },
-  {
-    title: 'takes a maxDepth of any number type',
+  'takes a maxDepth of any number type': {
     nodes: CHAIN,
     documents: [{ go: 1 }],
     stage: { maxDepth: Long.fromNumber(2) },
     found: [[1, 2, 3]],
   },
-  {
-    title: 'begins with a variable of the command',
+  'begins with a variable of the command': {
     nodes: CHAIN,
     documents: [{}],
     stage: { startWith: '$$begin' },
     options: { let: { begin: 3 } },
     found: [[3, 4]],
   },
-  {
-    title: 'finds nothing in a collection that does not exist',
+  'finds nothing in a collection that does not exist': {
     nodes: CHAIN,
     documents: [{ go: 1 }],
     stage: { from: 'nowhere' },
     found: [[]],
   },
-  {
-    title: 'compares by the collation',
+  'compares by the collation': {
     nodes: CITIES,
     documents: [{ go: 'rome' }],
     stage: { connectToField: 'name', connectFromField: 'next' },
     options: { collation: { locale: 'en', strength: 2 } },
     found: [[1, 2]],
   },
-  {
-    title: 'compares letter by letter without a collation',
+  'compares letter by letter without a collation': {
     nodes: CITIES,
     documents: [{ go: 'rome' }, { go: 'Rome' }],
     stage: { connectToField: 'name', connectFromField: 'next' },
     found: [[], [1]],
   },
-  {
-    title: 'keeps documents apart whose _ids the collation takes for equal',
+  'keeps documents apart whose _ids the collation takes for equal': {
     nodes: [
       { _id: 'x', name: 'b' },
       { _id: 'X', name: 'B' },
@@ -273,7 +245,7 @@ export const GRAPH_CASES: readonly GraphCase[] = [
     options: { collation: { locale: 'en', strength: 2 } },
     found: [['x', 'X']],
   },
-]
+}
 
 /** Arguments that change those of `GRAPH_LOOKUP`, `undefined` for none, and the error's code. */
 export const GRAPH_REFUSALS: readonly (readonly [

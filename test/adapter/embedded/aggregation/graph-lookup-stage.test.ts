@@ -7,7 +7,9 @@ type Node = Document & { _id: number }
 
 t.test('$graphLookup', async (t) => {
   const database = await openDatabase(t)
-  for (const [number, { title, nodes, documents, stage, ...rest }] of GRAPH_CASES.entries()) {
+  for (const [number, [title, { nodes, documents, stage, ...rest }]] of Object.entries(
+    GRAPH_CASES,
+  ).entries()) {
     await t.test(title, async (t) => {
       const from = `nodes${number}`
       await database.collection<Node>(from).insertMany(nodes as Node[])

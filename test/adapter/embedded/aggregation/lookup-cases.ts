@@ -2,7 +2,6 @@ import type { Document } from 'mongodb'
 
 /** A `$lookup` from the collection `others`, and what it puts into each document. */
 export interface LookupCase {
-  readonly title: string
   readonly documents: readonly Document[]
   readonly others: readonly Document[]
   readonly lookup: Document
@@ -20,9 +19,8 @@ const PEOPLE = [
 ]
 
 /** Joins by equality, with the outcomes that MongoDB's own tests of `$lookup` say. */
-export const JOIN_CASES: readonly LookupCase[] = [
-  {
-    title: 'joins each item of an array',
+export const JOIN_CASES: Readonly<Record<string, LookupCase>> = {
+  'joins each item of an array': {
     documents: [{ a: 1 }, { a: [1, 2] }, { a: [[1], 3] }, { a: 3 }],
     others: [
       { _id: 1, b: 1 },
@@ -31,22 +29,19 @@ export const JOIN_CASES: readonly LookupCase[] = [
     lookup: BY_FIELD,
     found: [[1], [1, 2], [], []],
   },
-  {
-    title: 'joins null with missing',
+  'joins null with missing': {
     documents: [{}, { a: null }, { a: [null, 1] }, { a: 1 }],
     others: [{ _id: 1, b: null }, { _id: 2 }, { _id: 3, b: [] }, { _id: 4, b: [null] }],
     lookup: BY_FIELD,
     found: [[1, 2, 4], [1, 2, 4], [1, 2, 4], []],
   },
-  {
-    title: 'takes an empty array for a field without a value',
+  'takes an empty array for a field without a value': {
     documents: [{ a: [] }],
     others: [{ _id: 1, b: null }, { _id: 2 }, { _id: 3, b: [] }, { _id: 4, b: 1 }],
     lookup: BY_FIELD,
     found: [[1, 2]],
   },
-  {
-    title: 'joins an array inside an array as a whole',
+  'joins an array inside an array as a whole': {
     documents: [{ a: [[1, 2], 9] }, { a: [1, 2] }, { a: [[]] }, { a: [[[1, 2]]] }],
     others: [
       { _id: 1, b: [1, 2] },
@@ -56,8 +51,7 @@ export const JOIN_CASES: readonly LookupCase[] = [
     lookup: BY_FIELD,
     found: [[1, 2], [1], [3], []],
   },
-  {
-    title: 'joins the values of a path through arrays of documents',
+  'joins the values of a path through arrays of documents': {
     documents: [
       { a: { x: 1 } },
       { a: [{ x: 1 }, { x: [2, 5] }] },
@@ -71,22 +65,19 @@ export const JOIN_CASES: readonly LookupCase[] = [
     lookup: BY_PATH,
     found: [[1], [1, 2], [2], []],
   },
-  {
-    title: 'joins a path without any value with null',
+  'joins a path without any value with null': {
     documents: [{ a: [{ y: 1 }, {}] }, { a: 5 }, { a: [{ x: [] }] }, { a: [{ x: 1 }, { y: 1 }] }],
     others: [{ _id: 1, b: null }],
     lookup: BY_PATH,
     found: [[1], [1], [1], []],
   },
-  {
-    title: 'joins the item that an index in the path names',
+  'joins the item that an index in the path names': {
     documents: [{ a: [{ x: 2 }, { x: 1 }] }, { a: [{ x: 1 }] }, { a: { 0: { x: 1 } } }],
     others: [{ _id: 1, b: 1 }],
     lookup: { localField: 'a.0.x', foreignField: 'b' },
     found: [[], [1], [1]],
   },
-  {
-    title: 'joins by a path of the other collection',
+  'joins by a path of the other collection': {
     documents: [{ a: 1 }, { a: null }],
     others: [
       { _id: 1, b: { x: [1, 2] } },
@@ -100,8 +91,7 @@ export const JOIN_CASES: readonly LookupCase[] = [
       [2, 4],
     ],
   },
-  {
-    title: 'joins a regular expression with an equal one, and not with strings',
+  'joins a regular expression with an equal one, and not with strings': {
     documents: [{ a: /x/ }, { a: 'x' }],
     others: [
       { _id: 1, b: 'x' },
@@ -110,19 +100,17 @@ export const JOIN_CASES: readonly LookupCase[] = [
     lookup: BY_FIELD,
     found: [[2], [1]],
   },
-]
+}
 
 /** Pipelines over what has been joined. */
-export const PIPELINE_CASES: readonly LookupCase[] = [
-  {
-    title: 'runs a pipeline over the joined documents',
+export const PIPELINE_CASES: Readonly<Record<string, LookupCase>> = {
+  'runs a pipeline over the joined documents': {
     documents: [{ city: 'Rome' }, { city: 'Oslo' }],
     others: PEOPLE,
     lookup: { localField: 'city', foreignField: 'city', pipeline: [{ $sort: { age: -1 } }] },
     found: [[3, 1], [2]],
   },
-  {
-    title: 'runs a pipeline without a join over the whole collection',
+  'runs a pipeline without a join over the whole collection': {
     documents: [{}, {}],
     others: PEOPLE,
     lookup: { pipeline: [{ $match: { age: { $gt: 30 } } }] },
@@ -131,8 +119,7 @@ export const PIPELINE_CASES: readonly LookupCase[] = [
       [1, 3],
     ],
   },
-  {
-    title: 'gives a pipeline variables of the document, null or missing ones too',
+  'gives a pipeline variables of the document, null or missing ones too': {
     documents: [{ least: 30 }, { least: null }, {}],
     others: PEOPLE,
     lookup: { let: { least: '$least' }, pipeline: [{ $match: matchAge('$$least') }] },
@@ -142,8 +129,7 @@ export const PIPELINE_CASES: readonly LookupCase[] = [
       [1, 2, 3],
     ],
   },
-  {
-    title: 'takes fields, variables and a pipeline together',
+  'takes fields, variables and a pipeline together': {
     documents: [
       { city: 'Rome', least: 40 },
       { city: 'Oslo', least: 40 },
@@ -158,8 +144,7 @@ export const PIPELINE_CASES: readonly LookupCase[] = [
     },
     found: [[3], [], [1, 2, 3]],
   },
-  {
-    title: 'shows the variables of an outer $lookup to an inner one',
+  'shows the variables of an outer $lookup to an inner one': {
     documents: [{ least: 30 }, { least: 50 }],
     others: PEOPLE,
     lookup: {
@@ -182,14 +167,13 @@ export const PIPELINE_CASES: readonly LookupCase[] = [
     },
     found: [[1, 3], [1]],
   },
-  {
-    title: 'matches by regular expressions inside',
+  'matches by regular expressions inside': {
     documents: [{}],
     others: PEOPLE,
     lookup: { pipeline: [{ $match: { city: /^(ro|os)/i } }, { $match: { name: /^[BC]/i } }] },
     found: [[2, 3]],
   },
-]
+}
 
 /** Where the result is put: `as`, a document, and what becomes of it. */
 export const AS_CASES: readonly (readonly [as: string, document: Document, result: Document])[] = [

@@ -10,7 +10,7 @@ for (const cases of [JOIN_CASES, PIPELINE_CASES]) {
     const database = await openDatabase(t)
     const collection = database.collection<Numbered>('documents')
     const others = database.collection<Numbered>('others')
-    for (const { title, documents, others: stored, lookup, found } of cases) {
+    for (const [title, { documents, others: stored, lookup, found }] of Object.entries(cases)) {
       await t.test(title, async (t) => {
         await collection.deleteMany({})
         await others.deleteMany({})

@@ -8,15 +8,13 @@ import { openDatabase } from '../open-database.ts'
 const ID = new ObjectId('000000000000000000000001')
 
 interface Case {
-  readonly title: string
   readonly documents: readonly Document[]
   readonly pipeline: Document[]
   readonly result: readonly Document[]
 }
 
-const CASES: readonly Case[] = [
-  {
-    title: '$match, $sort, $skip, $limit and $project make a page',
+const CASES: Readonly<Record<string, Case>> = {
+  '$match, $sort, $skip, $limit and $project make a page': {
     documents: [1, 2, 3, 4].map((n) => ({ n, x: 'x' })),
     pipeline: [
       { $match: { n: { $gt: 1 } } },
@@ -27,8 +25,7 @@ const CASES: readonly Case[] = [
     ],
     result: [{ n: 3 }],
   },
-  {
-    title: '$group sums, pushes what is there and takes extremes by BSON order',
+  '$group sums, pushes what is there and takes extremes by BSON order': {
     documents: [{ k: 'a', n: 1 }, { k: 'a' }, { k: 'a', n: 5 }, { n: 'text' }],
     pipeline: [
       {
@@ -48,8 +45,7 @@ const CASES: readonly Case[] = [
       { _id: 'a', sum: 6, all: [1, 5], max: 5, avg: 3, count: 3 },
     ],
   },
-  {
-    title: '$group takes an expression and documents as its key',
+  '$group takes an expression and documents as its key': {
     documents: [
       { a: 1, b: 1 },
       { a: 1, b: 1 },
@@ -61,14 +57,12 @@ const CASES: readonly Case[] = [
       { _id: { a: 2, odd: 0 }, n: 1 },
     ],
   },
-  {
-    title: '$count of nothing gives no document',
+  '$count of nothing gives no document': {
     documents: [{ a: 1 }],
     pipeline: [{ $match: { a: 2 } }, { $count: 'n' }],
     result: [],
   },
-  {
-    title: '$unwind keeps empty strings and documents, and empty arrays when told to',
+  '$unwind keeps empty strings and documents, and empty arrays when told to': {
     documents: [{ a: [1, 2] }, { a: '' }, { a: {} }, { a: [] }, {}],
     pipeline: [
       { $unwind: { path: '$a', includeArrayIndex: 'i', preserveNullAndEmptyArrays: true } },
@@ -83,8 +77,7 @@ const CASES: readonly Case[] = [
       { i: null },
     ],
   },
-  {
-    title: '$unwind follows documents only, and puts the index in place of an array',
+  '$unwind follows documents only, and puts the index in place of an array': {
     documents: [
       { a: [{ b: [1, 2] }] },
       { a: { b: [1, 2] }, i: [{ x: 1 }] },
@@ -97,14 +90,12 @@ const CASES: readonly Case[] = [
       { a: { b: 3 }, i: { x: 1, n: null } },
     ],
   },
-  {
-    title: '$set merges documents, and reaches into arrays',
+  '$set merges documents, and reaches into arrays': {
     documents: [{ a: { b: 1 }, list: [{ x: 1 }] }],
     pipeline: [{ $set: { a: { c: 2 }, 'list.y': 3, gone: '$missing' } }, { $unset: ['_id'] }],
     result: [{ a: { b: 1, c: 2 }, list: [{ x: 1, y: 3 }] }],
   },
-  {
-    title: '$set and $project make a document on the way to what has no value',
+  '$set and $project make a document on the way to what has no value': {
     documents: [{}, { x: 5 }, { x: [1, { z: 1 }] }, { x: { y: 1, z: 2 } }],
     pipeline: [
       {
@@ -125,9 +116,7 @@ const CASES: readonly Case[] = [
       },
     ],
   },
-  {
-    // @see jstests/aggregation/sources/group/groupMissing.js of MongoDB
-    title: '$group takes a missing value for null where it is the only one of its key',
+  '$group takes a missing value for null where it is the only one of its key': {
     documents: [{ a: null, b: 1 }, { b: 1 }],
     pipeline: [
       {
@@ -148,14 +137,12 @@ const CASES: readonly Case[] = [
       },
     ],
   },
-  {
-    title: '$sum and $avg keep what rounding would lose',
+  '$sum and $avg keep what rounding would lose': {
     documents: Array.from({ length: 10 }, () => ({ n: 0.1 })),
     pipeline: [{ $group: { _id: null, sum: { $sum: '$n' }, avg: { $avg: '$n' } } }],
     result: [{ _id: null, sum: 1, avg: 0.1 }],
   },
-  {
-    title: '$facet runs several pipelines over the same documents',
+  '$facet runs several pipelines over the same documents': {
     documents: [{ n: 1 }, { n: 2 }],
     pipeline: [
       {
@@ -167,8 +154,7 @@ const CASES: readonly Case[] = [
     ],
     result: [{ total: [{ n: 2 }], top: [{ n: 2 }] }],
   },
-  {
-    title: 'accumulators leave out what is missing, and count null where MongoDB does',
+  'accumulators leave out what is missing, and count null where MongoDB does': {
     documents: [{ n: null, l: [1] }, { l: [2] }, { n: 4, d: { a: 1 } }, { n: 2, d: { b: 2 } }],
     pipeline: [
       {
@@ -214,8 +200,7 @@ const CASES: readonly Case[] = [
       },
     ],
   },
-  {
-    title: '$group of no documents gives none, $count one',
+  '$group of no documents gives none, $count one': {
     documents: [{ a: 1 }],
     pipeline: [
       {
@@ -224,20 +209,17 @@ const CASES: readonly Case[] = [
     ],
     result: [{ none: [], one: [{ n: 1 }] }],
   },
-  {
-    title: '$addFields sets fields as $set does, and $replaceWith a whole document',
+  '$addFields sets fields as $set does, and $replaceWith a whole document': {
     documents: [{ a: 1 }],
     pipeline: [{ $addFields: { 'b.c': { $add: ['$a', 1] } } }, { $replaceWith: '$b' }],
     result: [{ c: 2 }],
   },
-  {
-    title: '$unset takes one path or several, through arrays of documents',
+  '$unset takes one path or several, through arrays of documents': {
     documents: [{ a: 1, list: [{ x: 1, y: 2 }, { x: 3 }, 5] }],
     pipeline: [{ $unset: ['_id', 'list.x'] }, { $unset: 'a' }],
     result: [{ list: [{ y: 2 }, {}, 5] }],
   },
-  {
-    title: '$sortByCount counts the most frequent first',
+  '$sortByCount counts the most frequent first': {
     documents: [{ k: 'a' }, { k: 'b' }, { k: 'b' }],
     pipeline: [{ $sortByCount: '$k' }],
     result: [
@@ -245,14 +227,12 @@ const CASES: readonly Case[] = [
       { _id: 'a', count: 1 },
     ],
   },
-  {
-    title: '$replaceRoot and $sample keep to their documents',
+  '$replaceRoot and $sample keep to their documents': {
     documents: [{ in: { a: 1 } }],
     pipeline: [{ $sample: { size: 5 } }, { $replaceRoot: { newRoot: '$in' } }],
     result: [{ a: 1 }],
   },
-  {
-    title: 'comparisons in expressions follow BSON’s order of types',
+  'comparisons in expressions follow BSON’s order of types': {
     documents: [{ n: null, s: 'x', id: ID }],
     pipeline: [
       {
@@ -268,8 +248,7 @@ const CASES: readonly Case[] = [
     ],
     result: [{ missing: false, types: true, id: true, in: true, cmp: -1 }],
   },
-  {
-    title: 'conversions know ObjectIds and dates',
+  'conversions know ObjectIds and dates': {
     documents: [{ id: ID, d: new Date(0), hex: '000000000000000000000001' }],
     pipeline: [
       {
@@ -291,8 +270,7 @@ const CASES: readonly Case[] = [
       },
     ],
   },
-  {
-    title: 'strings, dates, arrays and conditions are computed',
+  'strings, dates, arrays and conditions are computed': {
     documents: [{ name: 'Ada', tags: ['x', 'y'], d: new Date('2024-02-29T12:00:00Z') }],
     pipeline: [
       {
@@ -321,11 +299,13 @@ const CASES: readonly Case[] = [
       },
     ],
   },
-]
+}
 
 t.test('a pipeline:', async (t) => {
   const database = await openDatabase(t)
-  for (const [number, { title, documents, pipeline, result }] of CASES.entries()) {
+  for (const [number, [title, { documents, pipeline, result }]] of Object.entries(
+    CASES,
+  ).entries()) {
     await t.test(title, async (t) => {
       const collection = database.collection(`case${number}`)
       const stored = documents.map((document, index) => ({ _id: index as never, ...document }))

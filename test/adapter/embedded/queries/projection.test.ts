@@ -4,57 +4,49 @@ import t from 'tap'
 import { openDatabase } from '../open-database.ts'
 
 interface Projection {
-  readonly title: string
   readonly projection: Document
   readonly result: Document
 }
 
-const PROJECTIONS: readonly Projection[] = [
-  {
-    title: 'keeps the order of the document, id first',
+const PROJECTIONS: Readonly<Record<string, Projection>> = {
+  'keeps the order of the document, id first': {
     projection: { c: 1, a: 1 },
     result: { _id: 1, a: 1, c: 3 },
   },
-  { title: 'leaves the id out when told to', projection: { _id: 0, a: 1 }, result: { a: 1 } },
-  { title: 'leaves fields out', projection: { list: 0, inner: 0, c: 0 }, result: { _id: 1, a: 1 } },
-  {
-    title: 'reaches into documents',
+  'leaves the id out when told to': { projection: { _id: 0, a: 1 }, result: { a: 1 } },
+  'leaves fields out': { projection: { list: 0, inner: 0, c: 0 }, result: { _id: 1, a: 1 } },
+  'reaches into documents': {
     projection: { 'inner.x': 1 },
     result: { _id: 1, inner: { x: 1 } },
   },
-  {
-    title: 'takes nested documents for paths',
+  'takes nested documents for paths': {
     projection: { inner: { y: 1 } },
     result: { _id: 1, inner: { y: 2 } },
   },
-  {
-    title: 'reaches into the items of arrays',
+  'reaches into the items of arrays': {
     projection: { 'list.n': 1 },
     result: { _id: 1, list: [{ n: 1 }, { n: 2 }, { n: 3 }] },
   },
-  {
-    title: 'takes a decimal zero for "leave out"',
+  'takes a decimal zero for "leave out"': {
     projection: { list: new Decimal128('0'), inner: new Decimal128('0.00') },
     result: { _id: 1, a: 1, c: 3 },
   },
-  {
-    title: 'takes any other decimal for "keep"',
+  'takes any other decimal for "keep"': {
     projection: { a: new Decimal128('1') },
     result: { _id: 1, a: 1 },
   },
-  {
-    title: 'computes fields',
+  'computes fields': {
     projection: { a: 1, double: { $multiply: ['$c', 2] } },
     result: { _id: 1, a: 1, double: 6 },
   },
-]
+}
 
 t.test('a projection', async (t) => {
   const database = await openDatabase(t)
   const collection = database.collection<{ _id: number }>('projection')
   const list = [1, 2, 3].map((n) => ({ n, m: 0 }))
   await collection.insertOne({ _id: 1, a: 1, inner: { x: 1, y: 2 }, list, c: 3 } as { _id: number })
-  for (const { title, projection, result } of PROJECTIONS) {
+  for (const [title, { projection, result }] of Object.entries(PROJECTIONS)) {
     await t.test(title, async (t) => {
       const found = await collection.findOne({ 'list.n': 3 }, { projection })
       t.equal(JSON.stringify(found), JSON.stringify(result))

@@ -79,7 +79,6 @@ t.test('a text index is refused for', async (t) => {
 })
 
 interface Case {
-  readonly title: string
   readonly key: Document
   readonly documents: readonly Document[]
   readonly finds: readonly number[]
@@ -87,21 +86,18 @@ interface Case {
 
 const DOTTED: Document = { 'a.b': 'text' }
 
-const CASES: readonly Case[] = [
-  {
-    title: 'strings, and those in a list',
+const CASES: Readonly<Record<string, Case>> = {
+  'strings, and those in a list': {
     key: { a: 'text' },
     documents: [{ a: 'x' }, { a: ['y', 'x'] }, { a: { b: 'x' } }, { a: [['x']] }, { b: 'x' }],
     finds: [0, 1],
   },
-  {
-    title: 'values of no other type',
+  'values of no other type': {
     key: { a: 'text' },
     documents: [{ a: null }, { a: 1 }, { a: /x/ }, { a: new Date(0) }, {}],
     finds: [],
   },
-  {
-    title: 'a path, through lists too',
+  'a path, through lists too': {
     key: DOTTED,
     documents: [
       { a: { b: 'x' } },
@@ -112,23 +108,21 @@ const CASES: readonly Case[] = [
     ],
     finds: [0, 1, 2],
   },
-  {
-    title: 'a field and one inside it',
+  'a field and one inside it': {
     key: { a: 'text', 'a.b': 'text' },
     documents: [{ a: 'x' }, { a: { b: 'x' } }, { a: { c: 'x' } }, { a: ['x', { b: 'y' }] }],
     finds: [0, 1, 3],
   },
-  {
-    title: 'no list behind a path that stands before the one that leads into it',
+  'no list behind a path that stands before the one that leads into it': {
     key: { 'a-x': 'text', 'a.b': 'text' },
     documents: [{ a: [{ b: 'x' }] }, { a: { b: 'x' } }],
     finds: [1],
   },
-]
+}
 
 t.test('a text index has', async (t) => {
   const database = await openDatabase(t)
-  for (const [number, { title, key, documents, finds }] of CASES.entries()) {
+  for (const [number, [title, { key, documents, finds }]] of Object.entries(CASES).entries()) {
     await t.test(title, async (t) => {
       const collection = database.collection<Numbered>(`case${number}`)
       await collection.insertMany(documents.map((document, _id) => ({ _id, ...document })))

@@ -6,7 +6,6 @@ import { compileLinkedCheck } from '../../../../src/core/schema/validation/valid
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 interface Case {
-  readonly title: string
   readonly schema: JSONSchema
   readonly valid: readonly unknown[]
   readonly invalid: readonly unknown[]
@@ -16,15 +15,13 @@ const text = { type: 'string' }
 const named = Type.Object({ name: Type.String() })
 const aged = Type.Object({ age: Type.Number() })
 
-const CASES: readonly Case[] = [
-  {
-    title: 'an object with properties',
+const CASES: Readonly<Record<string, Case>> = {
+  'an object with properties': {
     schema: named,
     valid: [{ name: 'a' }],
     invalid: [{ name: 'a', role: 'admin' }],
   },
-  {
-    title: 'objects inside of objects and lists',
+  'objects inside of objects and lists': {
     schema: Type.Object({ author: named, tags: Type.Array(named) }),
     valid: [{ author: { name: 'a' }, tags: [{ name: 'b' }] }],
     invalid: [
@@ -32,14 +29,12 @@ const CASES: readonly Case[] = [
       { author: { name: 'a' }, tags: [{ name: 'b', role: 'c' }] },
     ],
   },
-  {
-    title: 'parts that are put together',
+  'parts that are put together': {
     schema: Type.Intersect([named, aged]),
     valid: [{ name: 'a', age: 1 }],
     invalid: [{ name: 'a', age: 1, role: 'b' }],
   },
-  {
-    title: 'parts that are defined elsewhere',
+  'parts that are defined elsewhere': {
     schema: {
       $defs: { Named: named },
       allOf: [{ $ref: '#/$defs/Named' }, { type: 'object', properties: { age: text } }],
@@ -47,8 +42,7 @@ const CASES: readonly Case[] = [
     valid: [{ name: 'a', age: 'b' }],
     invalid: [{ name: 'a', role: 'b' }],
   },
-  {
-    title: 'definitions that a property refers to',
+  'definitions that a property refers to': {
     schema: {
       type: 'object',
       $defs: { Named: named },
@@ -57,8 +51,7 @@ const CASES: readonly Case[] = [
     valid: [{ author: { name: 'a' } }],
     invalid: [{ author: { name: 'a', role: 'b' } }],
   },
-  {
-    title: 'parts in an older dialect',
+  'parts in an older dialect': {
     schema: {
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
@@ -67,8 +60,7 @@ const CASES: readonly Case[] = [
     valid: [{ name: 'a', age: 1 }],
     invalid: [{ name: 'a', age: 1, role: 'b' }],
   },
-  {
-    title: 'parts that are all defined elsewhere',
+  'parts that are all defined elsewhere': {
     schema: {
       $defs: { Named: named, Aged: aged },
       allOf: [{ $ref: '#/$defs/Named' }, { $ref: '#/$defs/Aged' }],
@@ -76,8 +68,7 @@ const CASES: readonly Case[] = [
     valid: [{ name: 'a', age: 1 }],
     invalid: [{ name: 'a', age: 1, role: 'b' }],
   },
-  {
-    title: 'a definition that is a part in one place, and stands alone in another',
+  'a definition that is a part in one place, and stands alone in another': {
     schema: {
       type: 'object',
       $defs: { Named: named },
@@ -97,8 +88,7 @@ const CASES: readonly Case[] = [
       { printer: { name: 'a', age: 1, role: 'b' } },
     ],
   },
-  {
-    title: 'parts that contain themselves, or are referred to by a name',
+  'parts that contain themselves, or are referred to by a name': {
     schema: {
       $defs: {
         Node: {
@@ -116,8 +106,7 @@ const CASES: readonly Case[] = [
       { sub: { sub: { role: 'b' } } },
     ],
   },
-  {
-    title: 'what depends on another property',
+  'what depends on another property': {
     schema: {
       type: 'object',
       dependentSchemas: { name: { properties: { name: text, age: { type: 'number' } } } },
@@ -125,14 +114,12 @@ const CASES: readonly Case[] = [
     valid: [{ name: 'a', age: 1 }],
     invalid: [{ name: 'a', role: 'b' }, { age: 1 }],
   },
-  {
-    title: 'an object whose names match a pattern, and others',
+  'an object whose names match a pattern, and others': {
     schema: { type: 'object', properties: { name: text }, patternProperties: { '^x-': text } },
     valid: [{ name: 'a', 'x-b': 'c' }],
     invalid: [{ name: 'a', role: 'b' }, { 'x-b': 1 }],
   },
-  {
-    title: 'each alternative',
+  'each alternative': {
     schema: Type.Union([named, aged]),
     valid: [{ name: 'a' }, { age: 1 }],
     invalid: [
@@ -140,8 +127,7 @@ const CASES: readonly Case[] = [
       { age: 1, role: 'b' },
     ],
   },
-  {
-    title: 'properties with conditions on them',
+  'properties with conditions on them': {
     schema: {
       type: 'object',
       properties: { mail: text, phone: text },
@@ -153,8 +139,7 @@ const CASES: readonly Case[] = [
     valid: [{ mail: 'a' }, { phone: 'b' }, { mail: 'a', language: 'c' }],
     invalid: [{}, { mail: 'a', role: 'b' }, { phone: 'b', language: 'c' }],
   },
-  {
-    title: 'no object that says itself what else it may have',
+  'no object that says itself what else it may have': {
     schema: Type.Object(
       {
         free: Type.Object({ a: Type.Number() }, { additionalProperties: true }),
@@ -166,8 +151,7 @@ const CASES: readonly Case[] = [
     valid: [{ free: { a: 1, b: 2 }, texts: { c: 'd' }, any: { e: 1 }, further: 5 }],
     invalid: [{ free: { a: 1 }, texts: { c: 1 }, any: {}, further: 5 }],
   },
-  {
-    title: 'no schema that says what a value is not, nor one without properties',
+  'no schema that says what a value is not, nor one without properties': {
     schema: {
       type: 'object',
       properties: { a: { type: ['object', 'string'], not: named, minLength: 1 } },
@@ -175,9 +159,9 @@ const CASES: readonly Case[] = [
     valid: [{ a: { name: 1, b: 2 } }, { a: 'b' }],
     invalid: [{ a: { name: 'b', role: 'c' } }, { a: '' }],
   },
-]
+}
 
-for (const { title, schema, valid, invalid } of CASES) {
+for (const [title, { schema, valid, invalid }] of Object.entries(CASES)) {
   t.test(`closes ${title}`, async (t) => {
     const before = JSON.stringify(schema)
     const check = compileLinkedCheck(toClosedSchema(linkReferences(schema)))

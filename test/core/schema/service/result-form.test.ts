@@ -4,7 +4,6 @@ import { createResultForm } from '../../../../src/core/schema/service/result-for
 import type { JSONSchema } from '../../../../src/core/services/service-schemas.ts'
 
 interface Case {
-  readonly title: string
   readonly schema: JSONSchema
   readonly value: unknown
   /** What is sent. Default: the value. */
@@ -28,101 +27,84 @@ class ShortDate extends Date {
   }
 }
 
-const CASES: readonly Case[] = [
-  {
-    title: 'fields that are named, and no others',
+const CASES: Readonly<Record<string, Case>> = {
+  'fields that are named, and no others': {
     schema: named,
     value: { name: 'a', ...secret },
     sent: { name: 'a' },
   },
-  { title: 'records that lack a field', schema: named, value: {} },
-  {
-    title: 'no field whose schema is false, also where others are open',
+  'records that lack a field': { schema: named, value: {} },
+  'no field whose schema is false, also where others are open': {
     schema: { type: 'object', properties: { password: false, name: text } },
     value: { name: 'a', ...secret },
     sent: { name: 'a' },
   },
-  {
-    title: 'no field whose schema is false, after one that nothing names',
+  'no field whose schema is false, after one that nothing names': {
     schema: { type: 'object', properties: { password: false }, additionalProperties: text },
     value: { first: 'a', ...secret, last: 'b' },
     sent: { first: 'a', last: 'b' },
   },
-  {
-    title: 'no field whose pattern has the schema false',
+  'no field whose pattern has the schema false': {
     schema: { type: 'object', patternProperties: { '^pass': false, '^n': text } },
     value: { name: 'a', ...secret },
     sent: { name: 'a' },
   },
-  {
-    title: 'null for every type',
+  'null for every type': {
     schema: { type: 'object', properties: { a: text, b: aged, c: { type: 'array', items: text } } },
     value: { a: null, b: null, c: null },
   },
-  { title: 'fractions for integers', schema: aged, value: { age: 1.5 } },
-  {
-    title: 'no defaults and constants that a record lacks',
+  'fractions for integers': { schema: aged, value: { age: 1.5 } },
+  'no defaults and constants that a record lacks': {
     schema: { type: 'object', properties: { a: { ...text, default: 'b' }, c: { const: 'd' } } },
     value: { c: 'e' },
   },
-  {
-    title: 'records in records and lists',
+  'records in records and lists': {
     schema: { type: 'object', properties: { one: named, many: { type: 'array', items: named } } },
     value: { one: { name: 'a', ...secret }, many: [{ name: 'b', ...secret }, null] },
     sent: { one: { name: 'a' }, many: [{ name: 'b' }, null] },
   },
-  {
-    title: 'the fields of all parts',
+  'the fields of all parts': {
     schema: { allOf: [named, aged], properties: { on: { type: 'boolean' } } },
     value: { name: 'a', age: 1, on: false, ...secret },
     sent: { name: 'a', age: 1, on: false },
   },
-  {
-    title: 'the fields of all alternatives',
+  'the fields of all alternatives': {
     schema: { type: 'object', properties: { who: { anyOf: [named, aged, { type: 'null' }] } } },
     value: { who: { name: 'a', age: 1, ...secret } },
     sent: { who: { name: 'a', age: 1 } },
   },
-  {
-    title: 'an id where a record may stand',
+  'an id where a record may stand': {
     schema: { type: 'object', properties: { who: { anyOf: [text, named] } } },
     value: { who: 'a' },
   },
-  {
-    title: 'a record where an id may stand',
+  'a record where an id may stand': {
     schema: { type: 'object', properties: { who: { oneOf: [text, named] } } },
     value: { who: { name: 'a', ...secret } },
     sent: { who: { name: 'a' } },
   },
-  {
-    title: 'what several types may be',
+  'what several types may be': {
     schema: { type: 'object', properties: { a: { type: ['string', 'number'] }, b: {} } },
     value: { a: 5, b: { c: [1, 'd', null] } },
   },
-  {
-    title: 'other fields where the schema says so',
+  'other fields where the schema says so': {
     schema: { ...named, additionalProperties: { type: 'number' } },
     value: { name: 'a', b: 1 },
   },
-  {
-    title: 'all fields where the schema says so',
+  'all fields where the schema says so': {
     schema: { ...named, additionalProperties: true },
     value: { name: 'a', b: { c: [1] } },
   },
-  {
-    title: 'fields whose names match a pattern',
+  'fields whose names match a pattern': {
     schema: { type: 'object', patternProperties: { '^x-': text } },
     value: { 'x-a': 'b', ...secret },
     sent: { 'x-a': 'b' },
   },
-  {
-    title: 'no fields where there are none',
+  'no fields where there are none': {
     schema: { type: 'object', properties: { a: { type: 'object', additionalProperties: false } } },
     value: { a: secret },
     sent: { a: {} },
   },
-  {
-    title: 'trees of records',
+  'trees of records': {
     schema: {
       $defs: {
         Node: {
@@ -135,14 +117,12 @@ const CASES: readonly Case[] = [
     value: { name: 'a', nodes: [{ name: 'b', nodes: [], ...secret }], ...secret },
     sent: { name: 'a', nodes: [{ name: 'b', nodes: [] }] },
   },
-  {
-    title: 'parts that are defined elsewhere',
+  'parts that are defined elsewhere': {
     schema: { definitions: { Named: named }, allOf: [{ $ref: '#/definitions/Named' }, aged] },
     value: { name: 'a', age: 1, ...secret },
     sent: { name: 'a', age: 1 },
   },
-  {
-    title: 'fields with any name',
+  'fields with any name': {
     schema: {
       type: 'object',
       properties: { 'a"]+(b)\n\u2028': text, "c'`${d}\\": named, proto: text, 1: text },
@@ -150,48 +130,42 @@ const CASES: readonly Case[] = [
     value: { 'a"]+(b)\n\u2028': 'x', "c'`${d}\\": { name: 'a' }, 1: 'y', ...secret },
     sent: { 'a"]+(b)\n\u2028': 'x', "c'`${d}\\": { name: 'a' }, 1: 'y' },
   },
-  {
-    title: 'fields that every object inherits, where a record has them',
+  'fields that every object inherits, where a record has them': {
     schema: { type: 'object', properties: { valueOf: named, toString: text, a: text } },
     value: { valueOf: { name: 'a', ...secret }, a: 'b' },
     sent: { valueOf: { name: 'a' }, a: 'b' },
   },
-  { title: 'anything by a schema without keywords', schema: true, value: { a: [1] } },
-  {
-    title: 'the JSON of a class',
+  'anything by a schema without keywords': { schema: true, value: { a: [1] } },
+  'the JSON of a class': {
     schema: named,
     value: { toJSON: () => ({ name: 'a', ...secret }) },
     sent: { name: 'a' },
   },
-  {
-    title: 'dates and ids as strings',
+  'dates and ids as strings': {
     schema: { type: 'object', properties: { at: { ...text, format: 'date-time' }, id: text } },
     value: { at: new Date(0), id: { toString: () => 'abc', toJSON: () => 'abc' } },
     sent: { at: '1970-01-01T00:00:00.000Z', id: 'abc' },
   },
-  {
-    title: 'a date whose class writes it in its own way',
+  'a date whose class writes it in its own way': {
     schema: { type: 'object', properties: { at: text } },
     value: { at: new ShortDate(0) },
     sent: { at: '1970' },
   },
-  {
-    title: 'a date whose class has a zone',
+  'a date whose class has a zone': {
     schema: { type: 'object', properties: { at: text } },
     value: { at: new ZonedDate(0) },
     sent: { at: '1970-01-01T00:00:00.000+00:00' },
   },
-  {
-    title: 'null for an invalid date, as JSON has it',
+  'null for an invalid date, as JSON has it': {
     schema: { type: 'object', properties: { at: text } },
     value: { at: new Date(Number.NaN) },
     sent: { at: null },
   },
-]
+}
 
 const options = { onOtherType: () => undefined, onLeftOut: () => undefined }
 
-for (const { title, schema, value, sent = value } of CASES) {
+for (const [title, { schema, value, sent = value }] of Object.entries(CASES)) {
   t.test(`picks ${title}`, async (t) => {
     const form = createResultForm(linkReferences(schema))
     for (const asJSON of [true, false]) {
