@@ -217,57 +217,49 @@ const from = 'five'
 
 t.test('names every breach', (t) => {
   const index = { 'core/index.ts': '', 'core/schema/index.ts': '', 'auth/index.ts': '' }
-  const breaches: [title: string, sources: Sources, expected: string][] = [
-    ['a wrong arrow', { 'core/a.ts': "import '../auth/index.ts'" }, 'core may not import auth'],
-    [
-      'a wrong arrow of types',
+  const breaches: Readonly<Record<string, readonly [sources: Sources, expected: string]>> = {
+    'a wrong arrow': [{ 'core/a.ts': "import '../auth/index.ts'" }, 'core may not import auth'],
+    'a wrong arrow of types': [
       { 'adapter/a.ts': "import type { A } from '../auth/index.ts'" },
       'adapter may not import auth',
     ],
-    [
-      'a wrong arrow of a re-export',
+    'a wrong arrow of a re-export': [
       { 'client/a.ts': "export * from '../auth/index.ts'" },
       'client may not import auth',
     ],
-    [
-      'a wrong arrow of import()',
+    'a wrong arrow of import()': [
       { 'auth/a.ts': "import('../transport/b.ts')", 'transport/b.ts': '' },
       'auth may not import transport',
     ],
-    [
-      'core that needs its schemas',
+    'core that needs its schemas': [
       { 'core/a.ts': "import './schema/index.ts'" },
       'core may not import core/schema',
     ],
-    [
-      'errors that know the core',
+    'errors that know the core': [
       { 'core/errors/a.ts': "import type { B } from '../index.ts'" },
       'core/errors may not import core',
     ],
-    [
-      'an adapter that knows the embedded server',
+    'an adapter that knows the embedded server': [
       { 'adapter/a.ts': "import './embedded/b.ts'", 'adapter/embedded/b.ts': '' },
       'adapter may not import adapter/embedded',
     ],
-    [
-      'an embedded server that knows the core',
+    'an embedded server that knows the core': [
       { 'adapter/embedded/a.ts': "import '../../core/index.ts'" },
       'adapter/embedded may not import core',
     ],
-    ['node: in core', { 'core/a.ts': "import 'node:fs'" }, 'core runs in browsers too'],
-    ['an old name of node', { 'auth/a.ts': "import 'fs'" }, 'may not name this package'],
-    ['an unlisted package', { 'transport/a.ts': "import 'express'" }, 'may not name this package'],
-    ['a package elsewhere', { 'adapter/a.ts': "import 'fastify'" }, 'may not name this package'],
-    ['a longer name', { 'adapter/a.ts': "import 'mongodb-x'" }, 'may not name this package'],
-    ['the package itself', { 'auth/a.ts': "import 'remex/core'" }, 'may not name this package'],
-    ['a file outside', { 'core/a.ts': "import '../../test/b.ts'" }, 'no file of src'],
-    ['an unknown import()', { 'core/a.ts': 'import(name)' }, 'not a plain string'],
-    ['a folder in no layer', { 'other/a.ts': '' }, 'is in no layer'],
-    ['a name for anything', { 'core/helpers.ts': '' }, 'says nothing'],
-    ['a folder for anything', { 'core/utils/a.ts': '' }, 'says nothing'],
-    ['a long file', { 'core/a.ts': '\n'.repeat(401) }, 'has 401 lines'],
-    [
-      'a cycle between files',
+    'node: in core': [{ 'core/a.ts': "import 'node:fs'" }, 'core runs in browsers too'],
+    'an old name of node': [{ 'auth/a.ts': "import 'fs'" }, 'may not name this package'],
+    'an unlisted package': [{ 'transport/a.ts': "import 'express'" }, 'may not name this package'],
+    'a package elsewhere': [{ 'adapter/a.ts': "import 'fastify'" }, 'may not name this package'],
+    'a longer name': [{ 'adapter/a.ts': "import 'mongodb-x'" }, 'may not name this package'],
+    'the package itself': [{ 'auth/a.ts': "import 'remex/core'" }, 'may not name this package'],
+    'a file outside': [{ 'core/a.ts': "import '../../test/b.ts'" }, 'no file of src'],
+    'an unknown import()': [{ 'core/a.ts': 'import(name)' }, 'not a plain string'],
+    'a folder in no layer': [{ 'other/a.ts': '' }, 'is in no layer'],
+    'a name for anything': [{ 'core/helpers.ts': '' }, 'says nothing'],
+    'a folder for anything': [{ 'core/utils/a.ts': '' }, 'says nothing'],
+    'a long file': [{ 'core/a.ts': '\n'.repeat(401) }, 'has 401 lines'],
+    'a cycle between files': [
       {
         'core/a.ts': "import './b.ts'",
         'core/b.ts': "export * from './c.ts'",
@@ -275,37 +267,32 @@ t.test('names every breach', (t) => {
       },
       'core/a.ts → core/b.ts → core/c.ts → core/a.ts',
     ],
-    [
-      'a file that imports itself',
+    'a file that imports itself': [
       { 'core/a.ts': "export type { A } from './a.ts'" },
       'core/a.ts → core/a.ts',
     ],
-    [
-      'a cycle of types',
+    'a cycle of types': [
       {
         'core/a.ts': "import type { B } from './b.ts'",
         'core/b.ts': "export type { A } from './a.ts'",
       },
       'core/a.ts → core/b.ts → core/a.ts',
     ],
-    [
-      'a cycle that a type closes',
+    'a cycle that a type closes': [
       {
         'core/a.ts': "import { b } from './b.ts'",
         'core/b.ts': "type A = import('./a.ts').A",
       },
       'core/a.ts → core/b.ts → core/a.ts',
     ],
-    [
-      'a cycle between a folder and one inside it',
+    'a cycle between a folder and one inside it': [
       {
         'core/a.ts': "import './hooks/b.ts'",
         'core/hooks/b.ts': "import type { A } from '../a.ts'",
       },
       'cycle between files: core/a.ts → core/hooks/b.ts → core/a.ts',
     ],
-    [
-      'a cycle between folders, types included',
+    'a cycle between folders, types included': [
       {
         'core/hooks/a.ts': "import '../events/b.ts'",
         'core/events/b.ts': "import type { C } from '../hooks/c.ts'",
@@ -313,8 +300,8 @@ t.test('names every breach', (t) => {
       },
       'core/hooks → core/events → core/hooks',
     ],
-  ]
-  for (const [title, sources, expected] of breaches) {
+  }
+  for (const [title, [sources, expected]] of Object.entries(breaches)) {
     const problems = checkSources({ ...index, ...sources })
     t.equal(problems.length, 1, title)
     t.match(problems[0], expected, title)

@@ -101,20 +101,20 @@ t.test('without $sort it is by the id', async (t) => {
   t.strictSame(idsOf(await find({ $after: nextCursor })), ['a'])
 })
 
-const TOTALS: readonly [string, object, object][] = [
-  ['none', { $after: '' }, { total: undefined }],
-  ['none by false', { $total: false }, { total: undefined }],
-  ['all', { $total: true }, { total: 5, isTotalCapped: undefined }],
-  ['all by a string', { $total: 'true', $after: '' }, { total: 5 }],
-  ['those that match', { $total: true, rank: 0 }, { total: 2 }],
-  ['an estimate', { $total: 'estimate' }, { total: 5 }],
-  ['an estimate of those that match', { $total: 'estimate', rank: 0 }, { total: 2 }],
-  ['fewer than the cap', { $total: { cap: 6 } }, { total: 5, isTotalCapped: false }],
-  ['as many as the cap', { $total: { cap: '5' } }, { total: 5, isTotalCapped: false }],
-  ['more than the cap', { $total: { cap: 4 } }, { total: 4, isTotalCapped: true }],
-]
+const TOTALS: Readonly<Record<string, readonly [object, object]>> = {
+  none: [{ $after: '' }, { total: undefined }],
+  'none by false': [{ $total: false }, { total: undefined }],
+  all: [{ $total: true }, { total: 5, isTotalCapped: undefined }],
+  'all by a string': [{ $total: 'true', $after: '' }, { total: 5 }],
+  'those that match': [{ $total: true, rank: 0 }, { total: 2 }],
+  'an estimate': [{ $total: 'estimate' }, { total: 5 }],
+  'an estimate of those that match': [{ $total: 'estimate', rank: 0 }, { total: 2 }],
+  'fewer than the cap': [{ $total: { cap: 6 } }, { total: 5, isTotalCapped: false }],
+  'as many as the cap': [{ $total: { cap: '5' } }, { total: 5, isTotalCapped: false }],
+  'more than the cap': [{ $total: { cap: 4 } }, { total: 4, isTotalCapped: true }],
+}
 
-for (const [title, query, expected] of TOTALS) {
+for (const [title, [query, expected]] of Object.entries(TOTALS)) {
   t.test(`the total: ${title}`, async (t) => {
     const { find } = await startWith(5)
     const page = (await find(query)) as unknown as Record<string, unknown>
@@ -215,16 +215,16 @@ t.test('a text search has pages', async (t) => {
 })
 
 /** Values that no cursor can be made of, and how the error calls them. */
-const REFUSED_VALUES: readonly [string, unknown, string][] = [
-  ['a list', [1, 2], 'a list'],
-  ['an empty list', [], 'a list'],
-  ['an object', { x: 1 }, 'a value of its type'],
-  ['a regular expression', /a/, 'a value of its type'],
-  ['a timestamp', new Timestamp({ t: 1, i: 1 }), 'a value of its type'],
-  ['MinKey', new MinKey(), 'a value of its type'],
-]
+const REFUSED_VALUES: Readonly<Record<string, readonly [unknown, string]>> = {
+  'a list': [[1, 2], 'a list'],
+  'an empty list': [[], 'a list'],
+  'an object': [{ x: 1 }, 'a value of its type'],
+  'a regular expression': [/a/, 'a value of its type'],
+  'a timestamp': [new Timestamp({ t: 1, i: 1 }), 'a value of its type'],
+  MinKey: [new MinKey(), 'a value of its type'],
+}
 
-for (const [title, value, named] of REFUSED_VALUES) {
+for (const [title, [value, named]] of Object.entries(REFUSED_VALUES)) {
   t.test(`${title} to sort by is refused by name, wherever a page comes to it`, async (t) => {
     const others = ['', 1, null, new ObjectId()].map((rank) => ({ rank }))
     const { find } = await startWith([...others, { rank: value }])
@@ -329,20 +329,17 @@ t.test('the largest numbers are sizes as well', async (t) => {
   t.match(page, { total: 3, isTotalCapped: false, hasNext: false, data: { length: 3 } })
 })
 
-const ELSEWHERE: readonly [string, (service: MongoDBService) => Promise<unknown>][] = [
-  ['get', (service) => service.get(1, { query: { $after: '' } } as never)],
-  [
-    'update',
-    (service) => service.update(1, { a: 1 } as never, { query: { $total: true } } as never),
-  ],
-  ['patch', (service) => service.patch(1, { a: 1 }, { query: { $before: '' } } as never)],
-  ['patch of many', (service) => service.patch(null, {}, { query: { $after: '' } } as never)],
-  ['remove', (service) => service.remove(1, { query: { $after: '' } } as never)],
-  ['countDocuments', (service) => service.countDocuments({ query: { $after: '' } } as never)],
-  ['findRaw', (service) => service.findRaw({ query: { $total: true } } as never)],
-]
+const ELSEWHERE: Readonly<Record<string, (service: MongoDBService) => Promise<unknown>>> = {
+  get: (service) => service.get(1, { query: { $after: '' } } as never),
+  update: (service) => service.update(1, { a: 1 } as never, { query: { $total: true } } as never),
+  patch: (service) => service.patch(1, { a: 1 }, { query: { $before: '' } } as never),
+  'patch of many': (service) => service.patch(null, {}, { query: { $after: '' } } as never),
+  remove: (service) => service.remove(1, { query: { $after: '' } } as never),
+  countDocuments: (service) => service.countDocuments({ query: { $after: '' } } as never),
+  findRaw: (service) => service.findRaw({ query: { $total: true } } as never),
+}
 
-for (const [title, call] of ELSEWHERE) {
+for (const [title, call] of Object.entries(ELSEWHERE)) {
   t.test(`${title} has no pages`, async (t) => {
     const { service } = await startWith(2, { multi: true })
     await t.rejects(call(service as unknown as MongoDBService), {

@@ -8,64 +8,56 @@ const users = { find: async () => [], get: async (id: unknown) => ({ id }) }
 
 type Mistake = (app: Application) => unknown
 
-const REFUSED: readonly [what: string, mistake: Mistake, advice: RegExp, bare: RegExp][] = [
-  [
-    'a promise as a service',
-    (app) => app.use('a', Promise.resolve(users)),
-    /it is a promise, await it first/,
-    /for path `a`: pass an object with methods$/,
-  ],
-  [
-    'a function as a service',
-    (app) => app.use('a', () => users),
-    /it is a function/,
-    /for path `a`: pass an object with methods$/,
-  ],
-  [
-    'an application of Feathers as a service',
-    (app) => app.use('a', feathers()),
-    /createApp\(\) did not make/,
-    /for path `a`: pass an object with methods$/,
-  ],
-  [
-    'an unknown option of a service',
-    (app) => app.use('a', { ...users }, { method: [] } as object),
-    /unknown option 'method'; did you mean 'methods'\?/,
-    /unknown option 'method', allowed are methods, events, /,
-  ],
-  [
-    'a listed method that is not there',
-    (app) => app.use('a', { ...users }, { methods: ['fnd'] }),
-    /'fnd' is not a function of service 'a'; did you mean 'find'\?/,
-    /'fnd' is not a function of service 'a': the option `methods` lists/,
-  ],
-  [
-    'hooks of an unknown method',
-    (app) => app.service('users').hooks({ before: { fnd: [() => undefined] } } as object),
-    /'fnd' is not a hookable method of service 'users'; did you mean 'find'\?/,
-    /'fnd' is not a hookable method of service 'users', it has find, get/,
-  ],
-  [
-    'hooks of an unknown kind',
-    (app) => app.hooks({ around: [], aftre: [] } as object),
-    /'aftre' is not a valid hook type; did you mean 'after'\?/,
-    /'aftre' is not a valid hook type, allowed are around, /,
-  ],
-  [
-    'a map in the place of hooks',
-    (app) => app.hooks({ before: { create: { all: [] } } } as object),
-    /The hooks 'before create' of the application are a map, not a list of functions: \{ before/,
-    /A hook in 'before create' of the application is object, not a function: { before/,
-  ],
-  [
-    'a function for configure() that takes more than the application',
-    (app) => app.configure(((_app: unknown, _options: unknown) => undefined) as never),
-    /^'anonymous' takes 2 arguments: app\.configure\(\) takes a function \(app\)$/,
-    /^app\.configure\(\) takes a function \(app\)$/,
-  ],
-]
+const REFUSED: Readonly<Record<string, readonly [mistake: Mistake, advice: RegExp, bare: RegExp]>> =
+  {
+    'a promise as a service': [
+      (app) => app.use('a', Promise.resolve(users)),
+      /it is a promise, await it first/,
+      /for path `a`: pass an object with methods$/,
+    ],
+    'a function as a service': [
+      (app) => app.use('a', () => users),
+      /it is a function/,
+      /for path `a`: pass an object with methods$/,
+    ],
+    'an application of Feathers as a service': [
+      (app) => app.use('a', feathers()),
+      /createApp\(\) did not make/,
+      /for path `a`: pass an object with methods$/,
+    ],
+    'an unknown option of a service': [
+      (app) => app.use('a', { ...users }, { method: [] } as object),
+      /unknown option 'method'; did you mean 'methods'\?/,
+      /unknown option 'method', allowed are methods, events, /,
+    ],
+    'a listed method that is not there': [
+      (app) => app.use('a', { ...users }, { methods: ['fnd'] }),
+      /'fnd' is not a function of service 'a'; did you mean 'find'\?/,
+      /'fnd' is not a function of service 'a': the option `methods` lists/,
+    ],
+    'hooks of an unknown method': [
+      (app) => app.service('users').hooks({ before: { fnd: [() => undefined] } } as object),
+      /'fnd' is not a hookable method of service 'users'; did you mean 'find'\?/,
+      /'fnd' is not a hookable method of service 'users', it has find, get/,
+    ],
+    'hooks of an unknown kind': [
+      (app) => app.hooks({ around: [], aftre: [] } as object),
+      /'aftre' is not a valid hook type; did you mean 'after'\?/,
+      /'aftre' is not a valid hook type, allowed are around, /,
+    ],
+    'a map in the place of hooks': [
+      (app) => app.hooks({ before: { create: { all: [] } } } as object),
+      /The hooks 'before create' of the application are a map, not a list of functions: \{ before/,
+      /A hook in 'before create' of the application is object, not a function: { before/,
+    ],
+    'a function for configure() that takes more than the application': [
+      (app) => app.configure(((_app: unknown, _options: unknown) => undefined) as never),
+      /^'anonymous' takes 2 arguments: app\.configure\(\) takes a function \(app\)$/,
+      /^app\.configure\(\) takes a function \(app\)$/,
+    ],
+  }
 
-for (const [what, mistake, advice, bare] of REFUSED) {
+for (const [what, [mistake, advice, bare]] of Object.entries(REFUSED)) {
   t.test(`${what} is refused, with advice and without`, async (t) => {
     const advised = createApp().use('users', { ...users })
     const plain = new Application().use('users', { ...users })

@@ -42,9 +42,8 @@ function toChallenge(payload: Binary): Document {
   return { conversationId: 1, done: false, payload: challenge }
 }
 
-const LOGINS: readonly [string, string, Login][] = [
-  [
-    'is refused at once',
+const LOGINS: Readonly<Record<string, readonly [string, Login]>> = {
+  'is refused at once': [
     'SCRAM-SHA-256',
     (sent) => async (name, command, run) => {
       const { payload = command.speculativeAuthenticate?.payload } = command
@@ -52,8 +51,7 @@ const LOGINS: readonly [string, string, Login][] = [
       return name === 'saslStart' ? REFUSED : run()
     },
   ],
-  [
-    'is refused at its end',
+  'is refused at its end': [
     'SCRAM-SHA-256',
     (sent) => async (name, command, run) => {
       const { speculativeAuthenticate: first, payload = first?.payload } = command
@@ -65,9 +63,7 @@ const LOGINS: readonly [string, string, Login][] = [
         : { ...reply, speculativeAuthenticate: toChallenge(payload) }
     },
   ],
-  [
-    // On a connection that is open already: the driver tells of the commands of this login.
-    'is asked for once more',
+  'is asked for once more': [
     'PLAIN',
     (sent) =>
       async (name, { payload }, run) => {
@@ -77,9 +73,9 @@ const LOGINS: readonly [string, string, Login][] = [
         return { ok: 1, conversationId: 1, done: true, payload: new Binary() }
       },
   ],
-]
+}
 
-for (const [how, mechanism, login] of LOGINS) {
+for (const [how, [mechanism, login]] of Object.entries(LOGINS)) {
   t.test(`a login to the database that ${how} tells no secret (MDB-1)`, async (t) => {
     const sent: Binary[] = []
     const url = new URL(await startScriptedServer(t, login(sent)))

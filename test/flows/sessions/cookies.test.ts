@@ -70,21 +70,21 @@ t.test('cookies only write for pages of this origin and of `origins`', async (t)
     ...{ cookie: 'all', origins: [origin] },
   })
   await logIn()
-  const FOREIGN: [string, Record<string, string>][] = [
-    ['a program that is no browser', { 'sec-fetch-site': '' }],
-    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
-    ['a subdomain', { 'sec-fetch-site': 'same-site', origin: 'https://x.front.example.org' }],
-    ['an origin that begins alike', { 'sec-fetch-site': 'cross-site', origin: `${origin}.evil` }],
-    ['a page without an origin', { 'sec-fetch-site': 'cross-site', origin: 'null' }],
-    [
-      'the same host without TLS',
-      { 'sec-fetch-site': 'same-site', origin: 'http://front.example.org' },
-    ],
-    ['an address that was typed', { 'sec-fetch-site': 'none' }],
-    ['a neighbour of another port', { 'sec-fetch-site': '', origin: 'http://app.example.org:81' }],
-    ['a page without TLS', { 'sec-fetch-site': 'same-origin', origin: 'http://app.example.org' }],
-  ]
-  for (const [name, headers] of FOREIGN) {
+  const FOREIGN: Readonly<Record<string, Record<string, string>>> = {
+    'a program that is no browser': { 'sec-fetch-site': '' },
+    'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    'a subdomain': { 'sec-fetch-site': 'same-site', origin: 'https://x.front.example.org' },
+    'an origin that begins alike': { 'sec-fetch-site': 'cross-site', origin: `${origin}.evil` },
+    'a page without an origin': { 'sec-fetch-site': 'cross-site', origin: 'null' },
+    'the same host without TLS': {
+      'sec-fetch-site': 'same-site',
+      origin: 'http://front.example.org',
+    },
+    'an address that was typed': { 'sec-fetch-site': 'none' },
+    'a neighbour of another port': { 'sec-fetch-site': '', origin: 'http://app.example.org:81' },
+    'a page without TLS': { 'sec-fetch-site': 'same-origin', origin: 'http://app.example.org' },
+  }
+  for (const [name, headers] of Object.entries(FOREIGN)) {
     t.equal((await refresh(headers)).status, 403, `a refresh of ${name} (CSRF-1)`)
     t.equal((await logOut(headers)).status, 403, `a logout of ${name} (CSRF-1)`)
     const note = { data: { text: 'hello' }, headers }
@@ -347,18 +347,15 @@ t.test('a stream is opened by the cookie, and ends with the session', async (t) 
 })
 
 t.test('a hook that moves tokens is told so, and no body has one', async (t) => {
-  const MOVES: [string, (context: HookContext) => unknown][] = [
-    ['an envelope', (context) => void Object.assign(context, { result: { data: context.result } })],
-    ['another body', (context) => void Object.assign(context, { dispatch: [context.result] })],
-    [
-      'a body of its own form',
-      (context) => {
-        const { result } = context
-        context.dispatch = { toJSON: () => result }
-      },
-    ],
-  ]
-  for (const [name, move] of MOVES) {
+  const MOVES: Readonly<Record<string, (context: HookContext) => unknown>> = {
+    'an envelope': (context) => void Object.assign(context, { result: { data: context.result } }),
+    'another body': (context) => void Object.assign(context, { dispatch: [context.result] }),
+    'a body of its own form': (context) => {
+      const { result } = context
+      context.dispatch = { toJSON: () => result }
+    },
+  }
+  for (const [name, move] of Object.entries(MOVES)) {
     const { logIn, server } = await startBrowser(t, { cookie: 'all' })
     server.app.service('authentication').hooks({ after: { create: [move] } } as never)
     const { status, text } = await logIn()

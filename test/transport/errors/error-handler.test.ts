@@ -90,65 +90,58 @@ async function fail(
 }
 
 /** What services throw, and the body that is answered; its code is the status. */
-const THROWN: readonly [title: string, thrown: unknown, body: object][] = [
-  [
-    'a ServiceError',
+const THROWN: Readonly<Record<string, readonly [thrown: unknown, body: object]>> = {
+  'a ServiceError': [
     new NotFound('No record', { id: 1, errors: { id: 'unknown' } }),
     {
       ...{ name: 'NotFound', message: 'No record', code: 404, className: 'not-found' },
       ...{ data: { id: 1 }, errors: { id: 'unknown' } },
     },
   ],
-  [
-    'a ServiceError with a cause',
+  'a ServiceError with a cause': [
     new BadRequest('Bad', null, { cause: new Error('E11000 secret') }),
     { name: 'BadRequest', message: 'Bad', code: 400, className: 'bad-request' },
   ],
-  [
-    'an error class of its own',
+  'an error class of its own': [
     new Teapot('Short and stout'),
     { name: 'Teapot', message: 'Short and stout', code: 418, className: 'teapot' },
   ],
-  [
-    'an error of @feathersjs/errors',
+  'an error of @feathersjs/errors': [
     new FeathersError('Old', 'Conflict', 409, 'conflict'),
     { name: 'Conflict', message: 'Old', code: 409, className: 'conflict', data: { a: 1 } },
   ],
-  [
-    'an error class derived from those of @feathersjs/errors',
+  'an error class derived from those of @feathersjs/errors': [
     new FeathersError('Short and stout', 'Teapot', 418, 'teapot'),
     {
       ...{ name: 'Teapot', message: 'Short and stout', code: 418, className: 'teapot' },
       data: { a: 1 },
     },
   ],
-  ['a plain Error', new Error('My text'), { ...INTERNAL, message: 'My text' }],
-  [
-    'a plain Error with errors',
+  'a plain Error': [new Error('My text'), { ...INTERNAL, message: 'My text' }],
+  'a plain Error with errors': [
     Object.assign(new Error('My text'), { errors: { a: 'b' } }),
     { ...INTERNAL, message: 'My text', data: {}, errors: { a: 'b' } },
   ],
-  [
-    'a plain Error with data',
+  'a plain Error with data': [
     Object.assign(new Error('My text'), { data: { secret: 1 } }),
     { ...INTERNAL, message: 'My text' },
   ],
-  ['an Error with a code', Object.assign(new Error('x'), { code: 404 }), INTERNAL],
-  ['an Error with a code of text', Object.assign(new Error('x'), { code: 'ENOENT' }), INTERNAL],
-  ['a TypeError', new TypeError("can't read 'x' of undefined"), INTERNAL],
-  ['a RangeError', new RangeError('x'), INTERNAL],
-  ['an error of a library', new ForeignError('E11000 db.users'), INTERNAL],
-  ['a text', 'a text', INTERNAL],
-  ['a number', 404, INTERNAL],
-  ['undefined', undefined, INTERNAL],
-  ['null', null, INTERNAL],
-  ['false', false, INTERNAL],
-  ['an object', { message: 'x', code: 404, statusCode: 200 }, INTERNAL],
-  ['a frozen object', Object.freeze({ code: 404 }), INTERNAL],
-  ['a function', () => 'x', INTERNAL],
-]
+  'an Error with a code': [Object.assign(new Error('x'), { code: 404 }), INTERNAL],
+  'an Error with a code of text': [Object.assign(new Error('x'), { code: 'ENOENT' }), INTERNAL],
+  'a TypeError': [new TypeError("can't read 'x' of undefined"), INTERNAL],
+  'a RangeError': [new RangeError('x'), INTERNAL],
+  'an error of a library': [new ForeignError('E11000 db.users'), INTERNAL],
+  'a text': ['a text', INTERNAL],
+  'a number': [404, INTERNAL],
+  undefined: [undefined, INTERNAL],
+  null: [null, INTERNAL],
+  false: [false, INTERNAL],
+  'an object': [{ message: 'x', code: 404, statusCode: 200 }, INTERNAL],
+  'a frozen object': [Object.freeze({ code: 404 }), INTERNAL],
+  'a function': [() => 'x', INTERNAL],
+}
 
-for (const [title, thrown, body] of THROWN) {
+for (const [title, [thrown, body]] of Object.entries(THROWN)) {
   t.test(`answers ${title} that a service throws`, async (t) => {
     const server = await injectServer(t, { services: (app) => addThrower(app, thrown) })
     const { code: status } = body as { code: number }
@@ -367,24 +360,25 @@ t.test('a page may be a file; one that can not be read is replaced and logged', 
 })
 
 /** Responders that do not send, and what is answered to a `NotFound`. */
-const RETURNING: readonly [title: string, responder: ErrorResponder, text: string | RegExp][] = [
-  ['a text', () => 'Not here', 'Not here'],
-  ['an object', (error) => ({ own: error.code }), '{"own":404}'],
-  ['a promise of a text', async () => 'Not here', 'Not here'],
-  ['nothing, and takes no reply', () => undefined, /Page Not Found|"NotFound"/],
-  ['a promise of nothing', async (_e, _request, _reply) => undefined, /Page Not Found|"NotFound"/],
-  ['the reply', async (_error, _request, reply) => reply.send('sent'), 'sent'],
-  ['nothing, and sends later', sendLater, 'later'],
-  ['a promise of nothing, and has sent', sendBefore, 'before'],
-  [
-    'the reply, and sends later',
+const RETURNING: Readonly<
+  Record<string, readonly [responder: ErrorResponder, text: string | RegExp]>
+> = {
+  'a text': [() => 'Not here', 'Not here'],
+  'an object': [(error) => ({ own: error.code }), '{"own":404}'],
+  'a promise of a text': [async () => 'Not here', 'Not here'],
+  'nothing, and takes no reply': [() => undefined, /Page Not Found|"NotFound"/],
+  'a promise of nothing': [async (_e, _request, _reply) => undefined, /Page Not Found|"NotFound"/],
+  'the reply': [async (_error, _request, reply) => reply.send('sent'), 'sent'],
+  'nothing, and sends later': [sendLater, 'later'],
+  'a promise of nothing, and has sent': [sendBefore, 'before'],
+  'the reply, and sends later': [
     (error, request, reply) => {
       sendLater(error, request, reply)
       return reply
     },
     'later',
   ],
-]
+}
 
 function sendLater(_error: unknown, _request: unknown, reply: FastifyReply): void {
   setImmediate(() => reply.send('later'))
@@ -394,7 +388,7 @@ async function sendBefore(_error: unknown, _request: unknown, reply: FastifyRepl
   reply.send('before')
 }
 
-for (const [title, responder, text] of RETURNING) {
+for (const [title, [responder, text]] of Object.entries(RETURNING)) {
   t.test(`a responder that returns ${title} is answered once`, async (t) => {
     const errorHandler = { html: responder, json: { 404: responder } }
     // With it `reply.sent` says the truth long after something was sent.

@@ -116,32 +116,28 @@ t.test('parameters are secrets by their words, and not by what a word holds (LOG
 })
 
 /** Messages of drivers and libraries, and what of them may be logged. */
-const MESSAGES: readonly [text: string, redacted: string][] = [
-  ['connect mongodb+srv://ann:hunter2@h/db', 'connect mongodb+srv://[redacted]@h/db'],
-  ['mongodb://ann:hun/ter#2@h1:1,h2:2/db?x=y', 'mongodb://[redacted]@h1:1,h2:2/db?x=y'],
-  ['mongodb://ann:12%2F34@h', 'mongodb://[redacted]@h'],
-  ['mongodb://a:hunt@er2@h', 'mongodb://[redacted]@h'],
-  ['mongodb://h1:27017,h2:27017/?a=b@c', 'mongodb://h1:27017,h2:27017/?a=b@c'],
-  [
-    '"redis://:hunter2@h:1" and \'amqp://x:y@z\'',
+const MESSAGES: Readonly<Record<string, string>> = {
+  'connect mongodb+srv://ann:hunter2@h/db': 'connect mongodb+srv://[redacted]@h/db',
+  'mongodb://ann:hun/ter#2@h1:1,h2:2/db?x=y': 'mongodb://[redacted]@h1:1,h2:2/db?x=y',
+  'mongodb://ann:12%2F34@h': 'mongodb://[redacted]@h',
+  'mongodb://a:hunt@er2@h': 'mongodb://[redacted]@h',
+  'mongodb://h1:27017,h2:27017/?a=b@c': 'mongodb://h1:27017,h2:27017/?a=b@c',
+  '"redis://:hunter2@h:1" and \'amqp://x:y@z\'':
     '"redis://[redacted]@h:1" and \'amqp://[redacted]@z\'',
-  ],
-  ['http://[::1]:3030/a@b http://a:80/c@d', 'http://[::1]:3030/a@b http://a:80/c@d'],
-  [
+  'http://[::1]:3030/a@b http://a:80/c@d': 'http://[::1]:3030/a@b http://a:80/c@d',
+  'at file:///app/@x/y.js:10:5 of ann@example.org':
     'at file:///app/@x/y.js:10:5 of ann@example.org',
-    'at file:///app/@x/y.js:10:5 of ann@example.org',
-  ],
-  ['Authorization: Bearer hunter2', 'Authorization: [redacted]'],
-  ['{"authorization":"Basic aHVudGVyMg==","a":1}', '{"authorization":[redacted],"a":1}'],
-  ['proxy-authorization = Digest u="x"', 'proxy-authorization = [redacted]'],
-  ['sent Bearer hunter2hunter2 to b', 'sent Bearer [redacted] to b'],
-  ['sent basic YW5uOmh1bnRlcg== to b', 'sent basic [redacted] to b'],
-  ['needs Basic Authentication or a bearer token', 'needs Basic Authentication or a bearer token'],
-  ['user=ann password=hunter2 host=h', 'user=ann password=[redacted] host=h'],
-  ['Server=h;Pwd=hunter2', 'Server=h;Pwd=[redacted]'],
-]
+  'Authorization: Bearer hunter2': 'Authorization: [redacted]',
+  '{"authorization":"Basic aHVudGVyMg==","a":1}': '{"authorization":[redacted],"a":1}',
+  'proxy-authorization = Digest u="x"': 'proxy-authorization = [redacted]',
+  'sent Bearer hunter2hunter2 to b': 'sent Bearer [redacted] to b',
+  'sent basic YW5uOmh1bnRlcg== to b': 'sent basic [redacted] to b',
+  'needs Basic Authentication or a bearer token': 'needs Basic Authentication or a bearer token',
+  'user=ann password=hunter2 host=h': 'user=ann password=[redacted] host=h',
+  'Server=h;Pwd=hunter2': 'Server=h;Pwd=[redacted]',
+}
 
-for (const [text, redacted] of MESSAGES) {
+for (const [text, redacted] of Object.entries(MESSAGES)) {
   t.test(`the message ${text} is logged as ${redacted} (LOG-1)`, async (t) => {
     t.equal(redactText(text), redacted)
   })

@@ -211,23 +211,20 @@ t.test('$text is refused with MongoDB’s code for', async (t) => {
     await t.test(title, (t) => t.rejects(titles.find(filter, options).toArray(), { code, message }))
   }
   const only = { $match: text }
-  const runs: readonly (readonly [string, number, () => Promise<unknown>])[] = [
-    ['a later stage', 17313, () => titles.aggregate([{ $skip: 1 }, only]).toArray()],
-    [
-      'a list in a later stage',
+  const runs: Readonly<Record<string, readonly [number, () => Promise<unknown>]>> = {
+    'a later stage': [17313, () => titles.aggregate([{ $skip: 1 }, only]).toArray()],
+    'a list in a later stage': [
       17313,
       () => titles.aggregate([only, { $match: { $and: [text] } }]).toArray(),
     ],
-    ['an inner pipeline', 17313, () => titles.aggregate([{ $facet: { a: [only] } }]).toArray()],
-    [
-      'a score in a pipeline',
+    'an inner pipeline': [17313, () => titles.aggregate([{ $facet: { a: [only] } }]).toArray()],
+    'a score in a pipeline': [
       168,
       () => titles.aggregate([only, { $project: { score: meta } }]).toArray(),
     ],
-    ['an order in a pipeline', 2, () => titles.aggregate([only, { $sort: { a: meta } }]).toArray()],
-    ['$pull', 2, () => titles.updateOne(text, { $pull: { list: text } } as Document)],
-    [
-      'array filters',
+    'an order in a pipeline': [2, () => titles.aggregate([only, { $sort: { a: meta } }]).toArray()],
+    $pull: [2, () => titles.updateOne(text, { $pull: { list: text } } as Document)],
+    'array filters': [
       2,
       () =>
         titles.updateOne(
@@ -236,13 +233,12 @@ t.test('$text is refused with MongoDB’s code for', async (t) => {
           { arrayFilters: [{ a: 1, ...text } as Document] },
         ),
     ],
-    [
-      'a score of a change',
+    'a score of a change': [
       2,
       () => titles.findOneAndUpdate(text, { $set: { a: 1 } }, { projection: { score: meta } }),
     ],
-  ]
-  for (const [title, code, run] of runs) {
+  }
+  for (const [title, [code, run]] of Object.entries(runs)) {
     await t.test(title, (t) => t.rejects(run(), { code }))
   }
 })

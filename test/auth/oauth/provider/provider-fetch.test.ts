@@ -253,66 +253,63 @@ t.test('a signal that outlives its requests gathers nothing', async (t) => {
 
 t.test('faults of a provider are errors that say so and tell no secret', async (t) => {
   const ok = `${HEAD}X-Token: ${SECRET}\r\n`
-  const faults: readonly (readonly [string, string | ((socket: Socket) => unknown), RegExp])[] = [
-    ['closes', (socket) => socket.end(), /unreachable .*ECONNRESET/],
-    ['resets', (socket) => socket.resetAndDestroy(), /unreachable .*ECONNRESET/],
-    ['resets in the head', (socket) => socket.write(ok, () => socket.resetAndDestroy()), /unreach/],
-    ['ends in the head', ok, /unreachable|answer/],
-    ['ends in the body', `${ok}Content-Length: 50\r\n\r\n${SECRET}`, /unreachable .*ECONNRESET/],
-    ['ends in a chunk', `${CHUNKED}50\r\n${SECRET}`, /unreachable .*ECONNRESET/],
-    ['ends between chunks', `${CHUNKED}6\r\n${SECRET}\r\n`, /unreachable .*ECONNRESET/],
-    ['has no size of a chunk', `${CHUNKED}${SECRET}\r\n`, /answer .*HPE_INVALID_CHUNK_SIZE/],
-    ['speaks something else', `SSH-2.0-${SECRET}\r\n`, /answer .*HPE_/],
-    ['speaks HTTP/0.9', `<p>${SECRET}</p>`, /answer .*HPE_/],
-    ['speaks HTTP/9.9', `HTTP/9.9 200 OK\r\n\r\n${SECRET}`, /answer .*HPE_/],
-    ['has a control character', `${ok}X: a\x01${SECRET}\r\n\r\n`, /answer .*HPE_/],
-    ['has a NUL', `${ok}X: a\0${SECRET}\r\n\r\n`, /answer .*HPE_/],
-    ['has a bare CR', `${ok}X: a\r${SECRET}\r\n\r\n`, /answer .*HPE_/],
-    ['has a bad name', `${ok}X Y: ${SECRET}\r\n\r\n`, /answer .*HPE_/],
-    ['has two lengths', `${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, /answer .*HPE_/],
-    ['has no length', `${ok}Content-Length: x\r\n\r\nab`, /answer .*HPE_/],
-    ['has the status 000', `HTTP/1.1 000 ${SECRET}\r\n\r\n`, /answer .*status 0,/],
-    ['has the status 999', `HTTP/1.1 999 ${SECRET}\r\n\r\n`, /answer .*status 999,/],
-    ['has the status 1000', `HTTP/1.1 1000 ${SECRET}\r\n\r\n`, /answer .*HPE_/],
-    [
-      'changes the protocol',
+  const faults: Readonly<
+    Record<string, readonly [string | ((socket: Socket) => unknown), RegExp]>
+  > = {
+    closes: [(socket) => socket.end(), /unreachable .*ECONNRESET/],
+    resets: [(socket) => socket.resetAndDestroy(), /unreachable .*ECONNRESET/],
+    'resets in the head': [(socket) => socket.write(ok, () => socket.resetAndDestroy()), /unreach/],
+    'ends in the head': [ok, /unreachable|answer/],
+    'ends in the body': [`${ok}Content-Length: 50\r\n\r\n${SECRET}`, /unreachable .*ECONNRESET/],
+    'ends in a chunk': [`${CHUNKED}50\r\n${SECRET}`, /unreachable .*ECONNRESET/],
+    'ends between chunks': [`${CHUNKED}6\r\n${SECRET}\r\n`, /unreachable .*ECONNRESET/],
+    'has no size of a chunk': [`${CHUNKED}${SECRET}\r\n`, /answer .*HPE_INVALID_CHUNK_SIZE/],
+    'speaks something else': [`SSH-2.0-${SECRET}\r\n`, /answer .*HPE_/],
+    'speaks HTTP/0.9': [`<p>${SECRET}</p>`, /answer .*HPE_/],
+    'speaks HTTP/9.9': [`HTTP/9.9 200 OK\r\n\r\n${SECRET}`, /answer .*HPE_/],
+    'has a control character': [`${ok}X: a\x01${SECRET}\r\n\r\n`, /answer .*HPE_/],
+    'has a NUL': [`${ok}X: a\0${SECRET}\r\n\r\n`, /answer .*HPE_/],
+    'has a bare CR': [`${ok}X: a\r${SECRET}\r\n\r\n`, /answer .*HPE_/],
+    'has a bad name': [`${ok}X Y: ${SECRET}\r\n\r\n`, /answer .*HPE_/],
+    'has two lengths': [`${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, /answer .*HPE_/],
+    'has no length': [`${ok}Content-Length: x\r\n\r\nab`, /answer .*HPE_/],
+    'has the status 000': [`HTTP/1.1 000 ${SECRET}\r\n\r\n`, /answer .*status 0,/],
+    'has the status 999': [`HTTP/1.1 999 ${SECRET}\r\n\r\n`, /answer .*status 999,/],
+    'has the status 1000': [`HTTP/1.1 1000 ${SECRET}\r\n\r\n`, /answer .*HPE_/],
+    'changes the protocol': [
       `HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: ${SECRET}\r\n\r\n`,
       /answer .*no answer/,
     ],
-    [
-      'never ends its headers',
+    'never ends its headers': [
       (socket) => {
         socket.write(ok)
         repeat(socket, `X-Many: ${SECRET}\r\n`)
       },
       /answer .*HPE_HEADER_OVERFLOW/,
     ],
-    [
-      'never ends a header',
+    'never ends a header': [
       (socket) => {
         socket.write(`${ok}X-Long: `)
         repeat(socket, SECRET)
       },
       /answer .*HPE_HEADER_OVERFLOW/,
     ],
-    [
-      'never ends its trailers',
+    'never ends its trailers': [
       (socket) => {
         socket.write(`${CHUNKED}0\r\n`)
         repeat(socket, `X-Many: ${SECRET}\r\n`)
       },
       /answer .*HPE_HEADER_OVERFLOW/,
     ],
-    [
-      'never ends what it says of a chunk',
+    'never ends what it says of a chunk': [
       (socket) => {
         socket.write(`${CHUNKED}1;a=`)
         repeat(socket, SECRET)
       },
       /answer .*HPE_CHUNK_EXTENSIONS_OVERFLOW/,
     ],
-  ]
-  for (const [title, fault, expected] of faults) {
+  }
+  for (const [title, [fault, expected]] of Object.entries(faults)) {
     const provider = await startRawProvider(t, (socket) =>
       typeof fault === 'string' ? socket.end(fault) : fault(socket),
     )

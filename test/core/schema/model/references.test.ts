@@ -97,12 +97,12 @@ t.test('the document of the interface has such schemas with no dead reference', 
 
 const city = { type: 'string' }
 const home = { type: 'object', properties: { city } }
-const LEADING: readonly (readonly [reference: string, part: object, wrong: object])[] = [
-  ['#', { home: { city: 'Rome' } }, { home: { city: 5 } }],
-  ['#/properties/home', { city: 'Rome' }, { city: 5 }],
-]
+const LEADING: Readonly<Record<string, readonly [part: object, wrong: object]>> = {
+  '#': [{ home: { city: 'Rome' } }, { home: { city: 5 } }],
+  '#/properties/home': [{ city: 'Rome' }, { city: 5 }],
+}
 
-for (const [$ref, part, wrong] of LEADING) {
+for (const [$ref, [part, wrong]] of Object.entries(LEADING)) {
   t.test(`a record may refer to '${$ref}', and its queries mean the same`, async (t) => {
     const Thing = { $id: 'Thing', type: 'object', properties: { home, part: { $ref } } }
     const app = use({ entity: Thing, create: Thing })
@@ -151,9 +151,8 @@ t.test('queries by hand have parts that contain themselves', async (t) => {
 })
 
 const name = { $id: 'name', $anchor: 'top', type: 'string' }
-const DOCUMENTS: readonly (readonly [title: string, schema: JSONSchema, expected: JSONSchema])[] = [
-  [
-    'relative to the $id around it',
+const DOCUMENTS: Readonly<Record<string, readonly [schema: JSONSchema, expected: JSONSchema]>> = {
+  'relative to the $id around it': [
     { $id: 'https://a.test/b/user', properties: { a: { $id: '/c', $ref: 'd' }, b: { $id: '/d' } } },
     {
       $id: 'https://a.test/b/user',
@@ -161,35 +160,31 @@ const DOCUMENTS: readonly (readonly [title: string, schema: JSONSchema, expected
       $defs: { d: {} },
     },
   ],
-  [
-    'to an anchor',
+  'to an anchor': [
     { properties: { a: name, b: { $ref: 'name#top' } } },
     {
       properties: { a: { type: 'string' }, b: { $ref: '#/$defs/top' } },
       $defs: { top: { type: 'string' } },
     },
   ],
-  [
-    'to a definition beside it',
+  'to a definition beside it': [
     { $defs: { 'a/b': { $id: 'c' } }, properties: { d: { $ref: 'c' } } },
     { $defs: { 'a/b': {} }, properties: { d: { $ref: '#/$defs/a~1b' } } },
   ],
-  [
-    'to a definition inside of it',
+  'to a definition inside of it': [
     { $defs: { e: true }, items: { $id: 'c', $defs: { e: { $ref: '#' } }, $ref: '#/$defs/e' } },
     {
       $defs: { e: true, e2: { $ref: '#/$defs/c' }, c: { $ref: '#/$defs/e2' } },
       items: { $ref: '#/$defs/e2' },
     },
   ],
-  [
-    'to the whole, and out of it',
+  'to the whole, and out of it': [
     { $id: 'a', items: { $id: 'b', allOf: [{ $ref: 'a' }, { $ref: 'elsewhere' }] } },
     { $id: 'a', items: { allOf: [{ $ref: '#' }, { $ref: 'elsewhere' }] } },
   ],
-]
+}
 
-for (const [title, schema, expected] of DOCUMENTS) {
+for (const [title, [schema, expected]] of Object.entries(DOCUMENTS)) {
   t.test(`a reference ${title} leads to a definition`, async (t) => {
     t.strictSame(writeReferences(linkReferences(schema)), expected)
   })

@@ -31,45 +31,34 @@ t.test('names the properties of objects inside of objects and lists by their pat
 })
 
 /** Schemas of a property `x` that has a field `x.a.b`. */
-const AROUND: readonly (readonly [string, object])[] = [
-  [
-    'a nullable object',
-    Type.Union([Type.Object({ a: Type.Object({ b: Type.Integer() }) }), Type.Null()]),
-  ],
-  [
-    'alternatives',
-    Type.Union([
-      Type.Object({ kind: Type.Literal('a'), a: Type.Object({ b: Type.Integer() }) }),
-      Type.Object({ kind: Type.Literal('c'), c: Type.String() }),
-    ]),
-  ],
-  [
-    'joined objects',
-    Type.Intersect([
-      Type.Object({ a: Type.Object({ b: Type.Integer() }) }),
-      Type.Object({ c: Type.String() }),
-    ]),
-  ],
-  [
-    'a list of alternatives',
-    Type.Array(Type.Union([Type.String(), Type.Object({ a: Type.Object({ b: Type.Integer() }) })])),
-  ],
-  [
-    'a nullable list',
-    Type.Union([Type.Null(), Type.Array(Type.Object({ a: Type.Object({ b: Type.Integer() }) }))]),
-  ],
-  ['a tuple', Type.Tuple([Type.String(), Type.Object({ a: Type.Object({ b: Type.Integer() }) })])],
-  [
-    'an object in an alternative of an object',
-    Type.Object({ a: Type.Union([Type.Null(), Type.Object({ b: Type.Integer() })]) }),
-  ],
-  [
-    'oneOf',
-    { oneOf: [{ type: 'string' }, Type.Object({ a: Type.Object({ b: Type.Integer() }) })] },
-  ],
-]
+const AROUND: Readonly<Record<string, object>> = {
+  'a nullable object': Type.Union([
+    Type.Object({ a: Type.Object({ b: Type.Integer() }) }),
+    Type.Null(),
+  ]),
+  alternatives: Type.Union([
+    Type.Object({ kind: Type.Literal('a'), a: Type.Object({ b: Type.Integer() }) }),
+    Type.Object({ kind: Type.Literal('c'), c: Type.String() }),
+  ]),
+  'joined objects': Type.Intersect([
+    Type.Object({ a: Type.Object({ b: Type.Integer() }) }),
+    Type.Object({ c: Type.String() }),
+  ]),
+  'a list of alternatives': Type.Array(
+    Type.Union([Type.String(), Type.Object({ a: Type.Object({ b: Type.Integer() }) })]),
+  ),
+  'a nullable list': Type.Union([
+    Type.Null(),
+    Type.Array(Type.Object({ a: Type.Object({ b: Type.Integer() }) })),
+  ]),
+  'a tuple': Type.Tuple([Type.String(), Type.Object({ a: Type.Object({ b: Type.Integer() }) })]),
+  'an object in an alternative of an object': Type.Object({
+    a: Type.Union([Type.Null(), Type.Object({ b: Type.Integer() })]),
+  }),
+  oneOf: { oneOf: [{ type: 'string' }, Type.Object({ a: Type.Object({ b: Type.Integer() }) })] },
+}
 
-for (const [name, x] of AROUND) {
+for (const [name, x] of Object.entries(AROUND)) {
   t.test(`reads the fields of ${name}`, async (t) => {
     const schema = Type.Object({ x: Type.Unsafe(x) })
     t.ok(pathsOf(schema).includes('x.a.b'))

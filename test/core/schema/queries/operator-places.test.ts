@@ -20,25 +20,22 @@ function names(schema: object | boolean, ...way: string[]): boolean {
 const regex = object({ $regex: any })
 
 /** Schemas that name `$regex` for `name`. */
-const NAMED: readonly (readonly [string, object])[] = [
-  ['properties', object({ name: regex })],
-  ['allOf', { allOf: [object({}), object({ name: { allOf: [regex] } })] }],
-  ['anyOf', object({ name: { anyOf: [any, regex] } })],
-  ['oneOf', object({ name: { oneOf: [any, regex] } })],
-  ['a reference', object({ name: { $ref: '#/$defs/a~1b' } }, { $defs: { 'a/b': regex } })],
-  [
-    'a reference in percent',
-    object({ name: { $ref: '#/$defs/a%25' } }, { $defs: { 'a%': regex } }),
-  ],
-  ['a schema of true', object({ name: object({ $regex: true }) })],
-  [
-    'a reference in a part with a name',
-    object({ name: { $id: 'x', $ref: '#/$defs/a', $defs: { a: regex } } }, { $defs: { a: any } }),
-  ],
-  ['parts that join', { allOf: [object({ name: any }), object({ name: regex })] }],
-]
+const NAMED: Readonly<Record<string, object>> = {
+  properties: object({ name: regex }),
+  allOf: { allOf: [object({}), object({ name: { allOf: [regex] } })] },
+  anyOf: object({ name: { anyOf: [any, regex] } }),
+  oneOf: object({ name: { oneOf: [any, regex] } }),
+  'a reference': object({ name: { $ref: '#/$defs/a~1b' } }, { $defs: { 'a/b': regex } }),
+  'a reference in percent': object({ name: { $ref: '#/$defs/a%25' } }, { $defs: { 'a%': regex } }),
+  'a schema of true': object({ name: object({ $regex: true }) }),
+  'a reference in a part with a name': object(
+    { name: { $id: 'x', $ref: '#/$defs/a', $defs: { a: regex } } },
+    { $defs: { a: any } },
+  ),
+  'parts that join': { allOf: [object({ name: any }), object({ name: regex })] },
+}
 
-for (const [title, schema] of NAMED) {
+for (const [title, schema] of Object.entries(NAMED)) {
   t.test(`reads what is named by ${title}`, async (t) => {
     t.ok(names(schema, 'name', '$regex'))
     t.notOk(names(schema, '$regex'))
@@ -48,27 +45,27 @@ for (const [title, schema] of NAMED) {
 }
 
 /** Schemas that name no `$regex` for `name`. */
-const UNNAMED: readonly (readonly [string, object | boolean])[] = [
-  ['true', true],
-  ['no keywords', {}],
-  ['additionalProperties', object({}, { additionalProperties: true })],
-  ['a schema for additional ones', object({ name: { additionalProperties: any } })],
-  ['patternProperties', object({ name: { patternProperties: { '^\\$': any } } })],
-  ['what is refused', object({ name: object({ $regex: false }) })],
-  ['a condition', object({ name: { if: regex, else: regex, not: regex } })],
-  ['a reference out of the schema', object({ name: { $ref: 'other#/x' } })],
-  ['a reference to nothing', object({ name: { $ref: '#/$defs/none' } }, { $defs: {} })],
-  ['a reference to what is inherited', object({ name: { $ref: '#/constructor' } })],
-  [
-    'a reference past the name of a part',
-    object({ name: { $id: 'x', $ref: '#/$defs/a' } }, { $defs: { a: regex } }),
-  ],
-  ['a reference that is none', object({ name: { $ref: 5 } })],
-  ['definitions alone', object({ name: any }, { $defs: { name: regex } })],
-  ['a list of properties', { properties: [{ name: regex }] }],
-]
+const UNNAMED: Readonly<Record<string, object | boolean>> = {
+  true: true,
+  'no keywords': {},
+  additionalProperties: object({}, { additionalProperties: true }),
+  'a schema for additional ones': object({ name: { additionalProperties: any } }),
+  patternProperties: object({ name: { patternProperties: { '^\\$': any } } }),
+  'what is refused': object({ name: object({ $regex: false }) }),
+  'a condition': object({ name: { if: regex, else: regex, not: regex } }),
+  'a reference out of the schema': object({ name: { $ref: 'other#/x' } }),
+  'a reference to nothing': object({ name: { $ref: '#/$defs/none' } }, { $defs: {} }),
+  'a reference to what is inherited': object({ name: { $ref: '#/constructor' } }),
+  'a reference past the name of a part': object(
+    { name: { $id: 'x', $ref: '#/$defs/a' } },
+    { $defs: { a: regex } },
+  ),
+  'a reference that is none': object({ name: { $ref: 5 } }),
+  'definitions alone': object({ name: any }, { $defs: { name: regex } }),
+  'a list of properties': { properties: [{ name: regex }] },
+}
 
-for (const [title, schema] of UNNAMED) {
+for (const [title, schema] of Object.entries(UNNAMED)) {
   t.test(`reads nothing from ${title}`, async (t) => {
     t.notOk(names(schema, 'name', '$regex'))
   })

@@ -27,59 +27,50 @@ function withNotes(options: ServiceOptions, methods: readonly string[] = ['creat
   return createApp().use('notes', notes, { methods, ...options })
 }
 
-const REFUSED: readonly (readonly [title: string, options: object, message: RegExp])[] = [
-  [
-    'an unknown schema',
+const REFUSED: Readonly<Record<string, readonly [options: object, message: RegExp]>> = {
+  'an unknown schema': [
     { entry: Note, create: true },
     /unknown option 'entry'; did you mean 'entity'/,
   ],
-  ['what is no schema', { create: 'text' }, /'create' must be a JSON Schema or a Standard Schema/],
-  [
-    'a record by another library',
+  'what is no schema': [{ create: 'text' }, /'create' must be a JSON Schema or a Standard Schema/],
+  'a record by another library': [
     { entity: z.object({}), create: true },
     /'entity' must be a JSON/,
   ],
-  [
-    'a word for unknown fields that it does not know',
+  'a word for unknown fields that it does not know': [
     { create: Note, methods: { greet: { data: true } }, unknown: 'ignore' },
     /'unknown' must be 'refuse' or 'drop'/,
   ],
-  [
-    'to drop what another library checks',
+  'to drop what another library checks': [
     { create: z.object({}), methods: { greet: { data: true } }, unknown: 'drop' },
     /'unknown' is for JSON Schemas; .* 'create'/,
   ],
-  ['a method without one', { entity: Note }, /lack 'create': name what callers may send, or true/],
-  ['a patch that can not follow', { create: z.object({}) }, /lack 'patch' \(it does not follow/],
-  ['a custom method without one', { create: Note }, /lack the data of 'greet'/],
-  [
-    'the data of a standard method there',
+  'a method without one': [{ entity: Note }, /lack 'create': name what callers may send, or true/],
+  'a patch that can not follow': [{ create: z.object({}) }, /lack 'patch' \(it does not follow/],
+  'a custom method without one': [{ create: Note }, /lack the data of 'greet'/],
+  'the data of a standard method there': [
     { create: Note, methods: { create: { data: true }, greet: { data: true } } },
     /method 'create': unknown option 'data', allowed are query, result/,
   ],
-  [
-    'a standard method that callers outside can not call',
+  'a standard method that callers outside can not call': [
     { create: Note, methods: { find: { query: true }, greet: { data: true } } },
     /the service has no method 'find'/,
   ],
-  [
-    'an answer that is no object',
+  'an answer that is no object': [
     { create: Note, methods: { create: { result: Type.Array(Note) }, greet: { data: true } } },
     /method 'create': the option 'result' must be the JSON Schema of an object: the whole answer/,
   ],
-  [
-    'a method that is not there',
+  'a method that is not there': [
     { create: Note, methods: { meet: { data: true } } },
     /the service has no method 'meet'/,
   ],
-  [
-    'an unknown name there',
+  'an unknown name there': [
     { create: Note, methods: { greet: { body: true } } },
     /method 'greet': unknown option 'body'/,
   ],
-]
+}
 
-for (const [title, schemas, message] of REFUSED) {
+for (const [title, [schemas, message]] of Object.entries(REFUSED)) {
   t.test(`app.use() refuses ${title}`, async (t) => {
     const methods = title.includes('patch') ? ['create', 'patch'] : ['create', 'greet']
     t.throws(() => withNotes({ schemas }, methods), { name: 'TypeError', message })

@@ -90,37 +90,33 @@ t.test('data is looked through once more only where it is small', async (t) => {
 const Slow = Type.Unsafe({ type: 'string', maxLength: 5, counted: true })
 
 /** Data with a fault that a check must not go on behind: the limit is there to keep work small. */
-const GUARDED: readonly (readonly [limit: string, schema: JSONSchema, data: object])[] = [
-  ['maxLength', Type.Object({ a: Type.Integer(), b: Slow }), { a: 'x', b: 'longer' }],
-  [
-    'maxLength of a part',
+const GUARDED: Readonly<Record<string, readonly [schema: JSONSchema, data: object]>> = {
+  maxLength: [Type.Object({ a: Type.Integer(), b: Slow }), { a: 'x', b: 'longer' }],
+  'maxLength of a part': [
     Type.Object({
       a: Type.Integer(),
       b: { type: 'string', allOf: [{ type: 'string', maxLength: 5 }, { counted: true }] } as never,
     }),
     { a: 'x', b: 'longer' },
   ],
-  [
-    'maxItems',
+  maxItems: [
     Type.Object({ a: Type.Integer(), b: Type.Array(Slow, { maxItems: 1, uniqueItems: true }) }),
     { a: 'x', b: ['a', 'b'] },
   ],
-  [
-    'maxProperties',
+  maxProperties: [
     Type.Object({ a: Type.Integer(), b: Type.Record(Type.String(), Slow, { maxProperties: 1 }) }),
     { a: 'x', b: { c: 'a', d: 'b' } },
   ],
-  [
-    'propertyNames',
+  propertyNames: [
     Type.Object({
       a: Type.Integer(),
       b: { type: 'object', propertyNames: { maxLength: 2 }, additionalProperties: Slow } as never,
     }),
     { a: 'x', b: { long: 'a' } },
   ],
-]
+}
 
-for (const [limit, schema, data] of GUARDED) {
+for (const [limit, [schema, data]] of Object.entries(GUARDED)) {
   t.test(`nothing behind ${limit} is looked at because of another fault`, async (t) => {
     t.strictSame(places(await findFaults(schema, data)), ['/a type'])
     t.equal(looks, 0)
