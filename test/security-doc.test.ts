@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
+import { pluck } from './support/pluck.ts'
 
 /** One row of `docs/reference/security-tests.md`. */
 interface Row {
@@ -42,10 +43,7 @@ t.test('every id of a test stands in docs/reference/security-tests.md, once', as
 t.test('every row has a test or a reason', async (t) => {
   t.ok(rows.length > 150, `${rows.length} rows`)
   const bare = rows.filter(({ id, note }) => !tests.has(id) && note === '')
-  t.strictSame(
-    bare.map(({ id }) => id),
-    [],
-  )
+  t.strictSame(pluck(bare, 'id'), [])
 })
 
 t.test('every row names files that hold its id', async (t) => {

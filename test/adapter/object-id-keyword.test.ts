@@ -15,6 +15,7 @@ import type { TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/database.ts'
 import type { TestScope, TestServer } from '../support/http.ts'
 import { injectServer } from '../support/http.ts'
+import { pluck } from '../support/pluck.ts'
 
 const HEX = '507f1f77bcf86cd799439011'
 const OTHER_HEX = '507f1f77bcf86cd799439012'
@@ -197,11 +198,7 @@ t.test('in the data and queries of a MongoDB service', async (t) => {
     ]
     for (const [query, expected] of queries) {
       const { body } = await server.request(`/notes?${query}`)
-      t.strictSame(
-        (body as { authorId: string }[]).map(({ authorId }) => authorId),
-        expected,
-        query,
-      )
+      t.strictSame(pluck(body as { authorId: string }[], 'authorId'), expected, query)
     }
   })
 

@@ -5,6 +5,7 @@ import { FetchClient, RemoteService, rest } from '../../src/client/index.ts'
 import { setAuthorizer } from '../../src/client/sent-call.ts'
 import type { AnyService, Query } from '../../src/core/index.ts'
 import { BadRequest, createApp } from '../../src/core/index.ts'
+import { pluck } from '../support/pluck.ts'
 
 interface SentRequest extends FetchOptions {
   readonly url: string
@@ -107,7 +108,7 @@ t.test('takes ids that stand for strings', async (t) => {
   await service.get(-1.5)
   await service.get(10n as unknown as number)
   t.strictSame(
-    sent.map(({ url }) => url),
+    pluck(sent, 'url'),
     ['ab', '0', '-1.5', '10'].map((id) => `http://a/users/${id}`),
   )
 })
@@ -281,10 +282,7 @@ t.test('does not follow redirects of writes, which would become reads on the way
   const { service, sent } = record('users')
   await service.find()
   await service.create({})
-  t.strictSame(
-    sent.map(({ redirect }) => redirect),
-    ['follow', 'manual'],
-  )
+  t.strictSame(pluck(sent, 'redirect'), ['follow', 'manual'])
 })
 
 t.test('a query is written in a way of its own by a subclass', async (t) => {
@@ -298,10 +296,10 @@ t.test('a query is written in a way of its own by a subclass', async (t) => {
   const { service, sent } = record('users', JSONQueries)
   await service.find({ query: { deletedAt: null } })
   await service.find()
-  t.strictSame(
-    sent.map(({ url }) => url),
-    [`http://a/users?q=${encodeURIComponent('{"deletedAt":null}')}`, 'http://a/users'],
-  )
+  t.strictSame(pluck(sent, 'url'), [
+    `http://a/users?q=${encodeURIComponent('{"deletedAt":null}')}`,
+    'http://a/users',
+  ])
 })
 
 t.test('calls a fetch function that may be no method', async (t) => {
@@ -318,10 +316,7 @@ t.test('works through objects that are derived from it, and through proxies', as
   const { service, sent } = record('users')
   await Object.create(service).find()
   await new Proxy(service, {}).get(1)
-  t.strictSame(
-    sent.map(({ url }) => url),
-    ['http://a/users', 'http://a/users/1'],
-  )
+  t.strictSame(pluck(sent, 'url'), ['http://a/users', 'http://a/users/1'])
 })
 
 t.test('is a connection for an application of Feathers, too', async (t) => {

@@ -14,6 +14,7 @@ import { Gate } from '../support/gate.ts'
 import type { Answer } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { pluck } from '../support/pluck.ts'
 import { laterTurns, until } from '../support/until.ts'
 
 type CallParams = Params & { readonly signal: AbortSignal }
@@ -142,7 +143,7 @@ for (const mode of MODES) {
     await gate.arrivals(4)
     await laterTurns()
     t.strictSame(
-      [...signals.values()].map(({ aborted }) => aborted),
+      pluck([...signals.values()], 'aborted'),
       [false, false, false, false],
       'the end of a body aborts nothing',
     )
@@ -150,10 +151,7 @@ for (const mode of MODES) {
     await until(() => signals.get('get')?.aborted && signals.get('post')?.aborted)
     t.match(signals.get('post')?.reason, { message: 'The client has gone' })
     gate.open()
-    t.strictSame(
-      (await Promise.all(staying)).map(({ status }) => status),
-      [200, 201],
-    )
+    t.strictSame(pluck(await Promise.all(staying), 'status'), [200, 201])
     await until(() => connections === 0)
     t.equal(signals.get('staying')?.aborted, false)
     t.equal(signals.get('staying post')?.aborted, false)

@@ -5,6 +5,7 @@ import type { CreatedKey } from '../support/api-key-server.ts'
 import { startKeys, UnblockedUsers } from '../support/api-key-server.ts'
 import { openDatabase } from '../support/database.ts'
 import { openFrames } from '../support/event-frames.ts'
+import { pluck } from '../support/pluck.ts'
 
 const database = await openDatabase(t)
 const { db } = database
@@ -45,10 +46,7 @@ t.test('people see and remove their own keys, and nothing of the secret (KEY-4)'
   const { headers } = ada
   const { body } = await server.request('/api-keys?$sort[createdAt]=1', { headers })
   const { data } = body as { data: CreatedKey[] }
-  t.strictSame(
-    data.map(({ _id }) => _id),
-    [one._id, two._id],
-  )
+  t.strictSame(pluck(data, '_id'), [one._id, two._id])
   t.strictSame(Object.keys(data[0] ?? {}).sort(), SHOWN)
   const mine = `/api-keys/${one._id}`
   t.strictSame(Object.keys((await server.request(mine, { headers })).body as object).sort(), SHOWN)

@@ -16,6 +16,7 @@ import type { HookContext } from '../../src/transport/index.ts'
 import { openDatabase } from '../support/database.ts'
 import type { Answer } from '../support/http.ts'
 import { startServer } from '../support/http.ts'
+import { pluck } from '../support/pluck.ts'
 
 const { empty } = await openDatabase(t)
 
@@ -99,10 +100,7 @@ for (const path of ['tasks', 'derived', 'plain']) {
     const asked = [...totals, '$total[cap]=3', '$total[cap]=5&$after=']
     const pages: WirePage[] = []
     for (const query of asked) pages.push((await get(`/${path}?${query}`)).page)
-    t.strictSame(
-      pages.map(({ total }) => total),
-      [undefined, 5, 5, 3, 5],
-    )
+    t.strictSame(pluck(pages, 'total'), [undefined, 5, 5, 3, 5])
     t.match(pages.slice(-2), [{ isTotalCapped: true }, { isTotalCapped: false }])
     for (const page of pages)
       t.match(page, { hasNext: true, nextCursor: String, data: { length: 2 } })

@@ -10,6 +10,7 @@ import { stopClock } from '../support/clock.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import type { ListeningServer, TestScope } from '../support/http.ts'
 import { startOwnServer } from '../support/own-server.ts'
+import { pluck } from '../support/pluck.ts'
 import { createSocketPath } from '../support/socket-path.ts'
 import { laterTurns, until } from '../support/until.ts'
 
@@ -127,10 +128,7 @@ t.test('a database that hangs is answered with 503, for every method (DB-3)', as
     server.request(id, { method: 'PATCH', data: { name: 'a' } }),
     server.request(id, { method: 'DELETE' }),
   ])
-  t.strictSame(
-    answers.map(({ status }) => status),
-    [503, 503, 503, 503, 503],
-  )
+  t.strictSame(pluck(answers, 'status'), [503, 503, 503, 503, 503])
   t.ok(answers.every(({ headers }) => headers['retry-after'] === '1'))
   proxy.reset()
   proxy.release()

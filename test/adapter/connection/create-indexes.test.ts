@@ -4,6 +4,7 @@ import { MongoDBService } from '../../../src/adapter/index.ts'
 import { Conflict } from '../../../src/core/errors/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { pluck } from '../../support/pluck.ts'
 
 const { db, empty, commandsOf } = await openDatabase(t)
 
@@ -18,10 +19,7 @@ t.test('creates indexes when the application is set up, and none before', async 
   const app = createApp()
   app.use('users', users)
   const commands = await commandsOf(() => app.setup())
-  t.strictSame(
-    commands.map(({ createIndexes }) => createIndexes),
-    ['users', 'users'],
-  )
+  t.strictSame(pluck(commands, 'createIndexes'), ['users', 'users'])
   t.match(await db.collection('users').indexes(), [
     { name: '_id_' },
     { name: 'email_1', key: { email: 1 }, unique: true },

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { MongoServerError } from 'mongodb'
 import t from 'tap'
 import { ChangeFeed } from '../../../src/adapter/events/change-feed.ts'
+import { pluck } from '../../support/pluck.ts'
 import { laterTurns, until } from '../../support/until.ts'
 
 /** A feed of change streams that the test writes, and what it has told, in its order. */
@@ -46,10 +47,7 @@ t.test('what an open feed is closed for is no fault, and it is not opened again'
   await feed.close()
   await laterTurns()
   t.strictSame(told, ['open'])
-  t.strictSame(
-    streams.map(({ destroyed }) => destroyed),
-    [true],
-  )
+  t.strictSame(pluck(streams, 'destroyed'), [true])
 })
 
 t.test('a server without change streams is told from one that is away', async (t) => {

@@ -14,6 +14,7 @@ import type { AnyService, AroundHook, HookContext, HookOptions } from '../../../
 import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startOwnServer } from '../../support/own-server.ts'
+import { pluck } from '../../support/pluck.ts'
 import { startRecords } from '../../support/record-server.ts'
 import type { Script } from '../../support/scripted-server.ts'
 import {
@@ -100,10 +101,9 @@ t.test('of many records each has its entry', async (t) => {
   const { send, entries } = await start(t)
   await send('POST', '', [{ text: 'b', n: 1 }, { text: 'b' }, { text: 'b' }])
   await send('PATCH', '?text=b', { text: 'a' })
-  t.match(
-    (await entries()).map(({ method }) => method),
-    [...['create', 'create', 'create', 'patch', 'patch', 'patch']],
-  )
+  t.match(pluck(await entries(), 'method'), [
+    ...['create', 'create', 'create', 'patch', 'patch', 'patch'],
+  ])
   await Log.deleteMany({})
   const found = await Model.find().toArray()
   await send('DELETE', '?text=a')
@@ -331,14 +331,11 @@ t.test('fields that hooks add when the command is made are told, too', async (t)
     await send(method, path, { $inc: { n: 1 } })
   }
   const all = await entries()
-  t.strictSame(
-    all.map(({ fields }) => fields),
-    [
-      ['n', 'at'],
-      ['n', 'at'],
-      ['n', 'at'],
-    ],
-  )
+  t.strictSame(pluck(all, 'fields'), [
+    ['n', 'at'],
+    ['n', 'at'],
+    ['n', 'at'],
+  ])
   t.match(all, [{ values: { n: 2, at: Date } }, { values: { n: 3 } }, { values: { n: 4 } }])
 })
 

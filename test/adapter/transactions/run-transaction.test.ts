@@ -6,6 +6,7 @@ import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { TestScope } from '../../support/http.ts'
 import { openImpatientClient } from '../../support/impatient-client.ts'
+import { pluck } from '../../support/pluck.ts'
 import type { Script } from '../../support/scripted-server.ts'
 import { DRIVER_COMMANDS, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
@@ -152,10 +153,7 @@ t.test('a patch of many whose reply is lost is not repeated, nor written (DB-11)
   t.match(error, { code: 503, errors: undefined })
   t.equal(namesOf(commands).filter((name) => name === 'update').length, 1)
   script = pass
-  t.strictSame(
-    (await Model.find().toArray()).map(({ n }) => n),
-    [1, 2],
-  )
+  t.strictSame(pluck(await Model.find().toArray(), 'n'), [1, 2])
 })
 
 for (const [name, write] of [
@@ -300,10 +298,7 @@ t.test('gives concerns to the transaction, and reads from the primary', async (t
   commands = []
   await notes.patch(null, { a: 1 })
   const sent = commands.filter((command) => 'lsid' in command)
-  t.strictSame(
-    sent.map(({ readConcern }) => readConcern),
-    [undefined, undefined, undefined, undefined],
-  )
+  t.strictSame(pluck(sent, 'readConcern'), [undefined, undefined, undefined, undefined])
   t.match(sent.at(-1), { commitTransaction: 1, writeConcern: { w: 1, wtimeout: 1234 } })
   t.notOk(sent.slice(0, -1).some((command) => 'writeConcern' in command))
   commands = []

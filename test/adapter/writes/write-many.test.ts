@@ -8,6 +8,7 @@ import { createApp } from '../../../src/core/index.ts'
 import type { AnyPaging } from '../../support/any-paging.ts'
 import { createAnyPaging } from '../../support/any-paging.ts'
 import { openDatabase } from '../../support/database.ts'
+import { pluck } from '../../support/pluck.ts'
 
 interface Person {
   name: string
@@ -79,10 +80,7 @@ t.test('patches many by four commands, also where that changes what was asked fo
     patched = await people.patch(null, { owner: 'B' }, { query })
   })
   t.strictSame(namesOf(commands), ['find', 'update', 'find', 'commitTransaction'])
-  t.strictSame(
-    patched.map(({ name }) => name),
-    ['d', 'c', 'b'],
-  )
+  t.strictSame(pluck(patched, 'name'), ['d', 'c', 'b'])
   t.equal(await people.countDocuments({ query: { owner: 'B' } }), 3)
   const nothing = await commandsOf(() => people.patch(null, { age: 1 }, { query: { owner: 'X' } }))
   t.strictSame(namesOf(nothing), ['find', 'commitTransaction'])
@@ -97,10 +95,7 @@ t.test('removes many by three commands and returns all of them', async (t) => {
     removed = await people.remove(null, { query, docdb: { projection: { _id: 0, name: 1 } } })
   })
   t.strictSame(namesOf(commands), ['find', 'delete', 'commitTransaction'])
-  t.strictSame(
-    removed.map(({ name }) => name),
-    ['b', 'c', 'd'],
-  )
+  t.strictSame(pluck(removed, 'name'), ['b', 'c', 'd'])
   t.equal(await people.countDocuments(), 1)
 })
 
@@ -122,15 +117,9 @@ t.test('skips before it writes, in the order of the query', async (t) => {
   await people.create(['a', 'b', 'c', 'd'].map((name, age) => ({ name, age })))
   const query = { $sort: { age: -1 }, $skip: 1 } as const
   const patched = await people.patch(null, { owner: 'B' }, { query })
-  t.strictSame(
-    patched.map(({ name }) => name),
-    ['c', 'b', 'a'],
-  )
+  t.strictSame(pluck(patched, 'name'), ['c', 'b', 'a'])
   const removed = await people.remove(null, { query: { $sort: { age: 1 }, $skip: 2 } })
-  t.strictSame(
-    removed.map(({ name }) => name),
-    ['c', 'd'],
-  )
+  t.strictSame(pluck(removed, 'name'), ['c', 'd'])
 })
 
 /** What another call does to the first record between the commands of a call. */
@@ -305,10 +294,7 @@ t.test('ids that a collation takes for the same are told apart', async (t) => {
     t.equal((await people.patch(null, { n: 1 }, params)).length, 1)
   }
   const params = { query: { owner: 'ME' }, collation, pipeline: [{ $set: { more: true } }] }
-  t.strictSame(
-    (await people.remove(null, params as MongoDBParams)).map(({ _id }) => _id),
-    ['ann'],
-  )
+  t.strictSame(pluck(await people.remove(null, params as MongoDBParams), '_id'), ['ann'])
   t.strictSame(
     (await Model.find().toArray()).map(({ _id }) => String(_id)),
     ['ANN'],

@@ -8,6 +8,7 @@ import {
 } from '../../../src/auth/index.ts'
 import type { TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/database.ts'
+import { pluck } from '../../support/pluck.ts'
 import { createClosedCollection } from '../closed-collection.ts'
 import { atTime, CREDENTIALS, external, startLoginApp } from '../login-app.ts'
 
@@ -90,10 +91,7 @@ t.test('what is taken back is taken from its own window (RES-17)', async (t) => 
     t.equal(await countPassed(await beginMany()), 10)
   })
   const documents = await collection.find().toArray()
-  t.strictSame(
-    documents.map(({ count }) => count),
-    [10, 10],
-  )
+  t.strictSame(pluck(documents, 'count'), [10, 10])
 })
 
 t.test('counters that can not be reached are 503 with the seconds to wait', async (t) => {

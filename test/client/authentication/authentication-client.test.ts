@@ -13,6 +13,7 @@ import {
 import { createApp, NotAuthenticated, Unavailable } from '../../../src/core/index.ts'
 import { holdTimers } from '../../support/clock.ts'
 import { Gate } from '../../support/gate.ts'
+import { pluck } from '../../support/pluck.ts'
 import { laterTurns } from '../../support/until.ts'
 import { errorOf } from '../error-of.ts'
 import { startOddServer } from '../odd-server.ts'
@@ -274,10 +275,7 @@ t.test('each logout is of its own login', async (t) => {
   t.match(await first, { user: { email: CREDENTIALS.email } })
   t.match(await second, { user: { email: BEN.email } })
   const sent = server.requests.filter(({ line }) => line.startsWith('DELETE'))
-  t.strictSame(
-    sent.map(({ authorization }) => authorization),
-    [`Bearer ${accessToken}`, `Bearer ${other}`],
-  )
+  t.strictSame(pluck(sent, 'authorization'), [`Bearer ${accessToken}`, `Bearer ${other}`])
 })
 
 t.test('logs out: on the server, and before that here', async (t) => {

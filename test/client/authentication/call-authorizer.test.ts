@@ -11,6 +11,7 @@ import {
 import { createApp } from '../../../src/core/index.ts'
 import { atTime, forge, now } from '../../auth/login-app.ts'
 import { Gate } from '../../support/gate.ts'
+import { pluck } from '../../support/pluck.ts'
 import { laterTurns, until } from '../../support/until.ts'
 import { CONNECTORS } from '../connectors.ts'
 import { errorOf } from '../error-of.ts'
@@ -431,10 +432,7 @@ t.test('a call that is given up while it waits is not sent', async (t) => {
   gate.open()
   await login
   await client.service('things').find()
-  t.strictSame(
-    odd.requests.map(({ method }) => method),
-    ['POST', 'GET'],
-  )
+  t.strictSame(pluck(odd.requests, 'method'), ['POST', 'GET'])
 })
 
 t.test('a removed service has no login any more', async (t) => {

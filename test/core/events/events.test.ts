@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import t from 'tap'
 import type { Application } from '../../../src/core/index.ts'
 import { createApp, HookContext } from '../../../src/core/index.ts'
+import { pluck } from '../../support/pluck.ts'
 import type { RecordingLogger } from '../recording-logger.ts'
 import { createLogger } from '../recording-logger.ts'
 
@@ -264,8 +265,5 @@ t.test('warns of a listener for a method, unless the service has such an event',
       app.service(path).on(event, () => undefined)
     }
   }
-  t.strictSame(
-    logger.entries.map(({ details }) => details),
-    [{ service: 'todos', event: 'create' }],
-  )
+  t.strictSame(pluck(logger.entries, 'details'), [{ service: 'todos', event: 'create' }])
 })

@@ -3,6 +3,7 @@ import { protect } from '../../../src/auth/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { openFrames } from '../../support/event-frames.ts'
+import { pluck } from '../../support/pluck.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { ADA, claimsOf, startSessions } from '../../support/session-server.ts'
 
@@ -177,10 +178,7 @@ t.test('a login ends the session that was used longest ago where there are too m
   const fresh = await logIn()
   t.equal(await stored.countDocuments(), 4, 'three, and the one of somebody else')
   const statuses = [...logins, fresh].map(async ({ refreshToken }) => refresh(refreshToken))
-  t.strictSame(
-    (await Promise.all(statuses)).map(({ status }) => status),
-    [201, 401, 201, 201],
-  )
+  t.strictSame(pluck(await Promise.all(statuses), 'status'), [201, 401, 201, 201])
   const ends = events.filter(([name]) => name === 'sessionEnd')
   t.match(ends[0], ['sessionEnd', { sid: claimsOf(logins[1] ?? fresh).sid }])
   const many = await Promise.all(Array.from({ length: 5 }, () => logIn()))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Unavailable } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { pluck } from '../../support/pluck.ts'
 import type { Tokens } from '../../support/session-server.ts'
 import { ADA, claimsOf, startSessions } from '../../support/session-server.ts'
 
@@ -18,10 +19,7 @@ t.test('a login begins a session, which is stored without its tokens', async (t)
   t.equal(await readNotes(tokens), 200)
   const indexes = await stored.indexes()
   const expiring = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 0)
-  t.strictSame(
-    expiring.map(({ key }) => key),
-    [{ expiresAt: 1 }, { endsAt: 1 }],
-  )
+  t.strictSame(pluck(expiring, 'key'), [{ expiresAt: 1 }, { endsAt: 1 }])
 })
 
 t.test('a refresh answers a new pair, and is no login', async (t) => {
@@ -111,10 +109,7 @@ t.test('a refresh in between gives a copied token no new time (JWT-25)', async (
   await stored.updateMany({}, { $set: { 'spent.0.at': new Date(0) } })
   t.equal((await refresh(second.refreshToken)).status, 201)
   const answers = await Promise.all([refresh(first.refreshToken), refresh(first.refreshToken)])
-  t.strictSame(
-    answers.map(({ status }) => status),
-    [401, 401],
-  )
+  t.strictSame(pluck(answers, 'status'), [401, 401])
   t.equal(events.filter(([name]) => name === 'reuse').length, 1, 'told once')
 })
 

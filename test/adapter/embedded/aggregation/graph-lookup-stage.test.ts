@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { pluck } from '../../../support/pluck.ts'
 import { openClient, openDatabase } from '../open-database.ts'
 import { GRAPH_CASES, GRAPH_LOOKUP, GRAPH_REFUSALS } from './graph-lookup-cases.ts'
 
@@ -67,10 +68,7 @@ t.test('the results of $graphLookup', async (t) => {
 
   await t.test('can be unwound, and searched inside of $lookup', async (t) => {
     const unwound = await run({}, [{ $unwind: '$out' }, { $replaceWith: '$out' }])
-    t.strictSame(
-      unwound.map(({ _id }) => _id),
-      [1, 2],
-    )
+    t.strictSame(pluck(unwound, '_id'), [1, 2])
     const graph = { ...GRAPH_LOOKUP, startWith: '$$begin', maxDepth: 0 }
     const lookup = {
       from: 'nodes',

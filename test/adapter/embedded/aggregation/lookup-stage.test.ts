@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { pluck } from '../../../support/pluck.ts'
 import { openDatabase } from '../open-database.ts'
 import { AS_CASES, JOIN_CASES, PIPELINE_CASES } from './lookup-cases.ts'
 
@@ -47,8 +48,5 @@ t.test('$lookup has in its result what its pipeline makes', async (t) => {
   const match = { $match: { $expr: { $gt: ['$_id', '$$own'] } } }
   const count = { from: 'users', let: { own: '$_id' }, pipeline: [match, { $count: 'n' }] }
   const found = await users.aggregate([{ $lookup: { ...count, as: 'after' } }]).toArray()
-  t.strictSame(
-    found.map(({ after }) => after),
-    [[{ n: 2 }], [{ n: 1 }], []],
-  )
+  t.strictSame(pluck(found, 'after'), [[{ n: 2 }], [{ n: 1 }], []])
 })

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { pluck } from '../../../support/pluck.ts'
 import { openDatabase } from '../open-database.ts'
 
 type Numbered = Document & { _id: number }
@@ -100,17 +101,11 @@ t.test('indexes', async (t) => {
   await t.test('are listed, dropped by name or key, and may be made twice', async (t) => {
     await collection.createIndexes([{ key: { a: 1 } }, { key: { b: -1 }, name: 'mine' }])
     await collection.createIndex({ a: 1 })
-    t.same(
-      (await collection.indexes()).map(({ name }) => name),
-      ['_id_', 'a_1', 'mine'],
-    )
+    t.same(pluck(await collection.indexes(), 'name'), ['_id_', 'a_1', 'mine'])
     await collection.dropIndex('mine')
     await t.rejects(collection.dropIndex('mine'), { code: 27 })
     await collection.dropIndexes()
-    t.same(
-      (await collection.indexes()).map(({ name }) => name),
-      ['_id_'],
-    )
+    t.same(pluck(await collection.indexes(), 'name'), ['_id_'])
   })
   await t.test('must exist to be hinted at', async (t) => {
     await collection.insertOne({ _id: 1, a: 1 })

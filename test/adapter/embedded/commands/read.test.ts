@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { pluck } from '../../../support/pluck.ts'
 import { openDatabase } from '../open-database.ts'
 
 type Numbered = Document & { _id: number }
@@ -28,10 +29,6 @@ t.test('finds records by their ids, also where they stand in $and', async (t) =>
   ]
   for (const [filter, ids] of filters) {
     const found = await collection.find(filter).toArray()
-    t.same(
-      found.map(({ _id }) => _id),
-      ids,
-      JSON.stringify(filter),
-    )
+    t.same(pluck(found, '_id'), ids, JSON.stringify(filter))
   }
 })

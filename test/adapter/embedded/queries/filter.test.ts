@@ -12,6 +12,7 @@ import {
 } from 'mongodb'
 import t from 'tap'
 import { FIELD_OPERATORS, LOGICAL_OPERATORS } from '../../../../src/adapter/matching/filter.ts'
+import { pluck } from '../../../support/pluck.ts'
 import { openDatabase } from '../open-database.ts'
 
 const LOW_ID = new ObjectId('000000000000000000000001')
@@ -285,10 +286,7 @@ t.test('a filter', async (t) => {
       const collection = database.collection<{ _id: number }>(`case${number}`)
       await collection.insertMany(documents.map((document, index) => ({ _id: index, ...document })))
       const found = await collection.find(filter).toArray()
-      t.same(
-        found.map(({ _id }) => _id),
-        matches,
-      )
+      t.same(pluck(found, '_id'), matches)
     })
   }
 })

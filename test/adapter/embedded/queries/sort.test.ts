@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 import { MaxKey, MinKey, ObjectId, Timestamp } from 'mongodb'
 import t from 'tap'
 import { compileSort } from '../../../../src/adapter/embedded/queries/sort.ts'
+import { pluck } from '../../../support/pluck.ts'
 import { openDatabase } from '../open-database.ts'
 
 t.test('a sort is refused', async (t) => {
@@ -58,10 +59,7 @@ t.test('the order of BSON types is kept when sorting', async (t) => {
   await collection.insertMany(values.map((a, _id) => ({ _id, a })))
   const sorted = await collection.find().sort({ a: 1 }).toArray()
   // An array sorts by its item, so it stands beside the document.
-  t.same(
-    sorted.map(({ _id }) => _id),
-    [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
-  )
+  t.same(pluck(sorted, '_id'), [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
 })
 
 t.test('an array sorts by its lowest item upwards and by its highest downwards', async (t) => {
@@ -75,14 +73,8 @@ t.test('an array sorts by its lowest item upwards and by its highest downwards',
   ])
   const up = await collection.find().sort({ a: 1 }).toArray()
   const down = await collection.find().sort({ a: -1 }).toArray()
-  t.same(
-    up.map(({ _id }) => _id),
-    [3, 2, 0, 1],
-  )
-  t.same(
-    down.map(({ _id }) => _id),
-    [0, 1, 2, 3],
-  )
+  t.same(pluck(up, '_id'), [3, 2, 0, 1])
+  t.same(pluck(down, '_id'), [0, 1, 2, 3])
 })
 
 /** What a document sorts by is its lowest key in an index of the same field. */
@@ -132,10 +124,7 @@ t.test('a sort by arrays takes', async (t) => {
       const collection = database.collection<{ _id: number }>(`sort${number}`)
       await collection.insertMany(documents.map((document, _id) => ({ _id, ...document })))
       const found = await collection.find({}, { sort: sort as never }).toArray()
-      t.same(
-        found.map(({ _id }) => _id),
-        order,
-      )
+      t.same(pluck(found, '_id'), order)
       const piped = await collection.aggregate([{ $sort: sort }]).toArray()
       t.same(piped, found)
     })

@@ -12,6 +12,7 @@ import { Transaction } from '../../../../src/adapter/embedded/storage/transactio
 import { CommandError } from '../../../../src/adapter/matching/command-error.ts'
 import { compareValues, keyOf } from '../../../../src/adapter/matching/compare.ts'
 import { compileFilter } from '../../../../src/adapter/matching/filter.ts'
+import { pluck } from '../../../support/pluck.ts'
 import { scalar, value } from './arbitraries.ts'
 
 const german = { locale: 'de', strength: 1 }
@@ -350,10 +351,7 @@ t.test('an index does not hide', async (t) => {
       addIndex(collection, index)
       for (const [id, fields] of documents.entries()) write(collection, id, fields)
       const found = select(collection, filter, toOptions(undefined), { sort, limit: finds.length })
-      t.strictSame(
-        found.map(({ _id }) => _id),
-        finds,
-      )
+      t.strictSame(pluck(found, '_id'), finds)
     })
   }
 })

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import t from 'tap'
+import { pluck } from '../../../support/pluck.ts'
 import { openClient, openDatabase } from '../open-database.ts'
 
 type Numbered = Document & { _id: number }
@@ -128,10 +129,7 @@ t.test('a text index has', async (t) => {
       await collection.insertMany(documents.map((document, _id) => ({ _id, ...document })))
       await collection.createIndex(key as Record<string, 'text'>, none)
       const found = await collection.find({ $text: { $search: 'x' } }).toArray()
-      t.strictSame(
-        found.map(({ _id }) => _id),
-        finds,
-      )
+      t.strictSame(pluck(found, '_id'), finds)
     })
   }
 })

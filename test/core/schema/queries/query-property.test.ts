@@ -1,6 +1,7 @@
 import t from 'tap'
 
 import { queryProperties, queryProperty, Type } from '../../../../src/core/schema/index.ts'
+import { pluck } from '../../../support/pluck.ts'
 
 t.test('describes a value or operators', async (t) => {
   const number = { type: 'number' }
@@ -40,10 +41,7 @@ t.test('closes objects as values, so that none has operators in it', async (t) =
   const { anyOf } = queryProperty(Type.Object({ name: Type.String() })) as unknown as {
     anyOf: { additionalProperties: unknown; properties: object }[]
   }
-  t.strictSame(
-    anyOf.map(({ additionalProperties }) => additionalProperties),
-    [false, false],
-  )
+  t.strictSame(pluck(anyOf, 'additionalProperties'), [false, false])
   t.ok('$eq' in (anyOf[0]?.properties ?? {}))
 })
 

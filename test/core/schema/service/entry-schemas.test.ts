@@ -11,6 +11,7 @@ import {
   validateData,
 } from '../../../../src/core/schema/index.ts'
 import { createApp } from '../../../../src/transport/index.ts'
+import { pluck } from '../../../support/pluck.ts'
 
 const Note = Type.Object({ text: Type.String() })
 const Stored = Type.Object({ text: Type.String(), at: Type.String() })
@@ -120,10 +121,7 @@ t.test('calls before the setup are checked as well', async (t) => {
   const service = withNotes({ schemas: { create: Note } }).service('notes')
   const calls = [{ text: 'a' }, { text: 1 }].map((data) => service.create(data, OUTSIDE))
   const outcomes = await Promise.allSettled(calls)
-  t.strictSame(
-    outcomes.map(({ status }) => status),
-    ['fulfilled', 'rejected'],
-  )
+  t.strictSame(pluck(outcomes, 'status'), ['fulfilled', 'rejected'])
 })
 
 t.test('who may not call is told so first', async (t) => {
