@@ -3,7 +3,7 @@ import t from 'tap'
 import type { MongoDBParams } from '../../src/adapter/index.ts'
 import type { AnyPaging } from '../support/any-paging.ts'
 import { createAnyPaging } from '../support/any-paging.ts'
-import { openDatabase } from '../support/database.ts'
+import { namesOf, openDatabase } from '../support/database.ts'
 
 const { empty, commandsOf } = await openDatabase(t)
 
@@ -63,9 +63,6 @@ for (const [title, call, expected] of CALLS) {
     await Model.insertMany(MANY.map((note) => ({ ...note })) as never)
     const notes = createAnyPaging<Note>({ Model, multi: true })
     const commands = await commandsOf(() => call(notes))
-    t.strictSame(
-      commands.map((command) => Object.keys(command)[0]),
-      expected,
-    )
+    t.strictSame(namesOf(commands), expected)
   })
 }

@@ -4,7 +4,7 @@ import t from 'tap'
 
 import { MongoDBService } from '../../src/adapter/index.ts'
 import type { HookContext } from '../../src/transport/index.ts'
-import { openDatabase } from '../support/database.ts'
+import { namesOf, openDatabase } from '../support/database.ts'
 import type { RequestOptions } from '../support/http.ts'
 import { checkPrototypes, startServer } from '../support/http.ts'
 
@@ -311,10 +311,7 @@ t.test('create answers the new record, whatever query and read hooks say (FTH-23
     t.equal(status, 201)
     t.strictSame(Object.keys(body as object), ['_id', 'name'])
   })
-  t.strictSame(
-    commands.map((command) => Object.keys(command)[0]),
-    ['insert'],
-  )
+  t.strictSame(namesOf(commands), ['insert'])
 })
 
 t.test('a record that leaves the query meanwhile is not changed (FTH-24)', async (t) => {

@@ -70,6 +70,10 @@ export async function openDatabase(t: TestScope): Promise<TestDatabase> {
   }
 }
 
+/** Returns the names of commands. */
+export const namesOf = (commands: readonly object[]) =>
+  commands.map((command) => Object.keys(command)[0])
+
 async function startDatabase(): Promise<RunningDatabase> {
   const url = process.env.MONGODB_URL
   if (url) return { name: 'MONGODB_URL', url, close: async () => undefined }

@@ -8,7 +8,7 @@ import { createApp } from '../../../src/core/create-app.ts'
 import { BadRequest } from '../../../src/core/errors/index.ts'
 import type { Page } from '../../../src/core/params.ts'
 import { isPlainObject } from '../../../src/core/value-kind.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 
 const { client, empty, commandsOf } = await openDatabase(t)
 
@@ -128,7 +128,7 @@ t.test('only an estimate without any condition is read from the metadata', async
   const { find } = await startWith(5)
   const countOf = async (query: object, params?: object) => {
     const commands = await commandsOf(() => find(query, params))
-    return commands.map((command) => Object.keys(command)[0]).sort()
+    return namesOf(commands).sort()
   }
   t.strictSame(await countOf({ $total: 'estimate' }), ['count', 'find'])
   t.strictSame(await countOf({ $total: 'estimate', rank: 0 }), ['aggregate', 'find'])

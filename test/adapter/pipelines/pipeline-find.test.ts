@@ -4,7 +4,7 @@ import t from 'tap'
 import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.ts'
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { BadRequest, NotFound } from '../../../src/core/errors/index.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 
 const { client, empty, commandsOf } = await openDatabase(t)
 
@@ -32,8 +32,6 @@ async function createPeople(options: Partial<MongoDBOptions> = {}): Promise<Mong
 
 const idsOf = (found: unknown) =>
   (Array.isArray(found) ? found : (found as { data: Document[] }).data).map(({ _id }) => _id)
-const namesOf = (commands: Document[]) => commands.map((command) => Object.keys(command)[0])
-
 t.test('runs the stages after those of the query: one command', async (t) => {
   const people = await createPeople()
   const commands = await commandsOf(async () => {

@@ -7,7 +7,7 @@ import type { Page } from '../../../src/core/params.ts'
 import type { RecordQuery } from '../../../src/core/services/record-query.ts'
 import type { AnyPaging } from '../../support/any-paging.ts'
 import { createAnyPaging } from '../../support/any-paging.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 import { pluck } from '../../support/pluck.ts'
 
 interface Person {
@@ -29,7 +29,6 @@ async function createPeople(
   return createAnyPaging<Person>({ Model, ...options })
 }
 
-const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
 const agesOf = (found: Page<Person> | Person[]) =>
   (Array.isArray(found) ? found : found.data).map(({ age }) => age).sort((a, b) => a - b)
 

@@ -7,7 +7,7 @@ import type { AnyService, HookOptions, Params } from '../../../src/core/index.ts
 import { createApp } from '../../../src/core/index.ts'
 import { querySyntax, validateQuery } from '../../../src/core/schema/index.ts'
 import { recheckStreams } from '../../../src/transport/realtime/index.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 import { openFrames } from '../../support/event-frames.ts'
 import type { TestScope } from '../../support/http.ts'
 import { startRecords } from '../../support/record-server.ts'
@@ -50,10 +50,7 @@ t.test('each method reaches the records of the caller alone, by one command', as
     const commands = await commandsOf(async () => {
       t.equal((await send(method, `/${anns}`, data, 'ann')).status, 200, method)
     })
-    t.strictSame(
-      commands.map((one) => Object.keys(one)[0]),
-      [command],
-    )
+    t.strictSame(namesOf(commands), [command])
   }
   t.match(await Model.find().toArray(), [NOTES[1]])
   t.match((await send('GET', '', undefined, 'ann')).body, { total: 0, data: [] })

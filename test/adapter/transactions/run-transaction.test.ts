@@ -4,6 +4,7 @@ import t from 'tap'
 
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
 import { createApp } from '../../../src/core/index.ts'
+import { namesOf } from '../../support/database.ts'
 import type { TestScope } from '../../support/http.ts'
 import { openImpatientClient } from '../../support/impatient-client.ts'
 import { pluck } from '../../support/pluck.ts'
@@ -22,8 +23,6 @@ const url = await startScriptedServer(t, (name, command, run) => {
 t.beforeEach(() => {
   script = pass
 })
-
-const namesOf = (list: Document[]) => list.map((command) => Object.keys(command)[0])
 
 const REPLICA_SET = { replicaSet: 'rs0' }
 

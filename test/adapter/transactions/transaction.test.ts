@@ -7,7 +7,7 @@ import type { MongoDBOptions } from '../../../src/adapter/index.ts'
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
 import type { Application } from '../../../src/core/index.ts'
 import { BadRequest, createApp, NotFound } from '../../../src/core/index.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 
 const { client, db, empty, commandsOf } = await openDatabase(t)
@@ -41,8 +41,6 @@ function createBank(options: Partial<MongoDBOptions> = {}): { app: Application; 
 function numbersOf(commands: Document[]): unknown[] {
   return [...new Set(commands.map(({ txnNumber }) => txnNumber && Number(txnNumber)))]
 }
-
-const namesOf = (commands: Document[]) => commands.map((command) => Object.keys(command)[0])
 
 /** Makes a call fail by a write conflict, by a change that another transaction has made. */
 async function inConflict(call: () => Promise<unknown>): Promise<void> {

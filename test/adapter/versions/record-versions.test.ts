@@ -4,7 +4,7 @@ import type { MongoDBOptions, MongoDBParams } from '../../../src/adapter/index.t
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import type { AnyPaging } from '../../support/any-paging.ts'
 import { createAnyPaging } from '../../support/any-paging.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 
 const { empty, commandsOf, client } = await openDatabase(t)
 
@@ -34,10 +34,7 @@ t.test('each write raises the version, in its own command', async (t) => {
       written = await run()
     })
     t.strictSame(written, expected)
-    t.strictSame(
-      commands.map((command) => Object.keys(command)[0]),
-      ['findAndModify'],
-    )
+    t.strictSame(namesOf(commands), ['findAndModify'])
   }
   await write(() => tasks.patch(1, { text: 'b' }), { _id: 1, text: 'b', v: 2 })
   await write(() => tasks.patch(1, {}), { _id: 1, text: 'b', v: 3 })

@@ -3,7 +3,7 @@ import t from 'tap'
 
 import { MongoDBService } from '../../../src/adapter/index.ts'
 import { findDuplicateKey } from '../../../src/adapter/writes/write.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 
 const { db, empty, commandsOf } = await openDatabase(t)
 
@@ -58,10 +58,7 @@ for (const [title, index] of Object.entries(INDEXES)) {
         data: { fields: index.fields },
       })
     })
-    t.strictSame(
-      commands.map((command) => Object.keys(command)[0]),
-      ['insert', 'abortTransaction', 'listIndexes'],
-    )
+    t.strictSame(namesOf(commands), ['insert', 'abortTransaction', 'listIndexes'])
   })
 }
 

@@ -7,7 +7,7 @@ import { BadRequest, MethodNotAllowed } from '../../../src/core/errors/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import type { AnyPaging } from '../../support/any-paging.ts'
 import { createAnyPaging } from '../../support/any-paging.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 import { pluck } from '../../support/pluck.ts'
 
 interface Person {
@@ -22,8 +22,6 @@ const { empty, commandsOf } = await openDatabase(t)
 async function createPeople(options: Partial<MongoDBOptions> = {}): Promise<AnyPaging<Person>> {
   return createAnyPaging<Person>({ Model: await empty('people'), ...options })
 }
-
-const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
 
 t.test('creates many by two commands, in the order of the data', async (t) => {
   const people = await createPeople({ multi: ['create'] })

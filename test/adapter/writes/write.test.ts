@@ -7,7 +7,7 @@ import { BadRequest, Conflict, NotFound } from '../../../src/core/errors/index.t
 import { createApp } from '../../../src/core/index.ts'
 import type { AnyPaging } from '../../support/any-paging.ts'
 import { createAnyPaging } from '../../support/any-paging.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 
 interface Person {
   _id: ObjectId | number | string
@@ -24,8 +24,6 @@ const { db, empty, commandsOf } = await openDatabase(t)
 async function createPeople(options: Partial<MongoDBOptions> = {}): Promise<AnyPaging<Person>> {
   return createAnyPaging<Person>({ Model: await empty('people'), ...options })
 }
-
-const namesOf = (commands: object[]) => commands.map((command) => Object.keys(command)[0])
 
 t.test('gives hooks and listeners what a write selects, and what a before hook adds', async (t) => {
   const app = createApp<{ people: AnyPaging<Person> }>()

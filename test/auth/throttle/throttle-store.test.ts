@@ -7,7 +7,7 @@ import {
   MemoryThrottleStore,
 } from '../../../src/auth/index.ts'
 import type { TestDatabase } from '../../support/database.ts'
-import { openDatabase } from '../../support/database.ts'
+import { namesOf, openDatabase } from '../../support/database.ts'
 import { pluck } from '../../support/pluck.ts'
 import { createClosedCollection } from '../closed-collection.ts'
 import { atTime, CREDENTIALS, external, startLoginApp } from '../login-app.ts'
@@ -61,7 +61,7 @@ t.test('keeps counters in a collection by one command each', async (t) => {
     await first.succeed()
   })
   t.strictSame(
-    commands.map((command) => Object.keys(command)[0]),
+    namesOf(commands),
     ['find', 'findAndModify', 'findAndModify', 'update', 'update', 'update'],
     'to begin: known, address, account; to succeed: two counters, known',
   )
