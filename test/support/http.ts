@@ -90,7 +90,8 @@ export interface ListeningServer extends TestServer {
   raw(bytes: string | Buffer): Promise<string>
 }
 
-interface LoggedError {
+/** An error that was logged, or a warning. */
+export interface LoggedError {
   readonly details: object
   readonly message: string | undefined
 }
