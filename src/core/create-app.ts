@@ -1,7 +1,6 @@
 import {
   checkHooks,
   describeHook,
-  explainMissingNext,
   refuseMap,
   warnMissingResult,
   warnOfReturned,
@@ -31,7 +30,6 @@ export const SERVER_SUPPORT: ServerSupport = {
   createMissingError,
   describeHook,
   describeInput,
-  explainError: explainMissingNext,
   readOptions: readServerOptions,
   readPackageHooks,
   refuseConfigurator,

@@ -1,5 +1,5 @@
 import { describeFunction, metadataOf } from '../function-metadata.ts'
-import type { HookContext, HookGroup, HookType } from '../hooks/hook-context.ts'
+import type { HookContext, HookGroup } from '../hooks/hook-context.ts'
 import type { HookRegistry, StoredHook } from '../hooks/hook-registry.ts'
 import { HOOK_KINDS } from '../hooks/hook-registry.ts'
 import { STANDARD_METHODS } from '../method-table.ts'
@@ -31,17 +31,6 @@ export function refuseMap(value: unknown, group: HookGroup, name: string, label:
   const place = group === 'short' ? name : `${group} ${name}`
   const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
   throw new TypeError(`The hooks '${place}' of ${label} are a map, not a list of functions${hint}`)
-}
-
-/** Returns the error to go on with in place of one that an around hook among others has thrown. */
-export function explainMissingNext(error: unknown, type: HookType, context: HookContext): unknown {
-  const isNext = error instanceof TypeError && error.message === 'next is not a function'
-  if (!isNext || type === 'around') return error
-  const { path, method } = context
-  return new TypeError(
-    `A hook in '${type} ${method}' of service '${path}' has called next(), which around hooks alone get: register it in 'around'`,
-    { cause: error },
-  )
 }
 
 /**

@@ -155,8 +155,7 @@ function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
     } catch (thrown) {
       if (onError.length === 0) return leaveLayer(thrown, context)
       watchRests(context)
-      const error = explainError(thrown, context.type, context)
-      await runErrorHooks(onError, context, toError(error))
+      await runErrorHooks(onError, context, toError(thrown))
     }
   }
 }
@@ -182,9 +181,8 @@ function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
 /** Rejects with what a hook or the method has thrown. */
 function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
   watchRests(context)
-  const error = explainError(thrown, context.type, context)
   context.type = 'around'
-  return Promise.reject(error)
+  return Promise.reject(thrown)
 }
 
 /** Calls the method below around hooks alone, and sets its result unless there is one. */
@@ -254,17 +252,13 @@ async function runErrorHooks(
       mergeReturned(context, await hook.call(context.self, context), hook)
       context.settleParams()
     } catch (replacement) {
-      context.error = toError(explainError(replacement, 'error', context))
+      context.error = toError(replacement)
       delete context.result
     }
   }
   context.type = 'around'
   const isSwallowed = context.result !== undefined || context.error == null
   if (!isSwallowed) throw context.error
-}
-
-function explainError(error: unknown, type: HookType, context: HookContext): unknown {
-  return context.app.support?.explainError(error, type, context) ?? error
 }
 
 /**

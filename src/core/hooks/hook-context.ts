@@ -21,8 +21,6 @@ export interface HookAdvice {
   describeHook(value: unknown): string | undefined
   /** @throws {TypeError} the value is a map, where the hooks of a method or of `all` are meant */
   refuseMap(value: unknown, group: HookGroup, name: string, label: string): void
-  /** Returns the error to go on with in place of one that a hook of this type has thrown. */
-  explainError(error: unknown, type: HookType, context: HookContext): unknown
   /** Called with an object that a hook has returned and that has changed nothing. */
   warnOfReturned(context: HookContext, returned: object, hook: object): void
 }

@@ -97,8 +97,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     const given = [{ hooks: app.hookRegistry }, { hooks, schemas }]
     const sources = app.support?.traceHooks?.(given) ?? given
     for (const method of this.methods.values()) {
-      const call = schemas?.adviseCall?.(method) ?? method.call
-      method.chain = compileChain(sources, method.name, call)
+      method.chain = compileChain(sources, method.name, method.call)
       method.start = app.support?.observe?.(method) ?? toUnobserved(method)
     }
   }

@@ -1,5 +1,4 @@
 import type { BeforeHooks } from '../hooks/hook-chain.ts'
-import type { MethodCall } from '../hooks/method-call.ts'
 import type { StandardMethod } from '../method-table.ts'
 
 /**
@@ -90,12 +89,6 @@ export interface MethodSchemas {
   readonly isWhole?: boolean
 }
 
-/** The name of a method and the function that calls it. */
-interface NamedCall {
-  readonly name: string
-  readonly call: MethodCall
-}
-
 /** The schemas of a service in use. */
 export interface EntrySchemas {
   /**
@@ -103,8 +96,6 @@ export interface EntrySchemas {
    * first one that may change them.
    */
   addCheck(before: BeforeHooks): BeforeHooks
-  /** Wraps the call of a method, to warn of stored records that break their schema. Set only in development. */
-  readonly adviseCall?: (method: NamedCall) => MethodCall
   /** Rejects with a `TypeError` that names the schema that can't be compiled. */
   load(): Promise<void>
   /** Returns the schemas of a method, once they are loaded. */

@@ -96,16 +96,6 @@ t.test('hooks that do nothing are warned of by advice alone', async (t) => {
   t.equal(await warnings(new Application()), 0)
 })
 
-t.test('next() in a hook that gets none is an error, which advice explains', async (t) => {
-  const call = (app: Application): Promise<unknown> => {
-    const service = app.use('users', { ...users }).service('users')
-    service.hooks({ before: { get: [(_context: unknown, next: () => void) => next()] } } as object)
-    return service.get(1)
-  }
-  await t.rejects(call(createApp()), { message: /which around hooks alone get/ })
-  await t.rejects(call(new Application()), { message: 'next is not a function' })
-})
-
 for (const [what, use] of [
   ["the option 'extensions'", (app) => app.use('a', { ...users }, { extensions: { docs: {} } })],
   ["the option 'singleton'", (app) => app.use('a', { ...users }, { singleton: true })],

@@ -123,7 +123,7 @@ export const HOOK_MISTAKES: readonly Mistake[] = [
       register(app, { before: { find: [open] } })
       return app.fastify.inject('/users').then(({ body }) => body)
     },
-    "A hook in 'before find' of service 'users' has called next(), which around hooks alone get: register it in 'around'",
+    'next is not a function',
     /"message":"Internal error"/,
   ),
   thrown(

@@ -43,15 +43,12 @@ interface CompiledMethod {
 /** The schemas of a service, compiled. Objects in what is sent are closed, unless they say otherwise. */
 export class CompiledSchemas {
   readonly #methods = new Map<string, CompiledMethod>()
-  readonly #entity: JSONSchema
-  #recordCheck: Check | undefined
 
   /** @throws {TypeError} a schema can't be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
     const dropsUnknown = given.unknown === 'drop'
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => linkSchemas(given))
-    this.#entity = schemas.entity ?? true
     for (const [name, schema] of listResults(schemas)) {
       if (schema === undefined) continue
       // Answers are not checked, but what is misspelt there would send other fields, and what is made of
@@ -111,15 +108,6 @@ export class CompiledSchemas {
       context.data =
         conditions !== null && isRecord(checked) ? { ...conditions, ...checked } : checked
     })
-  }
-
-  /** Returns the check of a record, in its JSON form, by the schema `entity`. Undeclared fields pass. */
-  toRecordCheck(): Check {
-    if (this.#recordCheck === undefined) {
-      const schema = toWireSchema(this.#entity, { dropsUnknown: true })
-      this.#recordCheck = compileLinkedCheck(schema, { useDefaults: false })
-    }
-    return this.#recordCheck
   }
 
   /** Returns the schemas of a method as they hold over HTTP. */

@@ -1,7 +1,5 @@
-import { createStoredAdvice } from '../../advice/stored-advice.ts'
 import { metadataOf } from '../../function-metadata.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
-import { isProduction } from '../../node-env.ts'
 import type { ServiceEntryFace } from '../../services/method-entry.ts'
 import type { EntrySchemas, ServiceSchemas } from '../../services/service-schemas.ts'
 import type { CompiledSchemas } from './compiled-schemas.ts'
@@ -29,10 +27,7 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
       ? load().then((loaded) => loaded.check(context))
       : compiled.check(context)
   }
-  const loadCheck = async () => (await load()).toRecordCheck()
-  const isAdvised = schemas.entity !== undefined && !isProduction()
   return {
-    ...(isAdvised ? { adviseCall: createStoredAdvice(entry, loadCheck) } : {}),
     // Hooks that tell who calls come first: whoever may not call at all is told so, and nothing else.
     addCheck({ all, own }) {
       const index = all.findIndex(isOther)
