@@ -19,7 +19,7 @@ import {
   OPENAPI_VERSION,
   transformDocument,
 } from './document.ts'
-import type { SecurityRequirement, SecuritySchemes } from './security.ts'
+import type { SecuritySchemes } from './security.ts'
 import { toSecurity } from './security.ts'
 
 /** Options of `openapi()`. */
@@ -152,16 +152,11 @@ class Docs implements ScopePart {
   /** Returns the `security` of a route that `authenticateRequest` guards, nothing for others. */
   #readSecurity(
     app: Application,
-    route: RouteOptions,
-  ): Partial<Record<'security', readonly SecurityRequirement[]>> {
-    const { onRequest, preParsing, preValidation, preHandler } = route
+    { onRequest = [], preParsing = [], preValidation = [], preHandler = [] }: RouteOptions,
+  ): object {
     const functions = [onRequest, preParsing, preValidation, preHandler].flat()
-    const proof = toRequiredProof(
-      app,
-      functions.filter((one) => one !== undefined),
-    )
-    const { requirements = [] } = toSecurity(app, proof, this.#routeSchemes) ?? {}
-    return requirements.length > 0 ? { security: requirements } : {}
+    const security = toSecurity(app, toRequiredProof(app, functions), this.#routeSchemes) ?? []
+    return security.length > 0 ? { security } : {}
   }
 
   /** Returns the document of the routes that a server has beside those of services. */

@@ -1,5 +1,4 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
-import type { MethodDescription } from '../../auth/method-description.ts'
 import { describeMethod } from '../../auth/method-description.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
@@ -7,7 +6,7 @@ import type { QueryUse } from '../../core/schema/queries/described-names.ts'
 import { describeName } from '../../core/schema/queries/described-names.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
-import type { MethodSchemas } from '../../core/services/service-schemas.ts'
+import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import { describeCall } from './call-terms.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
@@ -15,7 +14,6 @@ import type { OperationAnswer, OperationKind } from './operation-kinds.ts'
 import { listKinds } from './operation-kinds.ts'
 import { toTypeName, toUrl } from './operation-path.ts'
 import { toQueryParameters } from './query-parameters.ts'
-import type { Security } from './security.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
 import { toSelectedRecord } from './selected-record.ts'
 
@@ -51,8 +49,8 @@ const NO_CONTENT = { 204: { description: 'Done, and there is nothing to return.'
 interface Method extends Pick<MethodEntry, 'name' | 'spec'> {
   /** As they hold over HTTP; `undefined` where nothing is known. */
   readonly schemas: MethodSchemas | undefined
-  /** `null` where anybody may call it. */
-  readonly security: Security | null
+  /** Whether one call of it may write many records. */
+  readonly isForMany: boolean
 }
 
 /** The operations of a service whose schemas are loaded. */
@@ -75,23 +73,26 @@ export class ServiceOperations {
   }
 
   create(): PlacedOperation[] {
+    const { service, methods, schemas: given } = this.#entry
     const kinds = listKinds(this.#entry)
-    const external = [...this.#entry.methods.values()].filter((method) => method.external)
-    return external.flatMap((entry) => {
-      const { name } = entry
+    return [...methods.values()].flatMap(({ name, spec, external }) => {
       const description = describeMethod(this.#entry, name)
-      // The service rejects each external call.
-      if (description === null) return []
+      // With `null`, the service rejects each external call.
+      if (!external || description === null) return []
+      // A method that describes itself takes one record at a time.
+      const isForMany = description === undefined && allowsMany(name, this.#options) === true
       const own = kinds.filter(([method, , , answer]) => {
-        return method === name && (answer !== 'written' || this.#allowsMany(name))
+        return method === name && (answer !== 'written' || isForMany)
       })
       if (!isStandardMethod(name)) own.push([name, name, `Call '${name}'`, 'custom', []])
       if (own.length === 0) return []
-      const method = this.#describe(entry, description)
+      const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
+      const schemas = given?.toMethodSchemas(name) ?? description?.schemas ?? login
+      const method = { name, spec, schemas, isForMany }
       const operations = own.map((kind) => this.#toOperation(method, kind))
-      return name === 'find'
-        ? [...operations, ...this.#toQueryBody(method, operations)]
-        : operations
+      const [first] = operations
+      const hasQueryBody = name === 'find' && this.#scope.takesQueryBodies && first !== undefined
+      return hasQueryBody ? [...operations, this.#toQueryBody(schemas?.query, first)] : operations
     })
   }
 
@@ -99,13 +100,8 @@ export class ServiceOperations {
    * Returns the operation of `find` that takes its query as a body: a copy of the one with a query in the URL. Its
    * path ends with `#find`, since `POST` of the path itself is `create`.
    */
-  #toQueryBody(
-    { schemas }: Method,
-    [find]: readonly PlacedOperation[],
-  ): readonly PlacedOperation[] {
-    const { components, takesQueryBodies } = this.#scope
-    if (!takesQueryBodies || find === undefined) return []
-    const query = schemas?.query
+  #toQueryBody(query: JSONSchema | undefined, find: PlacedOperation): PlacedOperation {
+    const { components } = this.#scope
     const schema =
       query === undefined ? ANY_RECORD : components.refer(`${this.#typeName}Query`, query)
     const { parameters, responses, ...others } = find.operation
@@ -119,37 +115,17 @@ export class ServiceOperations {
       requestBody: { required: false, content: { 'application/json': { schema } } },
       responses: answers,
     }
-    return [{ ...find, path: `${find.path}#find`, verb: 'post', operation }]
-  }
-
-  #describe({ name, spec }: MethodEntry, description: MethodDescription | undefined): Method {
-    const { app, components } = this.#scope
-    const { service, schemas } = this.#entry
-    const security = readSecurity(app, this.#entry, name, components.securitySchemes)
-    const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
-    const own = description?.schemas ?? login
-    return { name, spec, schemas: schemas?.toMethodSchemas(name) ?? own, security }
-  }
-
-  #allowsMany(method: string): boolean {
-    // A method that describes itself takes one record at a time.
-    const isOwn = describeMethod(this.#entry, method) === undefined
-    return isOwn && allowsMany(method, this.#options) === true
-  }
-
-  /** Whether data may be a list of new records, and the answer then is one. */
-  #takesMany(method: string): boolean {
-    return method === 'create' && this.#allowsMany(method)
+    return { ...find, path: `${find.path}#find`, verb: 'post', operation }
   }
 
   #toOperation(method: Method, kind: OperationKind): PlacedOperation {
-    const { name, spec, schemas, security } = method
+    const { name, spec, schemas } = method
     const [, id, summary, answer, errors] = kind
-    const { components } = this.#scope
+    const { app, components } = this.#scope
+    const security = readSecurity(app, this.#entry, name, components.securitySchemes)
     const { path, parameters, result } =
       answer === 'custom' ? this.#toCustomParts(method) : this.#toRecordParts(method, kind)
     const [status, description] = name === 'create' ? [201, 'Created.'] : [200, 'Done.']
-    const requirements = security?.requirements ?? []
     const isRecord = answer === 'record' && !this.#isLogin
     const terms = describeCall(this.#entry, method, isRecord)
     const { headers } = terms
@@ -157,7 +133,7 @@ export class ServiceOperations {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
-      ...(requirements.length > 0 && { security: requirements }),
+      ...(security === null || security.length === 0 ? {} : { security }),
       parameters: [...parameters, ...terms.parameters],
       ...this.#toBody(method),
       responses: {
@@ -240,24 +216,27 @@ export class ServiceOperations {
     return this.#scope.components.refer(this.#isLogin ? `${name}Result` : name, record)
   }
 
-  #toBody({ name, spec, schemas }: Method): object {
+  #toBody({ name, spec, schemas, isForMany }: Method): object {
     if (!spec.arguments.includes('data')) return {}
     const dataName = `${this.#typeName}${capitalize(name)}Data`
     const required = schemas?.data !== undefined
     const one = required ? this.#scope.components.refer(dataName, schemas.data) : ANY_RECORD
-    const schema = this.#takesMany(name) ? { anyOf: [one, { type: 'array', items: one }] } : one
+    const takesMany = name === 'create' && isForMany
+    const schema = takesMany ? { anyOf: [one, { type: 'array', items: one }] } : one
     return { requestBody: { required, content: { 'application/json': { schema } } } }
   }
 
   #toResult(
-    { name }: Method,
+    { name, isForMany }: Method,
     answer: OperationAnswer,
     record: DocumentSchema,
     pageFields: object,
   ): DocumentSchema {
     const list: DocumentSchema = { type: 'array', items: record }
     if (answer === 'written') return list
-    if (answer === 'record') return this.#takesMany(name) ? { anyOf: [record, list] } : record
+    if (answer === 'record') {
+      return name === 'create' && isForMany ? { anyOf: [record, list] } : record
+    }
     if (this.#hasPages === false) return list
     const page = toPageSchema(record, pageFields)
     const named =

@@ -8,14 +8,8 @@ import { getMiddleware } from '../middleware.ts'
 import type { DocumentSchema } from './components.ts'
 import { findName } from './components.ts'
 
-/** Schemes that are all to be passed, by their names. */
+/** Schemes that are all to be passed, by their names. Of several requirements, one is enough. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
-
-/** What callers of a method have to prove. */
-export interface Security {
-  /** The `security` of the operation, of which one is enough; empty where nobody knows how to prove it. */
-  readonly requirements: readonly SecurityRequirement[]
-}
 
 /** The name that the scheme of tokens has in documents. */
 const BEARER = 'bearer'
@@ -41,44 +35,38 @@ const LOCAL = 'local'
 export type SecuritySchemes = Record<string, DocumentSchema>
 
 /**
- * Returns the security of a method, `null` if anybody may call it. A logout takes the token that it ends.
- * @param schemes gets the schemes that the security names
+ * Returns what callers of a method must prove, `null` if nothing. A logout takes the token that it ends.
+ * @param schemes gets the schemes that the requirements name
  */
 export function readSecurity(
   app: Application,
   entry: ServiceEntry,
   method: string,
   schemes: SecuritySchemes,
-): Security | null {
+): readonly SecurityRequirement[] | null {
   const { service } = entry
-  if (method === 'remove' && isAuthentication(service)) {
-    const logout = toSecurity(app, { strategies: [JWT], authentication: service }, schemes)
-    const others = listLoginSchemes(service, null).map(([name, scheme]) => {
-      return { [addScheme(schemes, name, scheme)]: [] }
-    })
-    return { requirements: [...(logout?.requirements ?? []), ...others] }
+  if (method !== 'remove' || !isAuthentication(service)) {
+    const before = getMiddleware(entry)?.before
+    return toSecurity(app, findRequiredProof(entry, method, before), schemes)
   }
-  const before = getMiddleware(entry)?.before
-  return toSecurity(app, findRequiredProof(entry, method, before), schemes)
+  const logout = listSchemes(app, { strategies: [JWT], authentication: service }, JWT)
+  return addSchemes(schemes, [...logout, ...listLoginSchemes(service, null)])
 }
 
 /**
- * Returns the security of what callers must prove, `null` if they need not prove anything.
- * @param schemes gets the schemes that the security names
+ * Returns requirements for a proof, `null` without one; an empty list where nobody knows how to give it.
+ * @param schemes gets the schemes that the requirements name
  */
 export function toSecurity(
   app: Application,
   proof: RequiredProof | null,
   schemes: SecuritySchemes,
-): Security | null {
+): readonly SecurityRequirement[] | null {
   if (proof === null) return null
   const { strategies } = proof
-  const names = strategies.flatMap((strategy) =>
-    listSchemes(app, proof, strategy).map(([name, scheme]) => addScheme(schemes, name, scheme)),
-  )
-  const requirements: SecurityRequirement[] = [...new Set(names)].map((name) => ({ [name]: [] }))
-  if (requirements.length > 0 && strategies.includes(ANONYMOUS)) requirements.push({})
-  return { requirements }
+  const named = strategies.flatMap((strategy) => listSchemes(app, proof, strategy))
+  const isOptional = named.length > 0 && strategies.includes(ANONYMOUS)
+  return [...addSchemes(schemes, named), ...(isOptional ? [{}] : [])]
 }
 
 type NamedScheme = readonly [name: string, scheme: DocumentSchema]
@@ -91,14 +79,12 @@ function listSchemes(app: Application, proof: RequiredProof, name: string): Name
   )
   const scheme =
     authentication?.getStrategy(name)?.securityScheme ?? (name === JWT ? BEARER_SCHEME : undefined)
-  const schemes: NamedScheme[] = []
-  if (scheme !== undefined) {
-    const isBearer = scheme['scheme'] === BEARER
-    schemes.push([isBearer ? BEARER : name.replace(/[^A-Za-z0-9._-]/g, ''), scheme])
-  }
-  return authentication === undefined
-    ? schemes
-    : [...schemes, ...listLoginSchemes(authentication, name)]
+  const isBearer = scheme?.['scheme'] === BEARER
+  const schemeName = isBearer ? BEARER : name.replace(/[^A-Za-z0-9._-]/g, '')
+  return [
+    ...(scheme === undefined ? [] : [[schemeName, scheme] as const]),
+    ...(authentication === undefined ? [] : listLoginSchemes(authentication, name)),
+  ]
 }
 
 /** Returns what extensions of logins accept in place of a strategy, `null` for a logout. */
@@ -116,22 +102,23 @@ function describeLogins(extensions: readonly LoginExtension[]): LoginDescription
   return extensions.flatMap((one) => one.describe?.() ?? [])
 }
 
-/** Adds a scheme by a name that is free or has the same scheme already. Returns the name. */
-function addScheme(schemes: SecuritySchemes, name: string, scheme: DocumentSchema): string {
-  const isFree = (one: string): boolean => {
-    return schemes[one] === undefined || JSON.stringify(schemes[one]) === JSON.stringify(scheme)
-  }
-  const free = findName([name], isFree)
-  schemes[free] = scheme
-  return free
+/** Adds schemes, each by a name that is free or has the same scheme already. Returns a requirement for each. */
+function addSchemes(
+  schemes: SecuritySchemes,
+  named: readonly NamedScheme[],
+): readonly SecurityRequirement[] {
+  const names = named.map(([name, scheme]) => {
+    const text = JSON.stringify(scheme)
+    const free = findName([name], (one) => JSON.stringify(schemes[one] ?? scheme) === text)
+    schemes[free] = scheme
+    return free
+  })
+  return [...new Set(names)].map((name) => ({ [name]: [] }))
 }
 
 /** Returns what a login sends and gets, by the settings of an authentication service. */
 export function toLoginSchemas(
-  {
-    configuration,
-    loginExtensions = [],
-  }: Pick<Authentication, 'configuration'> & Partial<Authentication>,
+  { configuration, loginExtensions = [] }: Authentication,
   method: string,
 ): MethodSchemas {
   const { authStrategies, entity } = configuration
