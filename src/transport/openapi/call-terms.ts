@@ -5,18 +5,29 @@ import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { REST_FEATURES } from '../rest-features.ts'
 import type { DocumentSchema, Parameter } from './components.ts'
 
+/** What features of the transport, and the hooks around a method, add to its operation. */
+interface OperationTerms {
+  readonly parameters: readonly Parameter[]
+  /** The headers of an answer that went well. */
+  readonly headers: Readonly<Record<string, DocumentSchema>>
+  /** What such an answer may be beside JSON, by media types. */
+  readonly content: Readonly<Record<string, DocumentSchema>>
+  /** Answers beside that one, by statuses. */
+  readonly responses: Readonly<Record<string, DocumentSchema>>
+  readonly errors: readonly number[]
+}
+
 const STRING: DocumentSchema = { type: 'string' }
 
 /**
- * Returns what features and hooks add to an operation: parameters, the headers of an answer that went well,
- * what such an answer may be beside JSON, other answers by their statuses, and errors.
+ * Returns what features and hooks add to an operation.
  * @param isRecord whether the operation answers with one record
  */
 export function describeCall(
   entry: ServiceEntry,
   { name, spec }: Pick<MethodEntry, 'name' | 'spec'>,
   isRecord: boolean,
-) {
+): OperationTerms {
   const { service, options, methods } = entry
   const hasMethod = (method: string): boolean => methods.get(method)?.external === true
   const call: DescribedCall = { method: name, isRecord, service, options, hasMethod }
