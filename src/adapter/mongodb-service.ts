@@ -16,7 +16,6 @@ import {
 import type { AnyPatch, Found, NewRecord, Paged } from './hookless-service.ts'
 import { HooklessService } from './hookless-service.ts'
 import type {
-  ByFields,
   DefaultPaging,
   DefaultPagingOption,
   ListOption,
@@ -221,16 +220,11 @@ export interface InferredMongoDBService<
 > extends CheckedService<T, D, P, Kind>,
     WithMulti<Multi> {}
 
-/** The options of a service on a collection whose records have a type. */
+/** The options of a service, by which its types are known. */
 // `Model` is a member of one constituent alone. A collection of two types at once would have each method
 // of the driver compared for each service.
-type TypedOptions<T extends Document> = OptionalMongoDBOptions &
-  ModelOption<T> &
-  ByFields<T, never, object>
-
-interface MultiOption<Multi> {
-  readonly multi?: Multi
-}
+type InferringOptions<T extends Document, Multi> = OptionalMongoDBOptions &
+  ModelOption<T> & { readonly multi?: Multi }
 
 /**
  * Makes services whose types follow from the options: what can not be inferred is what its constraint
@@ -245,25 +239,12 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
     K extends Kind,
     Multi extends MongoDBOptions['multi'] = false,
   >(
-    options: TypedOptions<T> & PagingOption & MultiOption<Multi>,
-  ): InferredMongoDBService<T, D, P, K, Multi>
-  /** The same for a collection without a type, whose records have that of the place, or none. */
-  new <
-    T extends Document,
-    D extends NewRecord<T>,
-    P extends MongoDBParams<RecordQuery<T>>,
-    K extends Kind,
-    Multi extends MongoDBOptions['multi'] = false,
-  >(
-    options: MongoDBOptions & PagingOption & MultiOption<Multi>,
+    options: InferringOptions<T, Multi> & PagingOption,
   ): InferredMongoDBService<T, D, P, K, Multi>
 }
 
 /** What `instanceof` tells: a service of records of any type. */
-interface WithPrototype {
-  // biome-ignore lint/suspicious/noExplicitAny: as the prototype of every generic class
-  readonly prototype: CheckedService<any, any, any, Paging>
-}
+type WithPrototype = Pick<typeof CheckedService, 'prototype'>
 
 /** Makes services whose types are stated, and is the class to extend. */
 interface StatedConstructor extends WithPrototype {
