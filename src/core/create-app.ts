@@ -5,12 +5,7 @@ import {
   warnMissingResult,
   warnOfReturned,
 } from './advice/hook-advice.ts'
-import {
-  adviseListeners,
-  createMissingError,
-  describeInput,
-  readServerOptions,
-} from './advice/service-advice.ts'
+import { createMissingError, describeInput, readServerOptions } from './advice/service-advice.ts'
 import { Application as ApplicationBase } from './app.ts'
 import { refuseConfigurator } from './options/configurator.ts'
 import { suggestMethod, suggestName } from './options/name-suggestion.ts'
@@ -25,7 +20,6 @@ export const SERVER_SUPPORT: ServerSupport = {
   // Those of `remex` have it: it takes Ajv.
   attachSchemas: ({ path }) =>
     requireSupport<never>(undefined, `${toOwner(path)}: the option 'schemas'`),
-  adviseListeners,
   checkHooks,
   createMissingError,
   describeHook,

@@ -7,6 +7,7 @@ import { isProduction } from '../node-env.ts'
 import { suggestName } from '../options/name-suggestion.ts'
 import type { EntryApplication, MethodEntry, WithServices } from '../services/method-entry.ts'
 import { isPlainObject, isPromise } from '../value-kind.ts'
+import { warnOfListeners } from './service-advice.ts'
 
 /**
  * Completes the sentence `A hook is …` about what stands in the place of a hook and is none: a promise
@@ -80,12 +81,13 @@ function isMeantForContext(context: HookContext, returned: object): boolean {
 
 /**
  * Checks the hooks of an application and of its services, once all of these are there. Warns of hooks
- * for a mistyped method: an application takes hooks for any.
+ * for a mistyped method, as an application takes hooks for any, and of listeners for a method.
  * @throws {TypeError} a hook can never do what it is for
  */
 export function checkHooks(app: WithServices): void {
   const entries = [...app.entries.values()]
   for (const { app: owner, hooks, service } of entries) checkPlaces(hooks, owner, service)
+  for (const entry of entries) warnOfListeners(entry)
   for (const owner of new Set([app, ...entries.map((entry) => entry.app)])) {
     checkPlaces(owner.hookRegistry, owner, undefined)
   }

@@ -115,32 +115,16 @@ function toNestedAdvice(path: string, paths: readonly string[]): string {
   return found === undefined ? '' : `; did you mean '${found}'?`
 }
 
-/** The names of the methods of an emitter that add a listener. */
-const LISTENING = /^(?:on|add|prepend)/
-
-/** Returns the methods of an emitter, which warn of listeners for what is no event of a service. */
-export function adviseListeners(
-  entry: ServiceEntryFace,
-  methods: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const advised = Object.entries(methods).map(([name, method]) => {
-    if (!LISTENING.test(name)) return [name, method] as const
-    const listen = (...values: unknown[]): unknown => {
-      warnOfMethodName(entry, values[0])
-      return (method as (...all: unknown[]) => unknown)(...values)
-    }
-    return [name, listen] as const
-  })
-  return Object.fromEntries(advised)
-}
-
-/** Warns of a listener for the name of a method: the event of `create` is `created`. */
-function warnOfMethodName({ app, path, options }: ServiceEntryFace, name: unknown): void {
-  if (typeof name !== 'string' || !isStandardMethod(name)) return
-  const { event } = METHOD_TABLE[name]
-  if (event === null || options.serviceEvents.includes(name)) return
-  app.logger.warn(
-    { service: path, event: name },
-    `'${name}' is a method of service '${path}' and no event of it: listen to '${event}'`,
-  )
+/** Warns of listeners for the names of methods: the event of `create` is `created`. */
+export function warnOfListeners({ app, path, service, options }: ServiceEntryFace): void {
+  const heard: unknown = (service as { eventNames?(): unknown }).eventNames?.()
+  for (const name of Array.isArray(heard) ? heard : []) {
+    if (typeof name !== 'string' || !isStandardMethod(name)) continue
+    const { event } = METHOD_TABLE[name]
+    if (event === null || options.serviceEvents.includes(name)) continue
+    app.logger.warn(
+      { service: path, event: name },
+      `'${name}' is a method of service '${path}' and no event of it: listen to '${event}'`,
+    )
+  }
 }

@@ -23,11 +23,6 @@ export interface ServerSupport extends HookAdvice {
   /** Returns `; did you mean 'name'?` for a method that a service lacks, and its other ones. */
   suggestMethod(mistyped: string, service: object): string
   readonly readOptions: ServiceOptionReader
-  /** Returns the methods of an emitter, which warn of listeners for what is no event. */
-  adviseListeners(
-    entry: ServiceEntryFace,
-    methods: Readonly<Record<string, unknown>>,
-  ): Readonly<Record<string, unknown>>
   /** Called where the hooks of a call have ended without a result. */
   warnOfResult(method: MethodEntry, context: HookContext): void
   /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */

@@ -192,9 +192,6 @@ const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
  */
 function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
-  const emitting = createEmitterMethods(service, (error, event) =>
-    logListenerError(app, error, `${path} ${String(event)}`),
-  )
   const members: Record<string | symbol, unknown> = {
     // What a service of Feathers has there stays.
     ...(Object.hasOwn(service, SERVICE_OPTIONS) ? {} : { [SERVICE_OPTIONS]: entry.options }),
@@ -203,7 +200,9 @@ function installMembers(entry: ServiceEntryFace): () => void {
       entry.compile()
       return service
     },
-    ...(app.support?.adviseListeners(entry, emitting) ?? emitting),
+    ...createEmitterMethods(service, (error, event) =>
+      logListenerError(app, error, `${path} ${String(event)}`),
+    ),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
     // The last one: where another one can not be set, the service is not registered.
     [ENTRY]: entry,

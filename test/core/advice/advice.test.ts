@@ -90,6 +90,7 @@ t.test('hooks that do nothing are warned of by advice alone', async (t) => {
     service.hooks({ before: { find: [() => ({ params: {} })] } })
     t.equal(await service.get(1), undefined)
     t.strictSame(await service.find(), [])
+    await app.setup()
     return logger.entries.length
   }
   t.equal(await warnings(createApp()), 3)

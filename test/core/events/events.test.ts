@@ -265,5 +265,6 @@ t.test('warns of a listener for a method, unless the service has such an event',
       app.service(path).on(event, () => undefined)
     }
   }
+  await app.setup()
   t.strictSame(pluck(logger.entries, 'details'), [{ service: 'todos', event: 'create' }])
 })

@@ -104,11 +104,13 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
   ),
   warned(
     'a listener for a method in place of its event',
-    (app) =>
+    async (app) => {
       app
         .use('users', messages)
         .service('users')
-        .on('create', () => undefined),
+        .on('create', () => undefined)
+      await app.fastify.ready()
+    },
     "'create' is a method of service 'users' and no event of it: listen to 'created'",
   ),
   warned(
