@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { watchRests } from '../core/hooks/around-hooks.ts'
 import type { MethodEntry, ServiceError } from '../core/index.ts'
 import { HookContext } from '../core/index.ts'
 import { chooseStream } from './finds/stream-choice.ts'
@@ -169,7 +168,6 @@ export class RestCall implements ServedCall {
   }
 
   fail(error: unknown): void {
-    if (this.context !== null) watchRests(this.context)
     this.#answerError(error)
     this.end()
   }

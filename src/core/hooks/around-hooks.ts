@@ -1,4 +1,4 @@
-import type { HookApplication, Next } from './hook-context.ts'
+import type { HookApplication } from './hook-context.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
@@ -8,15 +8,10 @@ export interface Surrounded {
   readonly method: string
   readonly path?: string
   readonly self?: object
-  running: Next | null
+  /** Whether an around hook has started: what it returns is no result. */
+  isSurrounded: boolean
   settleParams?(): void
 }
-
-/**
- * Handed to `next`: looks at what it and the hooks around have started. With `true` only where `next` was
- * not called before: a call has ended well, and a hook may go on.
- */
-export const WATCH_RESTS: unique symbol = Symbol('remex.watch')
 
 /**
  * Handed to `next`, it allows a further run after one that has succeeded: for a hook that knows that
@@ -31,30 +26,15 @@ export function runRest(next: () => Promise<void>, reasons: readonly unknown[]):
 
 const CALLED_TWICE = 'next() called multiple times'
 
-const NOTHING = Promise.resolve()
-
 /** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
 export function composeAround<C extends Surrounded>(
   hooks: readonly AroundStep<C>[],
   innermost: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
-  const toWatched = (inner: (context: C) => Promise<void>) => (context: C) => {
-    watchRests(context)
-    return inner(context)
-  }
   return hooks.reduceRight<(context: C) => Promise<void>>(
-    (inner, hook) => toAroundChain(hook, toWatched(inner)),
+    (inner, hook) => toAroundChain(hook, inner),
     innermost,
   )
-}
-
-/**
- * Has failures logged of what around hooks have started by `next()`, where they end without waiting for
- * it: nobody else would hear of them, and the process of a server would end. To be called when something has failed,
- * or a call ends too early; to do it for each hook of each call would make five hooks a third slower.
- */
-export function watchRests(context: Surrounded): void {
-  context.running?.(WATCH_RESTS)
 }
 
 /**
@@ -66,34 +46,21 @@ export function toAroundChain<C extends Surrounded>(
   inner: (context: C) => Promise<void>,
 ): (context: C) => Promise<void> {
   return (context) => {
-    const outer = context.running
     let ended: Promise<void> | null = null
     let rest: Promise<void> | null = null
-    let isWatched = false
-    const next = (reason?: unknown, isEnd?: boolean): Promise<void> => {
-      if (reason === WATCH_RESTS) {
-        if (!isEnd || rest === null) {
-          const watch = (): void => watchRest(hook, ended, rest, context)
-          // What fails at once does so before `next()` has returned, which sets `rest`.
-          if (!isWatched) rest === null ? queueMicrotask(watch) : watch()
-          isWatched = true
-          outer?.(WATCH_RESTS)
-        }
-        return NOTHING
-      }
-      // What is started again, or after the end of the call, nobody else has looked at.
-      if (rest !== null || isWatched) {
-        isWatched = false
-        context.running = next
-        queueMicrotask(() => watchRests(context))
-      }
+    const next = (reason?: unknown): Promise<void> => {
       if (rest === null) {
         context.settleParams?.()
         rest = inner(context)
       } else rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
-      return rest
+      const started = rest
+      started.then(undefined, (error: unknown) => {
+        // What the hook hands on is looked at by whoever it is handed to.
+        if (ended !== started) noteLate(hook, ended, error, context)
+      })
+      return started
     }
-    context.running = next
+    context.isSurrounded = true
     try {
       ended = Promise.resolve(hook.call(context.self, context, next) as undefined)
     } catch (error) {
@@ -105,7 +72,7 @@ export function toAroundChain<C extends Surrounded>(
 
 /**
  * Runs the rest of a call once more, for a hook that tries again what has failed. Only then is it
- * looked at how the last run went: a promise more for every call would cost as much as a hook.
+ * looked at how the last run went.
  * @throws {Error} the last run goes on, was refused itself, or has succeeded and was not taken back
  */
 async function runAgain<C extends Surrounded>(
@@ -131,35 +98,28 @@ async function runAgain<C extends Surrounded>(
 }
 
 /**
- * Has a failure logged of what one hook has started, if the hook has ended by then.
- * @param ended settles when the hook has ended; `null` while it has not returned
- * @param rest the rest of the call, from `next()` on
+ * Logs a failure of what a hook has started, if the hook has ended without waiting for it: nobody else would
+ * hear of it.
+ * @param ended settles when the hook has ended
  */
-function watchRest(
+function noteLate(
   hook: object,
   ended: Promise<void> | null,
-  rest: Promise<void> | null,
+  err: unknown,
   { app, path, method }: Surrounded,
 ): void {
-  // What the hook hands on is looked at by whoever it is handed to.
-  if (ended === rest) return
   let hasEnded = false
-  let wasPending = false
   const end = (): void => {
     hasEnded = true
   }
   ended?.then(end, end)
-  rest?.then(undefined, (err: unknown) => {
-    // A hook that awaits the rest ends after this. Where the rest had failed before it was watched, the
-    // hook may have awaited it and ended already.
-    if (!hasEnded || !wasPending) return
+  // A hook that waits goes on, and ends, after this.
+  queueMicrotask(() => {
+    if (!hasEnded) return
     const { name } = hook as { readonly name?: string }
     app.logger.error(
       { err, service: path, method, hook: name || 'anonymous' },
       'A hook must await next(): it has failed after the hook has ended',
     )
-  })
-  queueMicrotask(() => {
-    wasPending = true
   })
 }

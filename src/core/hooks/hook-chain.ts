@@ -1,6 +1,6 @@
 import { metadataOf } from '../function-metadata.ts'
 import { isObject, isPromise } from '../value-kind.ts'
-import { toAroundChain, watchRests } from './around-hooks.ts'
+import { toAroundChain } from './around-hooks.ts'
 import type { HookType } from './hook-context.ts'
 import { HookContext } from './hook-context.ts'
 import type { HookRegistry, StoredHook } from './hook-registry.ts'
@@ -154,7 +154,6 @@ function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
       }
     } catch (thrown) {
       if (onError.length === 0) return leaveLayer(thrown, context)
-      watchRests(context)
       await runErrorHooks(onError, context, toError(thrown))
     }
   }
@@ -180,7 +179,6 @@ function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
 
 /** Rejects with what a hook or the method has thrown. */
 function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
-  watchRests(context)
   context.type = 'around'
   return Promise.reject(thrown)
 }
@@ -189,13 +187,7 @@ function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
 function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
   const pending = startMethod(call, context)
   if (pending === undefined) return Promise.resolve()
-  return Promise.resolve(pending).then(
-    (returned) => setReturned(context, returned),
-    (error: unknown) => {
-      watchRests(context)
-      throw error
-    },
-  )
+  return Promise.resolve(pending).then((returned) => setReturned(context, returned))
 }
 
 /**

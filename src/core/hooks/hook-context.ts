@@ -48,7 +48,7 @@ export interface HttpAnswer {
 }
 
 /** What an around hook gets to run the rest of a call. Hooks call it without a reason. */
-export type Next = (reason?: unknown, isEnd?: boolean) => Promise<void>
+export type Next = (reason?: unknown) => Promise<void>
 
 /** When a hook runs: around the call, before the method, after it, or on an error. */
 export type HookType = 'around' | 'before' | 'after' | 'error'
@@ -104,8 +104,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   readonly #method: CalledMethod<A>
   /** The params that have been looked at by {@link settleParams}. */
   #settled: ParamsOf<S, M>
-  /** The `next` of the innermost around hook that has started. */
-  #running: Next | null = null
+  #isSurrounded = false
 
   constructor(method: CalledMethod<A>, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
@@ -159,12 +158,12 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   }
 
   /** @internal */
-  get running(): Next | null {
-    return this.#running
+  get isSurrounded(): boolean {
+    return this.#isSurrounded
   }
 
-  set running(next: Next | null) {
-    this.#running = next
+  set isSurrounded(isSurrounded: boolean) {
+    this.#isSurrounded = isSurrounded
   }
 
   /** The same as `http.status`. */

@@ -6,7 +6,7 @@ import { isHookType } from '../hooks/hook-registry.ts'
 import { isObject } from '../value-kind.ts'
 import type { EntrySchemas } from './service-schemas.ts'
 
-type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'running'>
+type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'isSurrounded'>
 
 /** What has to be loaded before a service is called. */
 type Schemas = Pick<EntrySchemas, 'load'>
@@ -119,8 +119,8 @@ export class ServiceLifecycle {
       isReached = true
       return run(context)
     }
-    const context: RunningLifecycle = { app, self: app, method, server, running: null }
-    Object.defineProperty(context, 'running', { enumerable: false })
+    const context: RunningLifecycle = { app, self: app, method, server, isSurrounded: false }
+    Object.defineProperty(context, 'isSurrounded', { enumerable: false })
     await composeAround<RunningLifecycle>(this.#hooks[method], inner)(context)
     if (isReached) return
     app.logger.warn({}, `No ${method} of a service ran: a ${method} hook must await next()`)

@@ -1,6 +1,5 @@
 import { emitEvent } from '../events/event-gate.ts'
 import { noteExternalForm } from '../external-form.ts'
-import { WATCH_RESTS, watchRests } from '../hooks/around-hooks.ts'
 import type { CalledMethod } from '../hooks/hook-context.ts'
 import { HookContext } from '../hooks/hook-context.ts'
 import { readArguments, setReturned, startMethod } from '../hooks/method-call.ts'
@@ -25,13 +24,7 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
     const pending = method.start(context)
     // A result that is there needs no promise, and its event is emitted at once.
     if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
-    return Promise.resolve(pending).then(
-      (returned) => finishCall(method, context, returned),
-      (error: unknown) => {
-        watchRests(context)
-        throw error
-      },
-    )
+    return Promise.resolve(pending).then((returned) => finishCall(method, context, returned))
   } catch (error) {
     return Promise.reject(error)
   }
@@ -47,15 +40,12 @@ export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'
  * @param returned what the promise of `method.start()` resolves to; without one, the result
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
-  const { running } = context
-  const hasResult = 'result' in context
-  // An inner hook may still be under way.
-  running?.(WATCH_RESTS, hasResult)
-  if (!hasResult) {
+  if (!('result' in context)) {
     // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
     // replace.
-    if (running !== null) method.entry.app.support?.warnOfResult(method, context)
-    setReturned(context, running === null ? returned : undefined)
+    const { isSurrounded } = context
+    if (isSurrounded) method.entry.app.support?.warnOfResult(method, context)
+    setReturned(context, isSurrounded ? undefined : returned)
   }
   if (context.event !== null) emitEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)
@@ -71,13 +61,7 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
   const last = args.at(-1)
   if (last instanceof HookContext && last.isFor(method)) {
     if (args.length > 1) last.arguments = args.slice(0, -1)
-    // A call may use its own context for this one: its hooks are those that run after it again.
-    const { running } = last
-    return runMethod(method, last)
-      .then(() => last)
-      .finally(() => {
-        last.running = running
-      })
+    return runMethod(method, last).then(() => last)
   }
   try {
     // Without hooks and events there is nothing that a context could tell.

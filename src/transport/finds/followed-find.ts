@@ -66,7 +66,7 @@ export class FollowedFind {
     // What a hook has noted on the context stays; what belongs to the result before does not.
     delete context.result
     context.dispatch = undefined
-    context.running = null
+    context.isSurrounded = false
     // The hooks that the call has begun with: those that are added meanwhile are for later calls.
     const { shaping } = this.#compiled
     return callHooks(shaping, context, () => result, shaping.start)

@@ -1,4 +1,3 @@
-import { watchRests } from '../../core/hooks/around-hooks.ts'
 import type { ErrorJSON, MethodEntry, Query } from '../../core/index.ts'
 import {
   BadRequest,
@@ -66,7 +65,6 @@ export class SocketCall extends SocketFacts {
       finishCall(method, context, pending === undefined ? context.result : await pending)
       this.#answer(null, toResult(method, context))
     } catch (thrown) {
-      if (this.#context !== null) watchRests(this.#context)
       this.#fail(thrown)
     } finally {
       timed?.endWatch()

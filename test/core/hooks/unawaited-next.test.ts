@@ -130,6 +130,48 @@ t.test('what fails while an outer hook goes on is logged', async (t) => {
   t.equal(errorsOf(opened).length, 1)
 })
 
+t.test('what an inner hook throws after a call that went well is logged', async (t) => {
+  const forget: AroundHook = async (context, next) => {
+    next()
+    context.result = []
+  }
+  for (const outer of [[], [wait]]) {
+    const opened = open((gate) => [
+      ...outer,
+      forget,
+      async (_context, next) => {
+        await next()
+        await gate.pass()
+        throw late
+      },
+    ])
+    t.strictSame(await opened.app.service('notes').find(), [])
+    await opened.gate.arrivals(1)
+    await fail(opened)
+    t.match(errorsOf(opened), [{ err: late, service: 'notes', method: 'find', hook: 'forget' }])
+    t.strictSame(unhandled, [])
+  }
+})
+
+t.test('what a hook throws while one around it goes on without waiting is logged', async (t) => {
+  const closing = new Gate()
+  const opened = open(() => [
+    async function goOn(context, next) {
+      next()
+      await closing.pass()
+      context.result = []
+    },
+    startAndThrow,
+  ])
+  const call = opened.app.service('notes').get(1)
+  await closing.arrivals(1)
+  await fail(opened)
+  t.match(errorsOf(opened), [{ err: late, hook: 'startAndThrow' }])
+  t.strictSame(unhandled, [])
+  closing.open()
+  t.strictSame(await call, [])
+})
+
 t.test('an application of a client logs it as well', async (t) => {
   const opened = open(() => [startAndReturn], new ClientApplication() as Application)
   await opened.app.service('notes').get(1)
