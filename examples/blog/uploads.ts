@@ -104,7 +104,7 @@ async function readFile(request: FastifyRequest): Promise<Buffer> {
   } catch (error) {
     // Errors with a status already say what is wrong, for example that the file is too large.
     if (error instanceof Error && 'statusCode' in error) throw error
-    throw new BadRequest('The form can not be read', null, { cause: error })
+    throw new BadRequest('Cannot read the form', null, { cause: error })
   }
 }
 

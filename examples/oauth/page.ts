@@ -48,8 +48,8 @@ export function escapeHtml(text: string): string {
 export const HOME_PAGE = renderPage(
   'Sign in',
   `<p role="alert" id="error" hidden></p>
-<section id="nobody" hidden>
-<p>Nobody is logged in. The provider is a part of this example: it needs no internet.</p>
+<section id="guest" hidden>
+<p>You are not logged in. The provider is a part of this example: it needs no internet.</p>
 <p><a class="button" id="sign-in" href="/oauth/example">Sign in with Example</a></p>
 </section>
 <section id="somebody" hidden>
@@ -84,7 +84,7 @@ function takeOutcome() {
 
 function show(me) {
   document.querySelector('h1').textContent = me === null ? 'Sign in' : 'Your account'
-  element('nobody').hidden = me !== null
+  element('guest').hidden = me !== null
   element('somebody').hidden = me === null
   if (me === null) return
   element('name').textContent = me.name

@@ -44,7 +44,7 @@ async function toResult(
   if (asked.prompt.name === 'consent' && pressed === 'allow') {
     return { consent: { grantId: await saveGrant(provider, asked) } }
   }
-  return { error: 'access_denied', error_description: 'Nobody has agreed' }
+  return { error: 'access_denied', error_description: 'The user did not agree' }
 }
 
 async function saveGrant(provider: Provider, { params, prompt, session, grantId }: Interaction) {

@@ -78,7 +78,7 @@ t.test(
     const callMe = () => fetch(`${url}me`, { headers: { authorization: `Bearer ${token}` } })
     t.equal((await callMe()).status, 200)
     await page.click('#log-out')
-    t.match(await page.read('#nobody'), 'Nobody is logged in')
+    t.match(await page.read('#guest'), 'You are not logged in')
     await until(async () => (await callMe()).status === 401)
   },
 )
@@ -89,13 +89,13 @@ t.test('the example shows why nobody is logged in', { skip }, async (t) => {
   await page.click('#sign-in')
   await page.click('button[value=refuse]')
   t.equal(await page.read('#error'), 'You have not let us know who you are at example')
-  t.match(await page.read('#nobody'), 'Nobody is logged in')
+  t.match(await page.read('#guest'), 'You are not logged in')
 })
 
 t.test('the example takes no token from a link of somebody else', { skip }, async (t) => {
   const url = await startExample(t)
   const page = await openPage(t, chromium ?? '', `${url}#access_token=foreign&error=foreign`)
-  t.match(await page.read('#nobody'), 'Nobody is logged in')
+  t.match(await page.read('#guest'), 'You are not logged in')
   t.equal(await page.evaluate("document.querySelector('#error').hidden"), true)
   t.equal(await page.evaluate('location.href'), url)
 })
