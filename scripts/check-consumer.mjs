@@ -8,10 +8,10 @@
 // where packages see no more than they declare.
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { install, manifest, npm, pack, run, withTemporaryFolder } from './packed-package.mjs'
+import { checkExamples } from './check-program.mjs'
+import { install, manifest, pack, run, withTemporaryFolder } from './outside.mjs'
 
 const compiler = resolve('node_modules/typescript/bin/tsc')
-const checkExamples = resolve('scripts/check-examples.mjs')
 const readme = readFileSync('README.md', 'utf8')
 /** What the README tells users of Node 20 to write into their package.json. */
 const { overrides } = JSON.parse(`{${/```json\n("overrides"[\s\S]*?)```/.exec(readme)?.[1]}}`)
@@ -19,15 +19,15 @@ const peers = Object.entries(manifest.peerDependencies)
 const examples = readdirSync('examples', { recursive: true })
   .filter((file) => file.endsWith('.ts') && !file.startsWith('blog'))
   .map((file) => readFileSync(join('examples', file), 'utf8'))
+const nodeTypes = `@types/node@${manifest.devDependencies['@types/node']}`
 /** What the examples import besides the package and its peers, with its types, and those of Node. */
 const others = Object.entries(manifest.devDependencies)
-  .map(([name, version]) => [name, version, name.replace(/^@types\//, '')])
-  .filter(([, , of]) => of === 'node' || examples.some((text) => text.includes(`'${of}'`)))
+  .filter(([name]) => examples.some((text) => text.includes(`'${name.replace(/^@types\//, '')}'`)))
   .filter(([name]) => !(name in manifest.peerDependencies))
   .map(([name, version]) => `${name}@${version}`)
   // The types of @fastify/middie import the first without depending on it; those of oidc-provider's Koa find
   // the second where no newer one, such as that of @fastify/static, is in its place.
-  .concat('@types/connect@3', 'content-disposition@1')
+  .concat(nodeTypes, '@types/connect@3', 'content-disposition@1')
 const lowest = peers.map(([name, range]) => `${name}@${/\d+\.\d+\.\d+/.exec(range)[0]}`)
 const newest = peers.map(([name]) => `${name}@latest`)
 const entries = Object.keys(manifest.exports)
@@ -37,51 +37,44 @@ const entries = Object.keys(manifest.exports)
 /** What is in the package.json of each project. */
 const MODULES = { type: 'module' }
 
-const CONFIG = {
-  compilerOptions: {
-    target: 'es2023',
-    module: 'nodenext',
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    rewriteRelativeImportExtensions: true,
-    skipLibCheck: false,
-    types: ['node'],
-    rootDir: '.',
-    outDir: 'build',
-  },
-  include: ['examples/*.ts'],
+const OPTIONS = {
+  target: 'es2023',
+  module: 'nodenext',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  rewriteRelativeImportExtensions: true,
+  skipLibCheck: false,
+  types: ['node'],
+  rootDir: '.',
+  outDir: 'build',
+}
+
+function compile(folder, ...include) {
+  const config = { compilerOptions: OPTIONS, include }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  run(process.execPath, [compiler, '-p', folder], folder)
+  console.log(`ok - ${include} compile`)
 }
 
 /** Throws when a package is installed twice: instances of one copy are no instances of the other. */
 function checkCopies(folder, names) {
-  const files = readdirSync(join(folder, 'node_modules'), { recursive: true }).map((file) =>
-    `/${file}`.replaceAll('\\', '/'),
-  )
+  const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
   for (const name of names) {
-    const suffix = `/${name}/package.json`
-    const copies = files.filter(
-      (file) => file === suffix || file.endsWith(`/node_modules${suffix}`),
+    const copies = Object.keys(lock.packages).filter((path) =>
+      path.endsWith(`node_modules/${name}`),
     )
     if (copies.length !== 1) throw new Error(`${copies.length} copies of ${name}: ${copies}`)
-    const { version } = JSON.parse(readFileSync(join(folder, 'node_modules', copies[0]), 'utf8'))
-    console.log(`ok - one copy of ${name}, ${version}`)
+    console.log(`ok - one copy of ${name}, ${lock.packages[copies[0]].version}`)
   }
 }
 
 /** Compiles the examples that the package brings, and runs those named. */
-function checkShippedExamples(folder, ...names) {
-  cpSync(join(folder, 'node_modules', manifest.name, 'examples'), join(folder, 'examples'), {
-    recursive: true,
-  })
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG))
-  try {
-    run(process.execPath, [compiler, '-p', folder], folder)
-  } catch (error) {
-    throw new Error(`The examples do not compile:\n${error.stdout}`)
-  }
-  console.log('ok - the examples compile')
-  process.stdout.write(run(process.execPath, [checkExamples, 'build/examples', ...names], folder))
+async function checkShippedExamples(folder, ...names) {
+  const shipped = join(folder, 'node_modules', manifest.name, 'examples')
+  cpSync(shipped, join(folder, 'examples'), { recursive: true })
+  compile(folder, 'examples/*.ts')
+  await checkExamples(folder, 'build/examples', names)
 }
 
 /** Runs those examples that end by themselves by the command that they name. */
@@ -123,14 +116,7 @@ function checkWithoutOptional(folder) {
     .filter((entry) => !FOR_OTHERS.test(entry))
     .map((entry, index) => `export * as entry${index} from '${entry}'`)
   writeFileSync(join(folder, 'entries.ts'), lines.join('\n'))
-  const include = ['entries.ts']
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...CONFIG, include }))
-  try {
-    run(process.execPath, [compiler, '-p', folder], folder)
-  } catch (error) {
-    throw new Error(`The types need an optional package:\n${error.stdout}`)
-  }
-  console.log('ok - the types compile')
+  compile(folder, 'entries.ts')
   for (const [feature, command] of Object.entries(FEATURES)) {
     const program = `import * as remex from 'remex'
 const { createApp, fastifyApp, rest, ${feature.replace(/\(.*/, '')} } = remex
@@ -145,53 +131,42 @@ process.exit()`
 }
 
 /** Does with a copy of the blog that the package brings what its README says. */
-function checkBlog(source, folder, tarball) {
+async function checkBlog(source, folder, tarball) {
   cpSync(join(source, 'node_modules', manifest.name, 'examples/blog'), folder, { recursive: true })
   // The release that it asks for is not in the registry yet.
-  npm(['install', tarball, '--prefix', folder, '--no-audit', '--no-fund'], folder)
-  npm(['test'], folder)
+  run('npm', ['install', tarball, '--no-audit', '--no-fund'], folder)
+  run('npm', ['test'], folder)
   console.log('ok - the blog is tested')
-  process.stdout.write(run(process.execPath, [checkExamples, 'build', 'server.js'], folder))
+  await checkExamples(folder, 'build', ['server.js'])
 }
 
-await withTemporaryFolder((folder) => {
+await withTemporaryFolder(async (folder) => {
   const tarball = pack(folder)
+  const create = (name, content, ...words) => {
+    console.log(`\n${name}: ${words.join(' ')}`)
+    install(join(folder, name), { ...MODULES, ...content }, words)
+    return join(folder, name)
+  }
 
-  console.log(`\nBeside ${newest.join(' and ')}:`)
-  install(join(folder, 'newest'), MODULES, [tarball, ...newest, ...others, 'tsx'])
-  checkCopies(join(folder, 'newest'), ['fastify', 'mongodb', 'bson'])
-  checkShippedExamples(join(folder, 'newest'), 'plugin.js', 'countries.js', 'accounts.js')
-  checkCommands(join(folder, 'newest'))
+  const newer = create('newest', {}, tarball, ...newest, ...others, 'tsx')
+  checkCopies(newer, ['fastify', 'mongodb', 'bson'])
+  await checkShippedExamples(newer, 'plugin.js', 'countries.js', 'accounts.js')
+  checkCommands(newer)
+  await checkBlog(newer, join(folder, 'blog'), tarball)
 
-  console.log('\nWithout optional packages:')
-  const bare = [tarball, 'fastify@latest', 'mongodb@latest']
-  install(join(folder, 'bare'), MODULES, bare)
-  checkSize(join(folder, 'bare'))
-  npm(
-    ['install', others.find((one) => one.startsWith('@types/node@')), '--no-audit'],
-    join(folder, 'bare'),
-  )
-  checkWithoutOptional(join(folder, 'bare'))
+  const bare = create('bare', {}, tarball, 'fastify@latest', 'mongodb@latest')
+  checkSize(bare)
+  run('npm', ['install', nodeTypes, '--no-audit'], bare)
+  checkWithoutOptional(bare)
 
-  console.log('\nThe blog:')
-  checkBlog(join(folder, 'newest'), join(folder, 'blog'), tarball)
+  const older = create('lowest', { overrides }, tarball, ...lowest, ...others, '--engine-strict')
+  checkCopies(older, ['fastify', 'mongodb'])
+  await checkShippedExamples(older, 'countries.js', 'accounts.js')
 
-  console.log(`\nBeside ${lowest.join(' and ')}, installed with --engine-strict:`)
-  const content = { ...MODULES, overrides }
-  install(join(folder, 'lowest'), content, [tarball, ...lowest, ...others], '--engine-strict')
-  checkCopies(join(folder, 'lowest'), ['fastify', 'mongodb'])
-  checkShippedExamples(join(folder, 'lowest'), 'countries.js', 'accounts.js')
-
-  console.log('\nWhere packages see no more than they declare:')
   const optional = ['@opentelemetry/api', 'prom-client']
-  install(
-    join(folder, 'linked'),
-    MODULES,
-    [tarball, ...newest, ...optional],
-    '--install-strategy=linked',
-  )
-  const program = entries.map((specifier) => `import '${specifier}'`).join('\n')
-  writeFileSync(join(folder, 'linked/entries.js'), program)
-  run(process.execPath, ['entries.js'], join(folder, 'linked'))
+  const strategy = '--install-strategy=linked'
+  const linked = create('linked', {}, tarball, ...newest, ...optional, strategy)
+  writeFileSync(join(linked, 'entries.js'), entries.map((entry) => `import '${entry}'`).join('\n'))
+  run(process.execPath, ['entries.js'], linked)
   console.log(`ok - ${entries.join(', ')}`)
 })

@@ -1,68 +1,39 @@
-// Starts a program on a free port, waits for its first answer over HTTP, and interrupts it as Ctrl+C does.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+// Starts programs, waits for the first answer over HTTP, and interrupts them as Ctrl+C does:
+//
+//   node scripts/check-program.mjs npm start     a command that has to serve
+//   node scripts/check-program.mjs               each example of `build/examples`; one that ends by itself with
+//                                                status 0 need not answer
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { findFreePort } from './free-port.mjs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findPort, Program } from './outside.mjs'
 
-const START_MS = 600_000
-const STOP_MS = 10_000
-const windows = process.platform === 'win32'
-
-/**
- * Runs a command with a free `PORT`, and prints the outcome. Resolves to whether `GET /` returned a status below 500, and
- * the program then ended with status 0 or by the signal.
- * @param mustServe whether a program that ends before it answers has failed, even with status 0
- */
-export async function checkProgram(command, words, mustServe = false, attempts = 3) {
-  const port = await findFreePort()
+/** Resolves when a command has done what it has to; throws with what it has printed otherwise. */
+async function checkProgram(folder, command, mustServe) {
   const data = mkdtempSync(join(tmpdir(), 'remex-program-'))
-  const env = { ...process.env, PORT: String(port), HOST: '127.0.0.1', DATA_DIRECTORY: data }
-  // A process group: a terminal interrupts what the command has started, too.
-  const child = spawn(command, words, { env, detached: !windows })
-  const signal = (name) => (windows ? child.kill(name) : process.kill(-child.pid, name))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  let ended = false
-  const end = new Promise((resolve) => {
-    child.once('close', (code, signal) => {
-      ended = true
-      resolve(signal ?? code)
-    })
-  })
-
-  const status = await firstStatus(`http://127.0.0.1:${port}/`, () => ended)
-  if (status !== undefined && !ended) signal('SIGINT')
-  const result = await Promise.race([end, delay(STOP_MS, 'still running', { ref: false })])
-  if (!ended) signal('SIGKILL')
+  const port = await findPort()
+  const variables = { PORT: String(port), HOST: '127.0.0.1', DATA_DIRECTORY: data }
+  const program = new Program(folder, variables, `exec ${command}`)
+  const answer = await program.fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+  const end = await program.end('SIGINT')
   rmSync(data, { recursive: true, force: true })
-
-  // Another program has taken the port since it was found.
-  if (attempts > 1 && output.includes('EADDRINUSE')) {
-    return checkProgram(command, words, mustServe, attempts - 1)
-  }
-  const passed =
-    status === undefined
-      ? result === 0 && !mustServe
-      : status < 500 && (result === 0 || result === 'SIGINT')
-  const answer = status === undefined ? 'no HTTP' : `GET / ${status}`
-  const title = [basename(command), ...words].join(' ')
-  console.log(`${passed ? 'ok' : 'not ok'} - ${title} (${answer}, ended with ${result})`)
-  if (!passed) console.log(output)
-  return passed
+  const isRight = answer === undefined ? end === 0 && !mustServe : answer.status < 500
+  const hasEnded = end === 0 || end === 'SIGINT'
+  const outcome = `${command} (${answer ? `GET / ${answer.status}` : 'no HTTP'}, ended with ${end})`
+  if (!isRight || !hasEnded) throw new Error(`${outcome}\n${program.output}`)
+  console.log(`ok - ${outcome}`)
 }
 
-async function firstStatus(url, hasEnded) {
-  const deadline = Date.now() + START_MS
-  while (!hasEnded() && Date.now() < deadline) {
-    try {
-      const response = await fetch(url)
-      await response.arrayBuffer()
-      return response.status
-    } catch {
-      await delay(100)
-    }
+/** Starts the named examples of a project, or all: each file, and the `server.js` of each folder. */
+export async function checkExamples(folder, built, names = readdirSync(join(folder, built))) {
+  for (const name of names) {
+    const file = join(built, name.endsWith('.js') ? name : `${name}/server.js`)
+    if (existsSync(join(folder, file))) await checkProgram(folder, `node ${file}`, false)
   }
-  return undefined
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const command = process.argv.slice(2).join(' ')
+  await (command === '' ? checkExamples('.', 'build/examples') : checkProgram('.', command, true))
 }

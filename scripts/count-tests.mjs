@@ -1,15 +1,17 @@
-// Prints `N passed, N failed, N skipped` from the counts that `npm test` has written. Arguments: their file,
-// then the name of every step that failed. Each failed step counts as one failure, but the step `test` only
-// if no test failed (a compile error, a crash, no results at all).
-import { existsSync, readFileSync } from 'node:fs'
+// Prints `N passed, N failed, N skipped` from the counts that the runs of tests have written. Arguments: their
+// folder, then the name of every step that failed. Each of these is a failure; those of tests only where no test
+// has failed (a compile error, a crash, no results at all).
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
-const [file, ...failedSteps] = process.argv.slice(2)
-const none = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
-const counts = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : none
+const [folder, ...failedSteps] = process.argv.slice(2)
+const files = existsSync(folder) ? readdirSync(folder) : []
+const runs = files.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
+const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
 
-const otherSteps = failedSteps.filter((step) => step !== 'test').length
-const testStep = counts.fail === 0 && (failedSteps.includes('test') || counts.total === 0)
-const failed = counts.fail + otherSteps + (testStep ? 1 : 0)
+const otherSteps = failedSteps.filter((step) => !step.startsWith('test'))
+const isIncomplete = otherSteps.length < failedSteps.length || runs.length < 2
+const failed = sum('fail') + otherSteps.length + (sum('fail') === 0 && isIncomplete ? 1 : 0)
 
-console.log(`${counts.pass} passed, ${failed} failed, ${counts.skip + counts.todo} skipped`)
+console.log(`${sum('pass')} passed, ${failed} failed, ${sum('skip') + sum('todo')} skipped`)
 process.exitCode = failed > 0 ? 1 : 0

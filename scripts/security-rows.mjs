@@ -2,9 +2,8 @@
 // such as `INJ-4`. The title of a test that tries one ends with its id: '… (INJ-4)',
 // '… (RES-16, FST-5)', '… (INJ-1..12)'.
 //
-//   node scripts/security-rows.mjs           prints each row with the files of its tests
-//   node scripts/security-rows.mjs --write   writes the files into the column `tests`, and adds a row to the
-//                                            last table for each id that is not on the page yet
+// `node scripts/security-rows.mjs --write` writes the files into the column `tests`, and adds a row to the last
+// table for each id that is not on the page yet.
 //
 // The columns `id`, `case` and `note` are written by hand; a new row begins with the title of the
 // test. `test/security-doc.test.ts` fails if the page and the tests differ, or if a row has neither a test
@@ -85,15 +84,5 @@ function fillIn(page, tests) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const tests = findTests()
-  if (process.argv.includes('--write')) {
-    writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), tests))
-  }
-  const rows = readRows()
-  for (const { id, note } of rows) {
-    const files = [...(tests.get(id)?.files ?? [])].join(', ')
-    console.log(`${id.padEnd(9)} ${files || `- ${note}`}`)
-  }
-  const bare = rows.filter(({ id, note }) => !tests.has(id) && note === '').map(({ id }) => id)
-  console.log(`\n${rows.length} rows, without test or reason: ${bare.join(' ')}`)
+  writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), findTests()))
 }

@@ -1,25 +1,25 @@
-// Runs compiled test files, each by Node itself in a process of its own. The runner of tap costs a third
-// on top of the tests, for what it watches in each process, and CI runs them several times. Source maps
-// would cost a tenth: a failure names a line in `build`. A file passes when its process ends with status
-// 0, has printed a plan, every result of the plan and their counts, and no test of it is an `only`.
+// Runs compiled test files by Node itself, several in each process: the runner of tap costs a third on top of
+// the tests, for what it watches in each process, and a process for each file as much again, for what all of
+// them load. Source maps would cost a tenth: a failure names a line in `build`. A file passes when it has
+// printed a plan and every result of the plan, no test of it is an `only`, and its process ends with status 0.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 
 const FOLDER = 'build/test'
-/** How many files run at a time: every core has work while half of them wait for something. */
+const PROGRAM = 'scripts/test-group.mjs'
+/** How many processes run at a time: every core has work while half of them wait for something. */
 const JOBS = Math.max(3, 2 * availableParallelism())
+/** How many files share a process. */
+const GROUP = 12
+/** What a file reads or replaces in the whole process, which it then has to itself. */
+const ALONE =
+  /\bprocess\.(?:on|once|exit|memoryUsage|getActive\w+|env\S* = )|\bglobalThis\b|\.prototype\.\w+ = |\((?:process|fs|console), \{|\bnode:(?:v8|inspector)\b|entered-functions/
 /** Seconds after which a file ends itself, and says what it waits for: that never happens. */
 const TIMEOUT_S = 600
-/** Seconds after which one that does not is killed, as its event loop is blocked. */
-const KILL_S = TIMEOUT_S + 30
-/** Has a process write what it still does, before it is killed. */
-const REPORT_SIGNAL = 'SIGUSR2'
-/** How long it may take to write that. */
-const REPORT_MS = 10_000
-/** How many files have been started: each has a report of its own. */
-let started = 0
+/** Seconds without a word after which a process is killed, as its event loop is blocked. */
+const SILENCE_S = TIMEOUT_S + 30
 /** What tap reads of the environment to run a part of the tests: all are run here. */
 const FILTERS = { TAP_GREP: undefined, TAP_INVERT: undefined, TAP_ONLY: undefined }
 
@@ -31,112 +31,99 @@ export function findTestFiles() {
 }
 
 /**
- * Runs files, a few at a time. Resolves to the sum of the assertions and, for each file that failed,
- * its name, why, and what it has written.
- * @param label tells this run from others at the same time: tap makes it part of the names of the
- *   folders that tests write to
- * @param children a set that holds the processes as long as they run, for those who have to end them
- * @param jobs how many files run at a time
- * @param onFile is called with the result of each file when it has ended
- * @param killSeconds when a file is killed that does not end itself
+ * Runs files, a few processes at a time.
+ * @param label tells this run from others at the same time: it is a part of the names of the folders that
+ *   tests write to
+ * @param jobs how many processes run at a time
+ * @param onFile is called with the result of each file when its process has ended
  */
-export async function runTestFiles(options) {
-  const { files, onFile, jobs = JOBS, ...others } = options
-  const waiting = [...files]
-  const failures = []
-  let total = 0
+export async function runTestFiles({ files, onFile, jobs = JOBS, ...setup }) {
+  const waiting = toGroups(files)
   const work = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const result = await runFile(file, others)
-      onFile?.(result)
-      total += result.counts.total
-      if (result.fault !== undefined) failures.push(result)
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      for (const result of await runGroup(group, setup)) onFile(result)
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))
-  return { total, failures }
 }
 
-/** Returns the lines that say which assertions of an output failed. */
-export function findFailedLines(output) {
-  return output.split('\n').filter((line) => /^\s*not ok/.test(line))
+/** Returns the files of each process. */
+function toGroups(files) {
+  const alone = files.filter((file) => ALONE.test(readFileSync(file, 'utf8')))
+  const others = files.filter((file) => !alone.includes(file))
+  const groups = alone.map((file) => [file])
+  for (let index = 0; index < others.length; index += GROUP) {
+    groups.push(others.slice(index, index + GROUP))
+  }
+  return groups
 }
 
-function runFile(
-  file,
-  { node = process.execPath, env = {}, label, children, killSeconds = KILL_S },
-) {
+function runGroup(files, { node = process.execPath, env = {}, label = '' }) {
   return new Promise((resolve) => {
-    const startedAt = performance.now()
-    const report = join(tmpdir(), `remex-test-${process.pid}-${++started}.json`)
-    const child = spawn(node, [...toReportOptions(report), file, ...(label ? [label] : [])], {
+    const child = spawn(node, [PROGRAM, label, ...files], {
       env: { ...process.env, ...FILTERS, TAP_TIMEOUT: String(TIMEOUT_S), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    children?.add(child)
-    const chunks = []
     const printed = []
-    child.stdout.on('data', (chunk) => printed.push(chunk))
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (one) => chunks.push(one))
-    let isLate = false
+    const errors = []
+    let timer
     const end = (status) => {
       clearTimeout(timer)
-      children?.delete(child)
-      const output = Buffer.concat(chunks).toString() + takeReport(report)
-      const results = Buffer.concat(printed).toString()
-      const counts = readCounts(results)
-      const fault = isLate ? `no end after ${killSeconds} s` : findFault(status, results, counts)
-      resolve({ file, output, counts, fault, seconds: (performance.now() - startedAt) / 1000 })
+      const output = Buffer.concat(printed).toString()
+      resolve(readResults(files, output, `status ${status}`, Buffer.concat(errors).toString()))
     }
     // A process that it has started and left behind keeps the pipes open, so `close` may never come.
     const kill = () => {
       child.kill('SIGKILL')
       for (const stream of [child.stdout, child.stderr]) stream.destroy()
     }
-    let timer = setTimeout(() => {
-      isLate = true
-      // Windows has no such signal.
-      if (process.platform === 'win32') kill()
-      else if (child.kill(REPORT_SIGNAL)) timer = setTimeout(kill, REPORT_MS)
-    }, killSeconds * 1000)
+    const watch = () => {
+      clearTimeout(timer)
+      timer = setTimeout(kill, SILENCE_S * 1000)
+    }
+    watch()
+    child.stdout.on('data', watch).on('data', (chunk) => printed.push(chunk))
+    child.stderr.on('data', (chunk) => errors.push(chunk))
     child.once('error', (error) => end(error.message))
     child.once('close', (code, signal) => end(code ?? signal))
   })
 }
 
-/** Returns the options of Node for a report of a process at a path. */
-function toReportOptions(path) {
-  const place = [`--report-directory=${dirname(path)}`, `--report-filename=${basename(path)}`]
-  return ['--report-on-signal', `--report-signal=${REPORT_SIGNAL}`, '--report-compact', ...place]
+/**
+ * Returns a result for each file of a process: `counts`, `seconds`, the `output`, and a `fault` when it has
+ * failed. What is wrong with the process alone is a fault of the last file that it has begun.
+ */
+function readResults(files, output, outcome, errors) {
+  const results = files.map((file) => readFile(file, output, outcome))
+  const isExplained = results.some(({ fault }) => fault !== undefined)
+  if (outcome !== 'status 0' && !isExplained) {
+    Object.assign(results.at(-1), { fault: outcome, output })
+  }
+  for (const result of results) if (result.fault !== undefined) result.output += errors
+  return results
 }
 
-/** Returns the stack in a report, and the handles that keep the process alive; `''` without a report. */
-function takeReport(path) {
-  if (!existsSync(path)) return ''
-  const { javascriptStack, libuv } = JSON.parse(readFileSync(path, 'utf8'))
-  rmSync(path)
-  const handles = libuv.filter((handle) => handle.is_active && handle.is_referenced)
-  return JSON.stringify({ stack: javascriptStack.stack, handles }, null, 2)
-}
-
-/** Returns the counts that tap prints at the end: what is not there is 0. */
-function readCounts(output) {
-  // What a subtest prints is indented, so only the summary of the file starts a line.
-  const summary = [...output.matchAll(/^# \{([^}]*)\}$/gm)].at(-1)?.[1] ?? ''
-  const count = (name) => Number(new RegExp(`\\b${name}: (\\d+)`).exec(summary)?.[1] ?? 0)
-  const names = ['total', 'pass', 'fail', 'skip', 'todo']
-  return Object.fromEntries(names.map((name) => [name, count(name)]))
+/** What is printed for a file: what its tests print is indented. */
+function readFile(file, output, outcome) {
+  const none = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0, seconds: 0, cpu: 0 }
+  const [, after] = `\n${output}`.split(`\n# Subtest: ${file}\n`)
+  if (after === undefined) {
+    return { file, counts: none, seconds: 0, cpu: 0, output: '', fault: `not begun: ${outcome}` }
+  }
+  const [body, ...ends] = after.split(/^(?=(?:not )?ok \d+ - build\/test)/m)
+  const summary = /^# (\{"total".*\})$/m.exec(ends.join(''))?.[1]
+  const { seconds, cpu, ...counts } = { ...none, ...JSON.parse(summary ?? '{}') }
+  const own = body.replace(/^ {4}/gm, '')
+  const fault = summary === undefined ? `no end: ${outcome}` : findFault(own, counts)
+  return { file, counts, seconds, cpu, output: own, fault }
 }
 
 /** Returns why a file has failed, `undefined` when it has passed. */
-function findFault(status, output, { total, pass, fail, skip, todo }) {
+function findFault(output, { total, pass, fail, skip, todo }) {
   const plans = [...output.matchAll(/^1\.\.(\d+)/gm)].map(([, last]) => Number(last))
   const results = output.match(/^(not )?ok\b/gm)?.length ?? 0
-  if (status !== 0) return `status ${status}`
   if (plans.length !== 1) return `${plans.length} plans`
   if (plans[0] === 0 || total === 0) return 'no tests'
-  const summaries = output.match(/^# \{.*\}$/gm)?.length ?? 0
-  if (summaries !== 1) return `${summaries} summaries`
   if (results !== plans[0]) return `${results} results for a plan of ${plans[0]}`
   if (/^not ok(?!.*# (SKIP|TODO))/m.test(output)) return 'a test is `not ok`'
   if (fail > 0 || pass + skip + todo !== total) return `${fail} of ${total} assertions failed`

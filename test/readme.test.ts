@@ -7,7 +7,7 @@ const read = (path: string): string =>
 const ci = read('.ci/run')
 
 /** The commands of the steps of CI; a script waits for the answer of one that starts a server. */
-const STEP = /^(?:\w+=\w+ )?step \w+ (?:node scripts\/check-start\.mjs )?(.+)$/gm
+const STEP = /^(?:\w+=\w+ )?step \w+ (?:node scripts\/check-program\.mjs )?(.+)$/gm
 const steps = new Set([...ci.matchAll(STEP)].map(([, command]) => command))
 
 /** Returns the commands in the blocks of a shell on a page, without comments and line continuations. */
@@ -25,11 +25,11 @@ function findCommands(page: string): string[] {
  * command needs.
  */
 const USER_COMMANDS: Readonly<Record<string, readonly [script: string, line: string]>> = {
-  'npm install remex fastify': ['check-consumer', '[tarball, ...newest'],
-  'npm install remex fastify mongodb': ['check-consumer', '[tarball, ...newest'],
+  'npm install remex fastify': ['check-consumer', 'tarball, ...newest'],
+  'npm install remex fastify mongodb': ['check-consumer', 'tarball, ...newest'],
   'npx tsx node_modules/remex/examples/accounts.ts': ['check-consumer', "'accounts.js'"],
   'npx remex new my-app': ['check-new-projects', "remex(root, 'new', name"],
-  'cd my-app': ['check-tutorial', 'this.#folder = join(this.#root, name)'],
+  'cd my-app': ['check-tutorial', 'this.folder = join(this.folder, name)'],
   'npm install': ['check-tutorial', '#adopt(name)'],
   'npm run dev': ['check-tutorial', "block.text.includes('npm run dev')"],
 }
