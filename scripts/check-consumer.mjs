@@ -8,7 +8,7 @@
 // where packages see no more than they declare.
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { checkExamples } from './check-program.mjs'
+import { checkExamples, checkProgram } from './check-program.mjs'
 import { install, manifest, pack, run, withTemporaryFolder } from './outside.mjs'
 
 const compiler = resolve('node_modules/typescript/bin/tsc')
@@ -137,7 +137,7 @@ async function checkBlog(source, folder, tarball) {
   run('npm', ['install', tarball, '--no-audit', '--no-fund'], folder)
   run('npm', ['test'], folder)
   console.log('ok - the blog is tested')
-  await checkExamples(folder, 'build', ['server.js'])
+  await checkProgram(folder, 'node build/server.js')
 }
 
 await withTemporaryFolder(async (folder) => {
@@ -150,7 +150,7 @@ await withTemporaryFolder(async (folder) => {
 
   const newer = create('newest', {}, tarball, ...newest, ...others, 'tsx')
   checkCopies(newer, ['fastify', 'mongodb', 'bson'])
-  await checkShippedExamples(newer, 'plugin.js', 'countries.js', 'accounts.js')
+  await checkShippedExamples(newer, 'plugin.ts', 'countries.ts', 'accounts.ts')
   checkCommands(newer)
   await checkBlog(newer, join(folder, 'blog'), tarball)
 
@@ -161,7 +161,7 @@ await withTemporaryFolder(async (folder) => {
 
   const older = create('lowest', { overrides }, tarball, ...lowest, ...others, '--engine-strict')
   checkCopies(older, ['fastify', 'mongodb'])
-  await checkShippedExamples(older, 'countries.js', 'accounts.js')
+  await checkShippedExamples(older, 'countries.ts', 'accounts.ts')
 
   const optional = ['@opentelemetry/api', 'prom-client']
   const strategy = '--install-strategy=linked'

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { findPort, Program } from './outside.mjs'
 
 /** Resolves when a command has done what it has to; throws with what it has printed otherwise. */
-async function checkProgram(folder, command, mustServe) {
+export async function checkProgram(folder, command, mustServe = false) {
   const data = mkdtempSync(join(tmpdir(), 'remex-program-'))
   const port = await findPort()
   const variables = { PORT: String(port), HOST: '127.0.0.1', DATA_DIRECTORY: data }
@@ -25,11 +25,12 @@ async function checkProgram(folder, command, mustServe) {
   console.log(`ok - ${outcome}`)
 }
 
-/** Starts the named examples of a project, or all: each file, and the `server.js` of each folder. */
-export async function checkExamples(folder, built, names = readdirSync(join(folder, built))) {
+/** Starts the named examples of a project, or all: each file, and the `server.ts` of each folder. */
+export async function checkExamples(folder, built, names = readdirSync('examples')) {
   for (const name of names) {
-    const file = join(built, name.endsWith('.js') ? name : `${name}/server.js`)
-    if (existsSync(join(folder, file))) await checkProgram(folder, `node ${file}`, false)
+    const file = name.includes('.') ? name : `${name}/server.ts`
+    if (!existsSync(join('examples', file))) continue
+    await checkProgram(folder, `node ${join(built, file.replace(/ts$/, 'js'))}`)
   }
 }
 

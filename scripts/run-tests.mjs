@@ -13,11 +13,11 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, normalize } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { installNode, partOf, supportedVersions } from './node-versions.mjs'
-import { findTestFiles, runTestFiles } from './test-files.mjs'
+import { findTestFiles, runTestFiles, toCompiledFile } from './test-files.mjs'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -37,13 +37,6 @@ const spin = () => {
   if (process.ppid === parent) setImmediate(spin)
 }
 spin()`
-
-/** Returns the compiled file of a test, for its name or that of its source. */
-function toCompiledFile(name) {
-  return normalize(name).replace(/^test([\\/].*)\.ts$/, (_source, path) =>
-    join('build', `test${path}.js`),
-  )
-}
 
 async function findFiles() {
   const known = findTestFiles()

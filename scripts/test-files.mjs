@@ -5,9 +5,8 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, normalize } from 'node:path'
 
-const FOLDER = 'build/test'
 const PROGRAM = 'scripts/test-group.mjs'
 /** How many processes run at a time: every core has work while half of them wait for something. */
 const JOBS = Math.max(3, 2 * availableParallelism())
@@ -23,11 +22,17 @@ const SILENCE_S = TIMEOUT_S + 30
 /** What tap reads of the environment to run a part of the tests: all are run here. */
 const FILTERS = { TAP_GREP: undefined, TAP_INVERT: undefined, TAP_ONLY: undefined }
 
-/** Returns the path of every compiled test. */
+/** Returns the compiled file of a test, for its name or that of its source. */
+export const toCompiledFile = (name) =>
+  normalize(name).replace(/^test([\\/].*)\.ts$/, (_source, path) => join('build', `test${path}.js`))
+
+/** Returns the compiled file of every test. What the compiler has left there of others is stale. */
 export function findTestFiles() {
-  const names = readdirSync(FOLDER, { recursive: true }).map(String)
-  const files = names.filter((name) => name.endsWith('.test.js')).sort()
-  return files.map((name) => join(FOLDER, name))
+  const names = readdirSync('test', { recursive: true }).map((name) => join('test', String(name)))
+  return names
+    .filter((name) => name.endsWith('.test.ts'))
+    .map(toCompiledFile)
+    .sort()
 }
 
 /**

@@ -27,7 +27,7 @@ function findCommands(page: string): string[] {
 const USER_COMMANDS: Readonly<Record<string, readonly [script: string, line: string]>> = {
   'npm install remex fastify': ['check-consumer', 'tarball, ...newest'],
   'npm install remex fastify mongodb': ['check-consumer', 'tarball, ...newest'],
-  'npx tsx node_modules/remex/examples/accounts.ts': ['check-consumer', "'accounts.js'"],
+  'npx tsx node_modules/remex/examples/accounts.ts': ['check-consumer', "'accounts.ts'"],
   'npx remex new my-app': ['check-new-projects', "remex(root, 'new', name"],
   'cd my-app': ['check-tutorial', 'this.folder = join(this.folder, name)'],
   'npm install': ['check-tutorial', '#adopt(name)'],
