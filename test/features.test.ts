@@ -34,7 +34,6 @@ const FEATURES: Readonly<Record<string, string>> = {
   'reference/embedded': 'adapter/embedded/storage/expiry',
   'reference/errors': 'transport/errors/error-handler',
   'reference/hooks': 'flows/schema-hook-order',
-  'reference/life-of-a-request': 'request-path',
   'reference/mongodb': 'adapter/mongodb-service',
   'reference/mongodb-types': 'flows/served-types',
   'reference/oauth': 'flows/oauth/start-settings',
