@@ -23,7 +23,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'guides/sign-up-and-tokens': 'flows/authentication',
   'guides/slugs': 'flows/conduit',
   'guides/soft-delete': 'adapter/record-hooks/soft-delete',
-  'guides/streams': 'transport/streams/csv',
+  'guides/streams': 'flows/open-streams',
   'guides/testing': 'client/libraries',
   'guides/uploads': 'transport/body-parsers',
   'guides/wire-formats': 'transport/formatter',
@@ -81,7 +81,7 @@ t.test('`npm test` has a test of each feature over a real socket', async (t) => 
   t.strictSame(Object.keys(FEATURES), pages.sort())
   for (const [page, name] of Object.entries(FEATURES)) {
     t.notOk(LONG.includes(name), `${page}: ${name} is left out`)
-    t.match(readWhole(toFile(name)), SOCKET, `${page}: ${name}`)
+    t.ok(SOCKET.test(readWhole(toFile(name))), `${page}: ${name}`)
   }
 })
 
