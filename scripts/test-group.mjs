@@ -1,7 +1,7 @@
 // Runs compiled test files one after the other in this process: `node scripts/test-group.mjs <label> <file> …`.
 // What a file calls on the `t` that it imports reaches a test of its own, so that its hooks, teardowns and time
 // limits end with it. A line of JSON behind the result of each file has its counts and what it took.
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import root from 'tap'
 
@@ -31,7 +31,7 @@ for (const file of files) {
   await root.test(file, { timeout: 0 }, async (t) => {
     current = t
     // As long as in a process of its own.
-    t.testdirName = join('.tap/fixtures', `${file} ${label}`.trim().replace(/[^\w.-]+/g, '-'))
+    t.testdirName = resolve('.tap/fixtures', `${file} ${label}`.trim().replace(/[^\w.-]+/g, '-'))
     await import(pathToFileURL(file))
   })
   const { user, system } = process.cpuUsage(cpu)
