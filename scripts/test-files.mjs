@@ -10,8 +10,10 @@ import { join, normalize } from 'node:path'
 const PROGRAM = 'scripts/test-group.mjs'
 /** How many processes run at a time: every core has work while half of them wait for something. */
 const JOBS = Math.max(3, 2 * availableParallelism())
-/** How many files share a process. */
+/** How many files share a process at most. */
 const GROUP = 12
+/** How many processes each job starts at least, so that all end at about the same time. */
+const TURNS = 8
 /** What a file reads or replaces in the whole process, which it then has to itself. */
 const ALONE =
   /\bprocess\.(?:on|once|exit|memoryUsage|getActive\w+|env\S* = )|\bglobalThis\b|\.prototype\.\w+ = |\((?:process|fs|console), \{|\bnode:(?:v8|inspector)\b|entered-functions/
@@ -43,7 +45,7 @@ export function findTestFiles() {
  * @param onFile is called with the result of each file when its process has ended
  */
 export async function runTestFiles({ files, onFile, jobs = JOBS, ...setup }) {
-  const waiting = toGroups(files)
+  const waiting = toGroups(files, jobs)
   const work = async () => {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       for (const result of await runGroup(group, setup)) onFile(result)
@@ -53,12 +55,13 @@ export async function runTestFiles({ files, onFile, jobs = JOBS, ...setup }) {
 }
 
 /** Returns the files of each process. */
-function toGroups(files) {
+function toGroups(files, jobs) {
   const alone = files.filter((file) => ALONE.test(readFileSync(file, 'utf8')))
   const others = files.filter((file) => !alone.includes(file))
   const groups = alone.map((file) => [file])
-  for (let index = 0; index < others.length; index += GROUP) {
-    groups.push(others.slice(index, index + GROUP))
+  const size = Math.min(GROUP, Math.ceil(others.length / (jobs * TURNS)))
+  for (let index = 0; index < others.length; index += size) {
+    groups.push(others.slice(index, index + size))
   }
   return groups
 }
