@@ -8,11 +8,11 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { resolveCallSettings } from './resolve-options.ts'
 import type { WriteData } from './writes/write-data.ts'
 
-/** What is known of a call as soon as it begins. */
+/** The facts of a call that are known when it begins. */
 export interface CallFacts {
-  /** The options of the service, with those of the params in their places. */
+  /** The options of the service, overridden by those of the params. */
   readonly settings: MongoDBSettings
-  /** Whether it comes through a transport. */
+  /** Whether the call comes through a transport. */
   readonly isExternal: boolean
   /** Fields that are left out of what the call returns. */
   readonly hidden: readonly string[]
@@ -21,8 +21,8 @@ export interface CallFacts {
 const NOTHING: readonly string[] = []
 
 /**
- * Returns what is known of a call as soon as it begins. Its options are read again in each of its methods: one that a
- * subclass overrides may change them, in place too.
+ * Returns the facts of a call that are known when it begins. Each method reads the options again: an
+ * overriding method of a subclass may change them, even in place.
  * @throws {TypeError} an option in its params is unknown, or has an invalid value
  */
 export function readFacts(
@@ -46,27 +46,30 @@ export interface AdapterCall extends CallFacts {
   readonly pipeline: Pipeline | null
   /** Options for the driver, fresh for this call. */
   readonly driver: DriverOptions
-  /** How many ms the server may look for what is to be written; `undefined` for any time. */
+  /** How many ms the server may search for the records to write; `undefined` for no limit. */
   readonly searchLimitMs: number | undefined
-  /** What hooks and features have said of the records; the query has the conditions. */
+  /** The rules that hooks and features set; their conditions are already in the query. */
   readonly rules: readonly CallRule[]
-  /** The data of a patch after the rules, set by `applyRules()`: rules that hear of writes get it. */
+  /** The data of a patch after the rules, set by `applyRules()`: rules that see writes get it. */
   change: WriteData | undefined
 }
 
-/** What a hook or a feature says of one call. Its steps run in the order in which they stand here. */
+/** What a hook or a feature adds to one call. Its steps run in the order of these members. */
 export interface CallRule {
-  /** The query, in the place of that of the params. */
+  /** Replaces the query of the params. */
   readonly query?: Document
   /** Fields that results contain even if `$select` does not name them. */
   readonly fields?: readonly string[]
-  /** Conditions of each command but those of `create`. They are code, so their operators are not checked. */
+  /**
+   * Conditions for every command except those of `create`. They come from code, so their operators are not
+   * checked.
+   */
   readonly filter?: Document
   /** Changes the options for the driver. */
   readonly settle?: (driver: DriverOptions) => void
-  /** Resolves to the answer of `find`, in the place of the usual one. */
+  /** Resolves to the result of `find`, instead of the usual one. */
   readonly find?: (call: AdapterCall) => Promise<Page<Document>>
-  /** Returns a record that was read as the answer has it. */
+  /** Returns a stored record as the result shows it. */
   readonly show?: (record: Document) => Document
   /** The field that `remove` sets to the time, in place of removing the record. */
   readonly mark?: string
@@ -81,8 +84,8 @@ export interface CallRule {
    */
   readonly hold?: (write: RuledWrite) => RuledWrite
   /**
-   * Strips what must not be stored from the data of a change.
-   * @param isOne whether one record is changed, and not many
+   * Removes from the data of a change what must not be stored.
+   * @param isOne whether the call changes one record, not many
    * @throws {BadRequest} the data is not allowed
    */
   readonly take?: (data: WriteData, call: AdapterCall, isOne: boolean) => WriteData
@@ -90,24 +93,24 @@ export interface CallRule {
   readonly toNew?: (document: Document) => Document
   /** Returns the operators of a change as they are sent. */
   readonly toUpdate?: (update: Document) => Document
-  /** Expressions for fields of a record that is replaced. */
+  /** Expressions for computed fields of a replacement. */
   readonly computed?: Document
   /** Returns the filter of a command that writes one record. */
   readonly aim?: (filter: Document) => Document
   /**
-   * Called where such a command finds no record.
+   * Called if such a command finds no record.
    * @throws {ServiceError} the reason, unless no record has the id
    */
   readonly explainMissing?: (call: AdapterCall, id: AdapterId) => Promise<void>
-  /** Whether it is noted how removed records were stored. */
+  /** Whether to keep removed records as they were stored. */
   readonly notesRemoved?: boolean
-  /** Returns a record that was marked as it was before. */
+  /** Returns a marked record as it was before. */
   readonly unmark?: (record: Document) => Document
   /** Called with each write. */
   readonly onWritten?: (write: Write) => void
 }
 
-/** A write that the database has carried out. */
+/** A completed write. */
 export interface Write {
   readonly operation: Operation
   /** The data of a patch after all rules, `undefined` for other operations. */
@@ -123,20 +126,22 @@ export interface RuledWrite {
   readonly data: WriteData
   /** The id of the record, `null` for many; `undefined` for a new one. */
   readonly id?: unknown
-  /** Whether the write adds a record where it finds none. */
+  /** Whether the write adds a record if it finds none. */
   readonly isUpsert: boolean
   readonly settings: MongoDBSettings
   /** The conditions of the call, without those of rules. */
   readonly given: Document
-  /** Fields that a replacement keeps. The values are those of a record that an upsert adds; `undefined` for none. */
+  /**
+   * Fields that a replacement keeps. The values are for a record that an upsert adds; `undefined` for none.
+   */
   readonly kept: WriteData
 }
 
 const NOTHING_KEPT: WriteData = {}
 
 /**
- * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps. The call
- * notes the data of a patch.
+ * Returns the data that a write stores after the rules of its call, and the fields that a replacement keeps.
+ * Also stores the data of a patch in the call.
  * @throws {ServiceError} the record would break a rule
  */
 export function applyRules(
@@ -156,7 +161,7 @@ export function applyRules(
 }
 
 /**
- * Returns the data of a change without what the rules of its call do not store.
+ * Returns the data of a change without the parts that the call's rules do not store.
  * @throws {BadRequest} the data is not allowed
  */
 export function takeData(call: AdapterCall, given: WriteData, isOne = true): WriteData {
@@ -165,7 +170,7 @@ export function takeData(call: AdapterCall, given: WriteData, isOne = true): Wri
   return data
 }
 
-/** The steps that make a document of a document. */
+/** The steps that turn one document into another. */
 type DocumentStep = 'show' | 'toNew' | 'toUpdate' | 'aim' | 'unmark'
 
 /** Returns a document after one step of all rules of a call. */
@@ -175,13 +180,13 @@ export function takeStep({ rules }: AdapterCall, step: DocumentStep, given: Docu
   return document
 }
 
-/** Returns the data that a removal sets in place of removing, `null` where it removes. */
+/** Returns the data that a removal sets instead of removing, `null` if it really removes. */
 export function createMark(rules: readonly CallRule[]): Document | null {
   for (const { mark } of rules) if (mark !== undefined) return { [mark]: new Date() }
   return null
 }
 
-/** Returns a query with the fields of rules in its `$select`. */
+/** Returns a query whose `$select` includes the fields of the rules. */
 export function addFields(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
   const { select } = query
   if (select === undefined) return query
@@ -189,7 +194,10 @@ export function addFields(query: SplitQuery, rules: readonly CallRule[]): SplitQ
   return { ...query, select: [...new Set([...select, ...fields])] }
 }
 
-/** Returns a query with the conditions of rules: one on a field of its filter applies as well. */
+/**
+ * Returns a query with the conditions of the rules. A condition on a field that the filter also names applies
+ * in addition.
+ */
 export function addConditions(query: SplitQuery, rules: readonly CallRule[]): SplitQuery {
   const filter = { ...query.filter }
   for (const { filter: own = {} } of rules) {

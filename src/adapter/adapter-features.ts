@@ -8,7 +8,7 @@ import { STREAMS } from './streams/record-stream.ts'
 import type { VersionMembers } from './versions/record-versions.ts'
 import { VERSIONS } from './versions/record-versions.ts'
 
-/** All features of services on collections: one is deleted with its folder and its place here. */
+/** All features of services on collections. To delete one, remove its folder and its entry here. */
 export const FEATURES: readonly CallFeature[] = [VERSIONS, PAGES, FOLLOWING, STREAMS]
 
 interface FeatureMembers extends FollowedMembers, StreamableService, VersionMembers {}

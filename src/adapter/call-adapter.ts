@@ -20,16 +20,16 @@ import type { SplitQuery } from './queries/split-query.ts'
 import { selectOnly, splitQuery } from './queries/split-query.ts'
 import { joinTransaction } from './transactions/transaction-attempt.ts'
 
-/** Reads that hand out a cursor. */
+/** Reads that return a cursor. */
 const CURSORS: ReadonlySet<Operation> = new Set(['cursor', 'aggregate'])
 
 /**
- * Resolves to what a function makes of a call. What the database returns is of the type that the method
- * of the service states.
- * @param service the one that is called: rules of hooks apply only to its calls
+ * Resolves to the result of a function for a call. The method of the service states the type of what the
+ * database returns.
+ * @param service the called service: rules of hooks apply only to its calls
  * @throws {ServiceError} the params are not allowed, or the database has failed
- * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is not known, or `Model`
- *   turns out to be no collection
+ * @throws {TypeError} a fault of the calling code: an option in `params.docdb` is unknown, or `Model` is not
+ *   a collection
  */
 export async function callAdapter<R>(
   method: Operation | 'find',
@@ -50,12 +50,12 @@ export async function callAdapter<R>(
   for (const rule of rules) rule.settle?.(driver)
   if (driver.returning === false) checkUnread(query, pipeline)
   if (pipeline !== null) checkPipelineUse(operation, { ...facts, query, pipeline, driver })
-  // Outside of `callDatabase`: a `Model` that is no collection is a fault of the code, not of the
+  // Outside of `callDatabase`: a `Model` that is not a collection is an error of the code, not of the
   // database.
   const collection = await openModel(settings.Model)
   const transaction = joinTransaction(collection, driver)
   const searchLimitMs = addServiceOptions(driver, facts, operation)
-  // Written out: to spread the facts costs more than all the rest.
+  // Written out: spreading the facts costs more than everything else here.
   const call: AdapterCall = {
     settings,
     isExternal,
@@ -71,7 +71,7 @@ export async function callAdapter<R>(
   }
   const runCall = (): Promise<R> => {
     if (operation === 'read') return runRead(params, call, run)
-    // What fails within a transaction is not written: the caller ends it by an abort.
+    // A failure within a transaction writes nothing: the caller aborts it.
     if (CURSORS.has(operation)) return callDatabase(() => openFollowing(params, call, run))
     const write = async (): Promise<R> => {
       try {
@@ -121,19 +121,19 @@ function emitUnclear(service: object, error: unknown): void {
 
 /**
  * Checks a write to many that returns no records.
- * @throws {BadRequest} it has a `$skip`, which the commands do not know
- * @throws {TypeError} it has a pipeline, which would make a result of records
+ * @throws {BadRequest} it has a `$skip`, which the commands do not support
+ * @throws {TypeError} it has a pipeline, which would return records
  */
 function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
   if (skip > 0) throw new BadRequest('$skip is not possible where no records are returned')
   if (pipeline === null) return
-  throw new TypeError('params.docdb.returning: false can not go with params.pipeline')
+  throw new TypeError('params.docdb.returning: false cannot be combined with params.pipeline')
 }
 
 /**
  * Runs a read until its caller aborts it. Writes are never aborted: the caller could not know whether
  * they happened.
- * @throws {ServiceError} whatever the read throws, by `toDatabaseError`
+ * @throws {ServiceError} what the read throws, converted by `toDatabaseError`
  */
 async function runRead<R>(
   params: MongoDBParams,
@@ -168,9 +168,9 @@ async function openFollowing<R>(
 }
 
 /**
- * Adds to the options for the commands of a call, whose session is known by now: the concerns of the
- * service, and its time limit for external reads. Returns how many ms the server may work on a read;
- * `undefined` for any time.
+ * Adds the service's concerns and its time limit for external reads to the options for the commands of a
+ * call, whose session is known by now. Returns how many ms the server may work on a read, or `undefined` for
+ * no limit.
  * @throws {TypeError} within a transaction, `params.docdb.readPreference` is not `'primary'`
  */
 export function addServiceOptions(
@@ -194,7 +194,7 @@ export function addServiceOptions(
   return limit
 }
 
-/** The driver throws here as well, but no error that this package has a class for. */
+/** The driver would throw too, but an error that this package cannot convert. */
 function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
   const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
   if (mode === 'primary') return

@@ -22,7 +22,7 @@ import { createFieldError } from './writes/write-data.ts'
 
 /**
  * Returns params whose query is a checked copy.
- * @param service the one that is called, for which schemas of the query may allow operators
+ * @param service the called service: query schemas may allow operators for it
  */
 export function sanitizeParams<P extends MongoDBParams>(
   params: P | undefined,
@@ -35,13 +35,13 @@ export function sanitizeParams<P extends MongoDBParams>(
   const patternLength = isExternal ? settings.limits.patternLength : null
   const query = sanitizeQuery(params?.query ?? {}, allowed, named, patternLength)
   if (hidden.length > 0) checkHiddenQuery(query, allowed)
-  // The settings that are known for the call from here on are without what schemas allow.
+  // From here on, the call's settings no longer include what schemas allow.
   return withQuery(params, allowed === settings ? query : withTextCondition(query))
 }
 
 /**
- * Returns a copy of params with another query, for the next step of a call. It has what protects records also where
- * params inherit that, as those of `Object.create(params)` do.
+ * Returns a copy of params with another query, for the next step of a call. It keeps what protects records,
+ * even if params inherit it, as with `Object.create(params)`.
  */
 export function withQuery<P extends MongoDBParams>(params: P | undefined, query: P['query']): P {
   if (params === undefined) return { query } as P
@@ -54,7 +54,7 @@ export function withQuery<P extends MongoDBParams>(params: P | undefined, query:
   return copy as P
 }
 
-/** Params that know the signal of the original, which a spread of it would lose. */
+/** Params that keep the signal of the original, which a spread would lose. */
 class FollowedParams {
   readonly #original: MongoDBParams
 
@@ -71,15 +71,15 @@ class FollowedParams {
   }
 }
 
-/** @throws {BadRequest} no id or a list of data: `update` replaces one record by one */
+/** @throws {BadRequest} there is no id, or the data is a list: `update` replaces one record */
 export function checkOne(id: unknown, data: unknown): void {
   if (id !== null && !Array.isArray(data)) return
   throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
 }
 
 /**
- * Checks the data of `create`, that of a caller outside in full, and of his query the `$select`: nothing
- * else of it is used.
+ * Checks the data of `create`, and the `$select` of its query: nothing else in the query is used. Only
+ * external data is checked in full.
  * @throws {BadRequest} data that is not allowed, or a hidden field is selected
  */
 export function checkNewData(
@@ -101,9 +101,9 @@ export function checkNewData(
 }
 
 /**
- * Checks the data of `update` or `patch`, that of a caller outside in full.
- * @throws {BadRequest} data that is not allowed, or an upsert that would take the caller's id, which
- *   the option `allowClientId` does not let callers choose
+ * Checks the data of `update` or `patch`. Only external data is checked in full.
+ * @throws {BadRequest} data that is not allowed, or an upsert that would use the caller's id without the
+ *   option `allowClientId`
  * @throws as {@link checkPreconditions}
  */
 export function checkChangeData(
@@ -125,7 +125,7 @@ export function checkChangeData(
 }
 
 /**
- * Has the features of a service check an external write.
+ * Lets the features of a service check an external write.
  * @throws {ServiceError} one of them does not allow it
  */
 export function checkPreconditions(
@@ -146,8 +146,8 @@ export function checkMulti(method: MultiMethod, settings: MongoDBSettings): void
 /**
  * Checks a call that writes to all records of its checked query.
  * @throws {MethodNotAllowed} as {@link checkMulti}
- * @throws {BadRequest} a caller outside would reach every record of the collection, or more records
- *   than its `$limit`, which does not count here
+ * @throws {BadRequest} an external call would reach every record of the collection, or has a `$limit`, which
+ *   does not apply here
  */
 export function checkWriteToMany(
   method: MultiMethod,
@@ -161,20 +161,22 @@ export function checkWriteToMany(
     throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
   }
   if (!settings.allowEmptyFilter && isEmptyFilter(conditions)) {
-    throw new BadRequest(`Can not ${method} all entries: the query has no condition`)
+    throw new BadRequest(`Cannot ${method} all entries: the query has no condition`)
   }
 }
 
-/** Whether a subclass or the application has replaced the `find` of this package: only that one knows what it shows. */
+/**
+ * Whether a subclass or the application has replaced this package's `find`: only the replacement knows what
+ * it returns.
+ */
 export function hasOwnFind(service: FindMethods, own: FindMethods): boolean {
   const { original = service.find } = findServiceEntry(service)?.methods.get('find') ?? {}
   return original !== own.find || service._find !== own._find
 }
 
 /**
- * Checks that a service has the `find` of this package: a stream of records shows what that would return, and does not
- * call it.
- * @throws {MethodNotAllowed} the service {@link hasOwnFind}
+ * Checks that a service uses this package's `find`: a stream returns the same records without calling it.
+ * @throws {MethodNotAllowed} the service has its own `find`
  */
 export function checkFind(service: FindMethods, own: FindMethods): void {
   if (!hasOwnFind(service, own)) return

@@ -12,11 +12,11 @@ export interface CalledService {
   readonly [CALL_FEATURES]?: readonly CallFeature[]
 }
 
-/** A call whose rules are looked for. */
+/** A call that features may have rules for. */
 export interface AskedCall {
   readonly settings: MongoDBSettings
   readonly operation: Operation
-  /** Whether it is the read that may answer by a page. */
+  /** Whether the call is `find`, which may return a page. */
   readonly isFind: boolean
   readonly service: CalledService
   readonly params: MongoDBParams
@@ -44,7 +44,7 @@ export interface CallFeature {
   /** The option that names the field which the feature keeps in records. External callers cannot create it. */
   readonly ownField?: keyof MongoDBSettings
   /**
-   * Returns the rule of a call that asks for it, `undefined` for none.
+   * Returns the rule for a call, `undefined` for none.
    * @throws {ServiceError} the call is not possible
    */
   readonly createRule?: (asked: AskedCall) => CallRule | undefined
@@ -55,6 +55,6 @@ export interface CallFeature {
   readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
   /** Returns members of services. */
   readonly createMembers?: (own: FindMethods) => object
-  /** Returns what belongs into `context.http` for the result of a method: the `etag`, for example. */
+  /** Returns what to set in `context.http` for the result of a method: the `etag`, for example. */
   readonly describeAnswer?: (service: object, method: string, result: unknown) => object
 }

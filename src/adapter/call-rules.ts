@@ -5,7 +5,9 @@ import type { AskedCall } from './call-feature.ts'
 import { CALL_FEATURES } from './call-feature.ts'
 import type { MongoDBParams } from './mongodb-params.ts'
 
-/** A rule in params: for the calls of one service alone, wherever the params are passed on to. */
+/**
+ * A rule in params. It applies only to calls of one service, even if a hook passes the params on to others.
+ */
 interface CarriedRule {
   readonly by: object
   // A function: a log of params does not show the service.
@@ -43,10 +45,10 @@ interface RuledParams extends MongoDBParams {
   [CALL_RULES]?: CallRules | undefined
 }
 
-/** The part of a context that has to do with rules. */
+/** The part of a context that rules need. */
 interface RuledCall {
   readonly service: object
-  /** What the method is called on: the adapter knows itself as that. */
+  /** The object that the method is called on: the adapter sees itself as that object. */
   readonly self: object
   params: object
   /** Missing from a copy of a context. */
@@ -54,8 +56,8 @@ interface RuledCall {
 }
 
 /**
- * Puts the rule of a hook into the params of a call, in the place of the one that the same hook has said
- * there before: params may be passed on from call to call.
+ * Sets the rule of a hook in the params of a call. It replaces an earlier rule of the same hook, since params
+ * may be passed from call to call.
  * @param rule `undefined` for none
  */
 export function setRule(context: RuledCall, by: object, rule: CallRule | undefined): void {
@@ -72,7 +74,7 @@ export function setRule(context: RuledCall, by: object, rule: CallRule | undefin
   context.settleParams?.()
 }
 
-/** Returns what hooks have said of a call of a service. */
+/** Returns the rules that hooks set for a call of a service. */
 export function listHookRules(params: RuledParams, service: object): readonly CallRule[] {
   const rules: CallRule[] = []
   for (const { readFor } of params[CALL_RULES]?.list ?? []) {
@@ -85,7 +87,7 @@ export function listHookRules(params: RuledParams, service: object): readonly Ca
 const NO_RULES: readonly CallRule[] = []
 
 /**
- * Returns what hooks and the features of the service say of a call.
+ * Returns the rules of hooks and of the service's features for a call.
  * @throws {ServiceError} a feature rejects the call
  */
 export function findRules(asked: AskedCall): readonly CallRule[] {

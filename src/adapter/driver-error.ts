@@ -17,16 +17,16 @@ import { getClientFacts } from './connection/client-facts.ts'
 interface ErrorRow {
   readonly ErrorClass: typeof ServiceError
   readonly message: string
-  /** What a program can go by; a key `errors` becomes `error.errors`. */
+  /** Data that a program can use; a key `errors` becomes `error.errors`. */
   readonly data?: ErrorData
   /**
-   * Codes of the server, and of Node where the driver throws the error as it is. Names of error classes: of
-   * the driver, and of BSON, which throws before a command is sent.
+   * Codes of the server, and of Node if the driver passes its error on. Names of error classes of the driver
+   * and of BSON, which throws before a command is sent.
    */
   readonly signs: readonly (number | string)[]
 }
 
-/** The write may have happened: who repeats it may do it twice. */
+/** The write may have happened: repeating it may do it twice. */
 const OUTCOME_UNKNOWN: { readonly errors: { readonly outcome: 'unknown' } } = {
   errors: { outcome: 'unknown' },
 }
@@ -34,15 +34,15 @@ const OUTCOME_UNKNOWN: { readonly errors: { readonly outcome: 'unknown' } } = {
 /** The record is larger than 16 MiB. */
 const TOO_LARGE = 10334
 
-/** The server takes no transactions; its code 20 stands for much else. */
+/** The server does not support transactions. Its code 20 has many other meanings. */
 const STANDALONE = 'standalone'
 
 /** An update has a positional `$` without a condition on its list in the query. The server's code has many meanings. */
 const POSITIONAL = 'positional'
 
 /**
- * What callers learn of an error of the database. The driver's own messages hold values, names of
- * indexes and of databases, and never leave the process.
+ * What callers see of a database error. The driver's own messages contain values and names of indexes and
+ * databases, and never leave the process.
  * @see https://www.mongodb.com/docs/manual/reference/error-codes/
  */
 const ERROR_TABLE: readonly ErrorRow[] = [
@@ -54,7 +54,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     ErrorClass: Conflict,
     message: 'Another call changed the record at the same time',
-    // In seconds, as in the header that is made of it.
+    // In seconds, like the header made from it.
     data: { retryAfter: 1 },
     signs: [24, 112, 251],
   },
@@ -70,7 +70,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     // geometry, languages, keys of an index; broken positional update, regular expression,
     // overlapping paths, negative number.
     ErrorClass: BadRequest,
-    message: 'The database refuses a value of the query or the data',
+    message: 'The database rejects a value of the query or the data',
     signs: [
       ...[2, 9, 14, 15, 16, 22, 28, 40, 52, 53, 54, 55, 56, 57, 66, 72, 73, 171, 241, 292],
       ...[13026, 13027, 13068, 13103, 15998, 16410, 16411, 16412, 16755, 16766, 16804],
@@ -104,7 +104,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     signs: [STANDALONE],
   },
   {
-    // Written by the primary, and not confirmed by as many servers as was asked for.
+    // Written by the primary, but not confirmed by as many servers as required.
     ErrorClass: Unavailable,
     message: 'The database has not confirmed the write',
     data: OUTCOME_UNKNOWN,
@@ -118,7 +118,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     signs: [
       ...[6, 7, 43, 89, 91, 133, 134, 189],
       ...[462, 9001, 10107, 11600, 11602, 13435, 13436],
-      // Node's own, where a connection breaks while the driver writes to it.
+      // Node's own codes, if a connection breaks while the driver writes to it.
       ...['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ENETDOWN', 'ENETUNREACH'],
       ...['EHOSTUNREACH', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'],
       ...['MongoNetworkError', 'MongoNetworkTimeoutError', 'MongoServerSelectionError'],
@@ -134,18 +134,17 @@ const ROW_BY_SIGN: ReadonlyMap<unknown, ErrorRow> = new Map(
 )
 
 /**
- * Returns the error of a service for anything that was thrown on the way to the database and back.
- * Service errors stay as they are; the rest becomes a class of the table, else a `GeneralError`
- * "Internal error", with the original as `cause`, for the log only. The `data` of a duplicate holds
- * the names of the fields: `{ fields: ['email'] }`.
- * @param keyPattern the key of the index that a duplicate broke, where the error itself has none
+ * Returns a service error for anything thrown by a database call. Service errors stay as they are; others
+ * become a class of the table, else a `GeneralError` "Internal error". The original is the `cause`, for the
+ * log only. The `data` of a duplicate holds the names of the fields: `{ fields: ['email'] }`.
+ * @param keyPattern the key of the index that a duplicate violated, if the error does not say it
  */
 export function toDatabaseError(
   thrown: unknown,
   keyPattern: unknown = readDriverFacts(thrown).keyPattern,
 ): ServiceError {
   if (thrown instanceof ServiceError) return thrown
-  // In `insertMany` the driver wraps its own errors, of the network for example.
+  // In `insertMany` the driver wraps its own errors, such as network errors.
   const { errorResponse } = readDriverFacts(thrown)
   const fault = errorResponse instanceof Error ? errorResponse : thrown
   const row = ROW_BY_SIGN.get(readDriverFacts(fault).name) ?? ROW_BY_SIGN.get(findErrorCode(fault))
@@ -157,7 +156,7 @@ export function toDatabaseError(
 
 /**
  * Resolves to what the operation resolves to.
- * @throws {ServiceError} whatever the operation throws, by {@link toDatabaseError}
+ * @throws {ServiceError} what the operation throws, converted by {@link toDatabaseError}
  */
 export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
   try {
@@ -167,7 +166,7 @@ export async function callDatabase<R>(operation: () => Promise<R>): Promise<R> {
   }
 }
 
-/** Returns the code of an error, or the one that stands for it where the driver left it out. */
+/** Returns the code of an error, or the equivalent one if the driver left it out. */
 function findErrorCode(thrown: unknown): unknown {
   // In `insertMany` the driver measures each record itself.
   const { message = '' } = thrown instanceof Error ? thrown : {}
@@ -177,8 +176,8 @@ function findErrorCode(thrown: unknown): unknown {
 }
 
 /**
- * Returns whether a server that takes no transactions has refused one. For a write the driver throws an
- * error of its own, about writes that can be repeated.
+ * Returns whether the server rejected a transaction because it does not support them. For writes the driver
+ * replaces the error by its own, about retryable writes.
  */
 export function isStandalone(thrown: unknown): boolean {
   const { originalError = thrown } = readDriverFacts(thrown)
@@ -197,39 +196,39 @@ function readDriverFacts(thrown: unknown): DriverFacts {
   return thrown instanceof Error ? (thrown as DriverFacts) : {}
 }
 
-/** An error of the driver, with labels that say what may be tried again. */
+/** An error of the driver, with labels that say what may be retried. */
 export interface DriverError extends Error {
-  /** That of the server; some errors of the driver have one of Node, a string. */
+  /** The server's code; some driver errors have a Node code, a string. */
   readonly code?: number | string
   readonly writeConcernError?: { readonly code?: number }
   hasErrorLabel(label: string): boolean
 }
 
-/** Returns whether an error is one of the driver, whichever copy of it. */
+/** Returns whether an error comes from the driver, in any copy of it. */
 export function isDriverError(error: unknown): error is DriverError {
   return (
     error instanceof Error && typeof (error as Partial<DriverError>).hasErrorLabel === 'function'
   )
 }
 
-/** What the driver says of its errors: what may be tried again, and that nothing was written. */
+/** Labels of driver errors: what may be retried, and that nothing was written. */
 type ErrorLabel =
   | ('TransientTransactionError' | 'UnknownTransactionCommitResult')
   | 'NoWritesPerformed'
 
-/** Returns whether an error is one of the driver with a label. */
+/** Returns whether an error comes from the driver and has a label. */
 export function hasLabel(thrown: unknown, label: ErrorLabel): thrown is DriverError {
   return isDriverError(thrown) && thrown.hasErrorLabel(label)
 }
 
-/** Returns whether the server has answered with an error, rather than that nothing came of it. */
+/** Returns whether the error is a reply of the server, rather than a lost connection or a timeout. */
 export function isAnswer(error: unknown): error is DriverError & { readonly code: number } {
   return isDriverError(error) && typeof error.code === 'number'
 }
 
 /**
- * Returns the error of a transaction for what its function threw: that of a service for an error of the
- * driver; any other stays as it is.
+ * Returns the error of a transaction for what its function threw: a service error for a driver error; others
+ * stay as they are.
  */
 export function toTransactionError(thrown: unknown): unknown {
   if (!isDriverError(thrown)) return thrown
@@ -239,8 +238,8 @@ export function toTransactionError(thrown: unknown): unknown {
 }
 
 /**
- * Returns the error of a transaction for what its commit threw. Only the server tells that it has not
- * happened: the driver throws as well that it finds none to ask a second time.
+ * Returns the error of a transaction for what its commit threw. Only a reply of the server proves that the
+ * commit did not happen: the driver also throws if it finds no server for a second attempt.
  */
 export function toCommitError(thrown: unknown): unknown {
   const error = toTransactionError(thrown)
@@ -255,25 +254,24 @@ function createUnconfirmedError(thrown: unknown): Unavailable {
 }
 
 /**
- * Resolves to what a write resolves to.
- * @throws {ServiceError} that of the operation, or what `toDatabaseError` makes of its error. An
- *   `Unavailable` or a `Timeout` of the driver has `errors.outcome: 'unknown'` unless it is certain that
- *   nothing was written
+ * Resolves to the result of a write.
+ * @throws {ServiceError} the error of the operation, converted by `toDatabaseError`. An `Unavailable` or a
+ *   driver's `Timeout` has `errors.outcome: 'unknown'` unless it is certain that nothing was written
  */
 export async function callWrite<R>(client: MongoClient, operation: () => Promise<R>): Promise<R> {
   const facts = getClientFacts(client)
-  // While the count stays the same no command has been sent. The class of an error does not tell: the
-  // driver repeats some writes, and throws that it finds no server, or no free connection, for the second
-  // attempt as well. With a load balancer a session may keep its connection, and the count says nothing.
+  // If the count has not changed, no command was sent. The error's class does not tell: the driver repeats
+  // some writes, and a second attempt can also find no server or no free connection. With a load balancer, a
+  // session may keep its connection, so the count proves nothing.
   const before = facts.checkouts
   try {
     return await operation()
   } catch (thrown) {
     const error = toDatabaseError(thrown)
-    // An error of the service was thrown before anything was written: by a read, or by a check. So was one
-    // that the database answered, unless it stands for a server that goes away.
+    // A service error comes from a read or a check, before anything was written. An error reply of the
+    // database is as clear, unless it says that the server is shutting down.
     const isClear = thrown instanceof ServiceError || !isUnanswered(error, thrown)
-    // Of several attempts the driver throws an error with this label only when those before had it too.
+    // After several attempts the driver sets this label only if all of them had it.
     const isUnwritten = hasLabel(thrown, 'NoWritesPerformed')
     if (isClear || error.errors !== undefined || isUnwritten) throw error
     if (facts.checkouts === before && !client.options.loadBalanced) throw error
@@ -281,15 +279,15 @@ export async function callWrite<R>(client: MongoClient, operation: () => Promise
   }
 }
 
-/** Whether a write may have happened despite an error. A time limit of the driver does not end the command. */
+/** Whether a write may have happened despite an error. A timeout of the driver does not stop the command. */
 function isUnanswered(error: unknown, thrown: unknown): error is ServiceError {
   return error instanceof Unavailable || (error instanceof Timeout && !isAnswer(thrown))
 }
 
-/** What a failed call has written: `partial` means some of its records, `unknown` any number of them. */
+/** What a failed call wrote: `partial` means some of its records, `unknown` any number of them. */
 export type Outcome = 'partial' | 'unknown'
 
-/** Returns what an error says its call has written; `undefined` for nothing. */
+/** Returns what the call of an error wrote; `undefined` for nothing. */
 export function readOutcome(error: unknown): Outcome | undefined {
   const { errors } = error instanceof ServiceError ? error : {}
   return (errors as { readonly outcome?: Outcome } | undefined)?.outcome

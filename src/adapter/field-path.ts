@@ -7,10 +7,10 @@ const POSITION = /^(?:\d+|\$(?:\[[^\]]*\])?)$/
 /** Names that make JSON look like an ObjectId, or that JavaScript gives a meaning. */
 const RESERVED: ReadonlySet<string> = new Set(['__proto__', '_bsontype', 'toHexString'])
 
-/** How a path stands to others: it has nothing to do with them, is or lies in one, or holds one. */
+/** How a path relates to others: it is unrelated, equal to or inside one of them, or contains one. */
 export type Relation = 'apart' | 'inside' | 'above'
 
-/** Returns whether no field may have a name: JSON with such a key imitates what it can not hold. */
+/** Returns whether a field name is reserved: JSON with such a key imitates a type that JSON lacks. */
 export function isReservedName(name: string): boolean {
   return RESERVED.has(name)
 }
@@ -28,10 +28,7 @@ export function isFieldName(name: unknown): name is string {
   return isFieldPath(name) && !name.includes('.')
 }
 
-/**
- * Returns the paths without those that lie inside another one: the server refuses
- * `['address', 'address.city']`.
- */
+/** Returns the paths without those inside another one: the server rejects `['address', 'address.city']`. */
 export function selectOutermost(paths: readonly string[]): readonly string[] {
   const all = new Set(paths)
   return [...all].filter((path) => !listAncestors(path).some((ancestor) => all.has(ancestor)))
@@ -43,7 +40,7 @@ export function withoutPositions(path: string): string {
   return [first, ...rest.filter((part) => !POSITION.test(part))].join('.')
 }
 
-/** Returns how a path stands to the closest of some others. Places in lists make no difference. */
+/** Returns how a path relates to the closest of some others. List indexes are ignored. */
 export function relate(path: string, others: readonly string[]): Relation {
   const plain = withoutPositions(path)
   if (others.some((other) => plain === other || plain.startsWith(`${other}.`))) return 'inside'

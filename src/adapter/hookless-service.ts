@@ -45,14 +45,14 @@ import { resolveCallSettings, resolveMongoDBOptions } from './resolve-options.ts
 import { checkRecord, checkUnmixed, hasOperators, listRecords } from './writes/write-data.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
-/** The fields of a record whose id is still to come. */
+/** The fields of a record that has no id yet. */
 export type NewRecord<T> = string extends keyof T
   ? T
   : Omit<T, '_id'> & Partial<Pick<T, '_id' & keyof T>>
 
 /**
- * What `patch` takes: fields to set, also inside of others (`{ 'address.city': 'Bern' }`), update
- * operators (`{ $inc: { age: 1 } }`), or both.
+ * What `patch` takes: fields to set, also nested ones (`{ 'address.city': 'Bern' }`), update operators (`{
+ * $inc: { age: 1 } }`), or both.
  */
 export type PatchData<D> =
   | Partial<D>
@@ -61,13 +61,13 @@ export type PatchData<D> =
 /** The methods for trusted callers take whole records, too. */
 type AnyData<T, D> = D | NewRecord<T>
 
-/** What `patch` of a service takes: fields of new data, and all that are stored. */
+/** What `patch` of a service takes: fields of new data, and all stored fields. */
 export type AnyPatch<T, D> = PatchData<D> | PatchData<NewRecord<T>>
 
-/** What `find` resolves to: a page or a list, either where nothing is known of its paging. */
+/** What `find` resolves to: a page or a list, or either if its paging is unknown. */
 export type Found<T, Kind extends Paging> = Kind extends 'pages' ? Page<T> : T[]
 
-/** The paging of calls with a page size of their own: pages, where the service states what it has. */
+/** The paging of calls with their own page size: pages, if the service's paging is known. */
 export type Paged<Kind extends Paging> = Paging extends Kind ? Kind : 'pages'
 
 /** What the service needs of its application. */
@@ -76,8 +76,8 @@ interface WithReadiness {
 }
 
 /**
- * The options of a service, ways to its collection, and the methods for trusted callers: they run no
- * hooks, and check neither query nor data. `Kind` says what `find` resolves to.
+ * The options of a service, access to its collection, and the methods for trusted callers, which run no hooks
+ * and check neither query nor data. `Kind` says what `find` resolves to.
  */
 export class HooklessService<
   T extends Document,
@@ -89,7 +89,7 @@ export class HooklessService<
   options: ResolvedMongoDBOptions
   /** The field that ids refer to. */
   readonly id: string
-  /** Names of further events that this service emits. */
+  /** Names of additional events that this service emits. */
   readonly events: readonly string[]
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
@@ -101,10 +101,10 @@ export class HooklessService<
   }
 
   /**
-   * Creates the indexes of the service, and lets the application be ready only while the collection
-   * can be reached.
-   * @throws {Error} an index can not be created; names the service and the index
-   * @throws {TypeError} callers outside may call a method of this class
+   * Creates the indexes of the service, and adds a readiness check that fails while the collection is
+   * unreachable.
+   * @throws {Error} an index cannot be created; names the service and the index
+   * @throws {TypeError} external callers could call a method of this class
    */
   async setup(app: WithReadiness, path: string): Promise<void> {
     checkOffered(this, path, HooklessService.prototype)
@@ -114,14 +114,14 @@ export class HooklessService<
     app.readiness.set(`mongodb ${path}`, check)
   }
 
-  /** Makes the readiness of the application independent of the collection again. */
+  /** Removes the readiness check of the collection. */
   async teardown(app: WithReadiness, path: string): Promise<void> {
     app.readiness.delete(`mongodb ${path}`)
   }
 
   /**
-   * Returns an id as it is stored: an ObjectId for 24 hexadecimal digits, where `_id` is the id and
-   * the option `disableObjectify` is off, and any other id as it is.
+   * Returns an id as it is stored: 24 hexadecimal digits become an ObjectId if `_id` is the id and the option
+   * `disableObjectify` is off; any other id stays as it is.
    */
   getObjectId(id: AdapterId): AdapterId {
     return toStoredId(id, this.options)
@@ -138,9 +138,9 @@ export class HooklessService<
   }
 
   /**
-   * Resolves to a checked copy of a query, for methods of subclasses that go on with one of the methods
-   * that check nothing, `_find` for example.
-   * @throws {BadRequest} the query has an operator or a name that is not allowed, or asks of hidden fields
+   * Resolves to a checked copy of a query, for methods of subclasses that call an unchecked method, such as
+   * `_find`.
+   * @throws {BadRequest} the query has an operator or a name that is not allowed, or uses hidden fields
    */
   async sanitizeQuery(params?: P): Promise<Query> {
     return sanitizeParams(params, this).query ?? {}
@@ -152,8 +152,8 @@ export class HooklessService<
   }
 
   /**
-   * Resolves to a cursor over the records of a query. Operators are not checked; what a caller outside
-   * asks of hidden fields is.
+   * Resolves to a cursor over the records of a query. Operators are not checked; access to hidden fields is,
+   * for external callers.
    */
   async findRaw(params?: P): Promise<FindCursor> {
     checkRawParams(this, params)
@@ -161,9 +161,9 @@ export class HooklessService<
   }
 
   /**
-   * Resolves to a cursor over what `params.pipeline` makes of the records of a query, which is checked
-   * as in {@link findRaw}. The last stage may write, by `$out` or `$merge`, but not for callers outside;
-   * it is then a write, which `params.signal` does not abort.
+   * Resolves to a cursor over what `params.pipeline` makes of the records of a query, which is checked as in
+   * {@link findRaw}. The last stage may write, by `$out` or `$merge`, except for external callers; the call
+   * is then a write, which `params.signal` does not abort.
    */
   async aggregateRaw(params?: P): Promise<AggregationCursor> {
     const pipeline = readPipeline(params?.pipeline) ?? NO_STAGES
@@ -175,9 +175,8 @@ export class HooklessService<
   }
 
   /**
-   * Returns the stages that stand for a query in an aggregation: `$match`, `$sort`, `$skip`, `$limit`,
-   * and `$project`. They do not take part in `params.pipeline`. The query is checked as in
-   * {@link findRaw}.
+   * Returns the stages that express a query in an aggregation: `$match`, `$sort`, `$skip`, `$limit`, and
+   * `$project`. They do not include `params.pipeline`. The query is checked as in {@link findRaw}.
    */
   makeFeathersPipeline(params?: P): Document[] {
     const { settings, hidden } = checkRawParams(this, params)
@@ -192,8 +191,8 @@ export class HooklessService<
   }
 
   /**
-   * Resolves to the number of records that match a query, or of what `params.pipeline` makes of them.
-   * The query is checked as in {@link findRaw}.
+   * Resolves to the number of records that match a query, or of the results of `params.pipeline`. The query
+   * is checked as in {@link findRaw}.
    */
   async countDocuments(params?: P): Promise<number> {
     checkRawParams(this, params)
@@ -274,7 +273,7 @@ export class HooklessService<
   }
 }
 
-/** Custom methods hand the params of their caller on: what he asks there goes outside as well. */
+/** Custom methods pass their params on, so the result may reach an external caller. */
 function checkRawParams(service: CalledService, params: MongoDBParams | undefined): CallFacts {
   const facts = readFacts(service, params)
   if (facts.hidden.length > 0) checkRawQuery(params?.query ?? {}, facts.settings)
@@ -282,10 +281,9 @@ function checkRawParams(service: CalledService, params: MongoDBParams | undefine
 }
 
 /**
- * Checks which methods callers outside may call by their names. They are called with data in the place of
- * the params, so a caller would set what only the process may: `provider` and `adapter`, for example.
- * @param inner the class whose methods take params alone; one that a subclass has of the same name counts
- *   as its own
+ * Checks that no method of this class is offered as a custom method. Custom methods get data as their first
+ * argument, where these methods take params: an external caller could set `provider` or `adapter`.
+ * @param inner the class whose methods take only params; a subclass's method of the same name is allowed
  * @throws {TypeError} one of them is offered
  */
 function checkOffered(service: object, path: string, inner: object): void {
@@ -295,6 +293,6 @@ function checkOffered(service: object, path: string, inner: object): void {
   )
   if (offered === undefined) return
   throw new TypeError(
-    `'${offered.name}' of service '${path}' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it`,
+    `'${offered.name}' of service '${path}' is only for internal calls: external callers could set its params. Offer a custom method (data, params) that calls it`,
   )
 }

@@ -17,11 +17,11 @@ export type AnyCollection = Collection<any>
 export interface Paginate {
   /** How many records a page holds when the query has no `$limit`. Turns pages on. */
   readonly default?: number
-  /** The most records one `find` returns, whatever `$limit` says. */
+  /** The maximum number of records that one `find` returns, whatever `$limit` says. */
   readonly max?: number
   /**
-   * What the cursors of pages are encrypted by, a string of at least 32 bytes. Default: the setting
-   * `authentication.secret` of the application, else a key that ends with the process.
+   * The secret that encrypts page cursors, a string of at least 32 bytes. Default: the setting
+   * `authentication.secret` of the application, else a random key of the process.
    */
   readonly secret?: string
 }
@@ -30,8 +30,8 @@ export interface Paginate {
 export type Paging = 'pages' | 'list'
 
 /**
- * `Any` for records that may have any fields and state none, else `Typed`. A record with further fields of
- * any name, as schemas with `additionalProperties` make it, has a type.
+ * `Any` for records that may have any fields and declare none, else `Typed`. A record that declares fields
+ * and allows others, as schemas with `additionalProperties` do, is typed.
  */
 export type ByFields<T, Any, Typed> = string extends keyof T
   ? Record<never, never> extends Record<StatedName<T>, unknown>
@@ -41,7 +41,7 @@ export type ByFields<T, Any, Typed> = string extends keyof T
 
 type StatedName<T> = keyof { [Name in keyof T as string extends Name ? never : Name]: unknown }
 
-/** The paging of a service that states none: pages for records of a type, either for any records. */
+/** The paging of a service that states none: pages for typed records, either kind for untyped ones. */
 export type DefaultPaging<T> = ByFields<T, Paging, 'pages'>
 
 /** A size that turns pages on. */
@@ -63,8 +63,8 @@ export interface ListOption {
 }
 
 /** The option `paginate` of a service that states no kind of paging. */
-// Asks for the record type itself, not for its `DefaultPaging`: where that type is still a parameter, a
-// page size fits both outcomes here, and the compiler takes it.
+// Depends on the record type itself, not on its `DefaultPaging`: if that type is still a parameter, a page
+// size fits both outcomes, so the compiler accepts it.
 export type DefaultPagingOption<T> = ByFields<T, object, PagesOption>
 
 /** Methods that can write many records at once. */
@@ -72,51 +72,44 @@ export type MultiMethod = 'create' | 'patch' | 'remove'
 
 /**
  * Upper bounds for the queries of `find get update patch remove`, and for the data of `create`. The `_`
- * methods have none but `timeMs`.
+ * methods only have `timeMs`.
  */
 export interface QueryLimits {
-  /** Objects and lists inside each other. Default: 10. */
+  /** Nesting depth of objects and lists. Default: 10. */
   readonly depth: number
-  /**
-   * Field names and operators in the whole query, alternatives of `$or` and `$and` too.
-   * Default: 150.
-   */
+  /** Field names and operators in the whole query, including those in `$or` and `$and`. Default: 150. */
   readonly conditions: number
-  /** Values in all lists of the query, those of `$in` for example. Default: 10,000. */
+  /** Values in all lists of the query, such as `$in`. Default: 10,000. */
   readonly values: number
   /** The largest `$skip`. Default: 1,000,000. */
   readonly skip: number
-  /** Characters of a `$regex` of a caller outside, where it is allowed. Default: 128. */
+  /** Maximum length of a `$regex` in an external call, where it is allowed. Default: 128 characters. */
   readonly patternLength: number
   /**
-   * Records in one `create` of a caller outside, where `multi` allows several; `Infinity` for any number.
-   * Default: 1,000.
+   * Maximum number of records in one external `create`, where `multi` allows several; `Infinity` for no
+   * limit. Default: 1,000.
    */
   readonly records: number
   /**
-   * How long the database may work on a read of a caller outside, in milliseconds; `Infinity` for
-   * as long as it takes. Default: 5,000.
+   * How long the database may work on an external read, in milliseconds; `Infinity` for no limit. Default:
+   * 5,000.
    */
   readonly timeMs: number
   /**
-   * Records in one stream of a caller outside, who asks for it by `Accept: application/x-ndjson` or
-   * `text/csv`; `Infinity` for any number. Default: 0, there are no streams.
+   * Maximum number of records in one streamed response, which external callers request by `Accept:
+   * application/x-ndjson` or `text/csv`; `Infinity` for no limit. Default: 0, no streams.
    */
   readonly stream: number
 }
 
-/**
- * Handles a further `$name` at the top of a query: `true` keeps the value, a function converts it.
- */
+/** Handles an additional `$name` at the top of a query: `true` keeps the value, a function converts it. */
 export type QueryFilter = true | ((value: unknown, options: MongoDBSettings) => unknown)
 
-/**
- * The options of a service after {@link resolveMongoDBOptions}; they are read anew in each call.
- */
+/** The options of a service after {@link resolveMongoDBOptions}. Each call reads them again. */
 export interface MongoDBSettings {
   /**
-   * The collection, a promise of it, or a function that returns either. The function is called once,
-   * at the first need, and again after a failure. Required.
+   * The collection, a promise of it, or a function that returns either. A function is called once, when the
+   * collection is first needed, and again after a failure. Required.
    */
   Model: AnyCollection | Promise<AnyCollection> | (() => AnyCollection | Promise<AnyCollection>)
   /** The field that ids refer to. Default: `'_id'`. */
@@ -128,37 +121,35 @@ export interface MongoDBSettings {
    */
   multi: boolean | readonly MultiMethod[]
   /**
-   * Query operators that are allowed beside the built-in ones: `['$regex', '$exists']`.
-   * Default: `[]`.
+   * Query operators that are allowed in addition to the built-in ones: `['$regex', '$exists']`. Default:
+   * `[]`.
    */
   operators: readonly string[]
   /**
-   * Further `$names` at the top of a query. `$search: true` searches the text index of the collection,
-   * for strings of 1 to 256 characters. Default: `{}`.
+   * Additional `$names` at the top of a query. `$search: true` allows text search in the collection's text
+   * index, for strings of 1 to 256 characters. Default: `{}`.
    */
   filters: Readonly<Record<string, QueryFilter>>
-  /** Update operators and dotted field names that callers outside may send. Default: `[]`. */
+  /** Update operators and dotted field names that external callers may send. Default: `[]`. */
   updateOperators: readonly string[]
   /**
-   * Fields that callers outside can write and nothing else, as paths with all that is below them:
-   * `['password', 'profile.token']`. Default: `[]`.
+   * Write-only fields: external callers can write them, but never read, query or sort by them. Paths,
+   * including everything below them: `['password', 'profile.token']`. Default: `[]`.
    */
   hidden: readonly string[]
-  /** Whether callers outside may choose the id of a new record. Default: `false`. */
+  /** Whether external callers may choose the id of a new record. Default: `false`. */
   allowClientId: boolean
   /**
-   * The field of the version of each record: 1 when it is created, and one more with each write. Writes
-   * can have a version as their condition, by `params.version` or `If-Match`. Default: no versions.
+   * The field of the version of each record: 1 when it is created, and one more with each write. A write can
+   * require a version, by `params.version` or `If-Match`. Default: no versions.
    */
   version: string | undefined
   /**
-   * Whether callers outside have to name the version of the record that they change or remove. Default:
+   * Whether external callers must name the version of the record that they change or remove. Default:
    * `false`.
    */
   requireVersion: boolean
-  /**
-   * Whether callers outside may patch or remove all records by an empty query. Default: `false`.
-   */
+  /** Whether external callers may patch or remove all records by an empty query. Default: `false`. */
   allowEmptyFilter: boolean
   /** Leaves strings of 24 hexadecimal digits in `_id` as they are. Default: `false`. */
   disableObjectify: boolean
@@ -167,20 +158,20 @@ export interface MongoDBSettings {
    * Default: `false`.
    */
   useEstimatedDocumentCount: boolean
-  /** Names of further events that the service emits. Default: `[]`. */
+  /** Names of additional events that the service emits. Default: `[]`. */
   events: readonly string[]
   /** Upper bounds for queries. */
   limits: QueryLimits
   /**
-   * Indexes, each `{ key: { email: 1 }, unique: true, name, … }`: those that are not there are
-   * created when the application is set up, which fails where one can not be. Default: `[]`.
+   * Indexes, each `{ key: { email: 1 }, unique: true, name, … }`: missing ones are created when the
+   * application is set up, which fails if one cannot be created. Default: `[]`.
    */
   indexes: readonly IndexDescription[]
   /**
-   * The fields of the collection's shard key, hashed or not: `['tenant', '_id']`. One record is then
-   * read, changed and removed by queries that have one value for each of them alone, so that the
-   * command goes to one shard; `update` takes the values of its data as well. New records must have
-   * them, and they do not change. Default: `[]`.
+   * The fields of the collection's shard key, hashed or not: `['tenant', '_id']`. Calls on one record must
+   * then have a single value for each of them in the query, so that the command goes to one shard; `update`
+   * also takes the values from its data. New records must have these fields, and they cannot change. Default:
+   * `[]`.
    */
   shardKey: readonly string[]
   /** Which servers `find` and `get` read from. Default: that of the collection. */
@@ -191,7 +182,7 @@ export interface MongoDBSettings {
   writeConcern: Pick<WriteConcernSettings, 'w' | 'journal' | 'wtimeoutMS'> | undefined
 }
 
-/** What a service has as `options`: its own, and those of other packages. */
+/** The member `options` of a service: its own, and those of other packages. */
 export type ResolvedMongoDBOptions = MongoDBSettings & GivenExtensions
 
 /** The options of {@link MongoDBService} that have a default. */
@@ -199,10 +190,7 @@ export interface OptionalMongoDBOptions
   extends Readonly<Partial<Omit<MongoDBSettings, 'Model' | 'limits'>>> {
   /** Upper bounds for queries; those that are not given keep their defaults. */
   readonly limits?: Readonly<Partial<QueryLimits>>
-  /**
-   * Options that other packages read, where they find them: `{ casl }` is `service.options.casl`.
-   * Default: none.
-   */
+  /** Options that other packages read: `{ casl }` becomes `service.options.casl`. Default: none. */
   readonly extensions?: GivenExtensions
 }
 
@@ -212,7 +200,7 @@ export interface MongoDBOptions extends OptionalMongoDBOptions {
   readonly Model: MongoDBSettings['Model']
 }
 
-/** The option `Model` by which the type of the records is known. */
+/** The option `Model`, from which the type of the records is inferred. */
 export interface ModelOption<T extends Document> {
   /** The collection, a promise of it, or a function that returns either. */
   readonly Model:

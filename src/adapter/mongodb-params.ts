@@ -20,11 +20,11 @@ export interface DriverOptions
     Pick<BulkWriteOptions, 'ordered'> {
   /** The index to use: its name, or its keys. */
   hint?: Hint
-  /** Calls a read off; it is followed in the place of `params.signal`. */
+  /** Aborts a read; overrides `params.signal`. */
   signal?: AbortSignal
   /**
-   * `false` for a `patch` or `remove` of many that resolves to how many records it has reached: one
-   * command, whatever their number. Default `true`.
+   * `false` lets a `patch` or `remove` of many resolve to the number of records, by one command however many
+   * there are. Default `true`.
    */
   returning?: boolean
 }
@@ -36,7 +36,7 @@ export type PipelineStage = Readonly<Record<`$${string}`, unknown>>
 export interface MongoDBParams<Q = Query> extends Params<Q> {
   /** Page sizes for this call, `false` for all records. */
   paginate?: Paginate | false | undefined
-  /** Options of the service for this call; they win over `paginate`. */
+  /** Options of the service for this call; they override `paginate`. */
   adapter?: Partial<Omit<MongoDBOptions, 'events' | 'indexes' | 'version'>> | undefined
   /** Options for the driver, in each command of this call: `session`, `hint`, `upsert`, … */
   docdb?: DriverOptions | undefined
@@ -45,11 +45,11 @@ export interface MongoDBParams<Q = Query> extends Params<Q> {
   /** How strings are compared and sorted in this call; `create` compares none. */
   collation?: CollationOptions | undefined
   /**
-   * Stages that make the answer of this call. The stages for its query come first, or where
-   * `{ $framework: {} }` stands.
+   * Aggregation stages that produce the result of this call. The stages of its query come first, or at `{
+   * $framework: {} }`.
    */
   pipeline?: readonly PipelineStage[] | undefined
-  /** `true`: the hook `softDelete()` does nothing in this call, which finds and removes marked records. */
+  /** `true` turns the hook `softDelete()` off for this call, which then finds and removes marked records. */
   withDeleted?: boolean | undefined
 }
 
@@ -93,25 +93,25 @@ const EVERYWHERE = [
   ...['ignoreUndefined', 'serializeFunctions', 'checkKeys', 'enableUtf8Validation'],
   ...['bsonRegExp', 'promoteBuffers', 'promoteLongs', 'promoteValues', 'useBigInt64'],
 ]
-/** What a command that writes takes as well as one that finds. */
+/** Options that commands for writes and reads take. */
 const COMPARING = ['collation', 'hint', 'let']
 const FINDING = [
   ...['projection', 'sort', 'batchSize', 'allowDiskUse', 'allowPartialResults', 'max', 'min'],
   ...['noCursorTimeout', 'returnKey', 'showRecordId', 'singleBatch'],
 ]
-/** A `projection` becomes a stage. */
+/** Options of aggregations. A `projection` becomes a stage. */
 const AGGREGATING = [
   ...COMPARING,
   ...['allowDiskUse', 'batchSize', 'bypassDocumentValidation', 'projection'],
 ]
 const CHANGING = [...COMPARING, 'bypassDocumentValidation', 'projection', 'sort', 'upsert']
 
-/** What a call does at the server, told apart by the options that its commands take. */
+/** What a call does at the server, by the options that its commands take. */
 export type Operation =
   | ('read' | 'cursor' | 'aggregate' | 'create' | 'update' | 'patch' | 'remove')
   | ('patch of many' | 'remove of many' | 'aggregate into a collection')
 
-/** The options that a command of each operation takes; the driver would ignore any other. */
+/** The options that the commands of each operation take; the driver would ignore others. */
 const OPTIONS: Readonly<Record<Operation, readonly string[]>> = {
   read: [...EVERYWHERE, ...COMPARING, ...FINDING, 'signal'],
   cursor: [...EVERYWHERE, ...COMPARING, ...FINDING, 'signal'],
@@ -129,29 +129,29 @@ const OPTIONS: Readonly<Record<Operation, readonly string[]>> = {
 }
 
 /**
- * What may be stopped halfway, and what may be read from any server. A write has no time limit of
- * ours: it would end with some records changed and others not; what it reads comes from the primary.
+ * Operations that may be stopped halfway, and that may read from any server. Writes have no time limit of
+ * ours, which could leave some records changed and others not; they read from the primary.
  */
 export const READS: ReadonlySet<Operation> = new Set(['read', 'cursor', 'aggregate'])
 
-/** What writes one record that is there. */
+/** Operations that write one existing record. */
 export const ON_ONE: ReadonlySet<Operation> = new Set(['update', 'patch', 'remove'])
 
-/** What writes all records of a query. */
+/** Operations that write all records of a query. */
 export const ON_MANY: ReadonlySet<Operation> = new Set(['patch of many', 'remove of many'])
 
-/** What writes the records of a service. */
+/** Operations that write records of a service. */
 export const WRITES: ReadonlySet<Operation> = new Set([...ON_ONE, ...ON_MANY, 'create' as const])
 
-/** Returns the method that an operation is one of: `patch` for `patch of many`. */
+/** Returns the method of an operation: `patch` for `patch of many`. */
 export function toMethodName(operation: Operation): string {
   return operation.split(' ', 1)[0] as string
 }
 
 /**
- * Returns a new object for the driver, which writes into the options it gets.
- * @throws {TypeError} an option that no command of the operation takes, or a score of a text search
- *   in one that writes; names it
+ * Returns a new options object for the driver, which modifies it.
+ * @throws {TypeError} an option that no command of the operation takes, or a text search score in a write;
+ *   names it
  */
 export function createDriverOptions(params: MongoDBParams, operation: Operation): DriverOptions {
   const { collation, docdb, mongodb, pipeline } = params
@@ -161,8 +161,8 @@ export function createDriverOptions(params: MongoDBParams, operation: Operation)
   const given = docdb ?? mongodb
   const hasStages = pipeline !== undefined && pipeline.length > 0
   if (given !== undefined) checkDriverOptions(given, operation, hasStages)
-  // A hook sets the collation for all methods, and new records are compared with nothing: the server
-  // would refuse it. Only what a pipeline makes of them may compare.
+  // A hook may set the collation for all methods, but the server rejects one for inserts. Only a pipeline
+  // over the new records may compare.
   const isCompared = collation !== undefined && (operation !== 'create' || hasStages)
   return { ...(isCompared ? { collation } : {}), ...given }
 }
@@ -180,7 +180,7 @@ function listKnownOptions(
   return READS.has(operation) ? OPTIONS.aggregate : [...known, ...AGGREGATING]
 }
 
-/** The answer of a write is read by ids, which have no score: it would fail after the write. */
+/** The result of a write is read by ids, which have no score: that would fail after the write. */
 function checkScores({ projection, sort }: DriverOptions, operation: Operation): void {
   for (const [name, fields] of Object.entries({ projection, sort })) {
     const values: unknown[] =
@@ -209,8 +209,8 @@ function checkDriverOptions(
 }
 
 /**
- * Returns options for a command that writes. `undefined` in data is left out, as it is on the way
- * over HTTP. The type is that of the strictest command: a `hint` by index name is fine for all.
+ * Returns options for a write command. `undefined` in data is dropped, as it would be over HTTP. The type is
+ * that of the strictest command: all accept a `hint` by index name.
  */
 export function createWriteOptions(driver: DriverOptions): FindOneAndUpdateOptions {
   return { ignoreUndefined: true, ...driver } as FindOneAndUpdateOptions

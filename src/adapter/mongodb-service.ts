@@ -29,7 +29,7 @@ import type { AnyDriver, AnyPaginate, MongoDBParams } from './mongodb-params.ts'
 import type { AdapterId, NullableAdapterId } from './object-id.ts'
 import type { UnreadParams, WriteCount } from './writes/write-many.ts'
 
-/** The methods of a service, with the kind of paging that {@link MongoDBService} leaves to the options. */
+/** The methods of a service, with the kind of paging that {@link MongoDBService} infers from the options. */
 export class CheckedService<
   T extends Document,
   D,
@@ -70,8 +70,9 @@ export class CheckedService<
   }
 
   /**
-   * Resolves to the new record as it is stored, or to the new records in the order of the data. Of a list of up to
-   * 1,000, all are stored or none; a standalone server may store some, and the error has an `outcome`.
+   * Resolves to the new record as it is stored, or to the new records in the order of the data. Of up to
+   * 1,000 records, all are stored or none; a standalone server may store some, and the error then has an
+   * `outcome`.
    * @throws {MethodNotAllowed} an array, and the option `multi` does not allow it
    */
   create<Name extends FieldName<T>>(
@@ -95,7 +96,7 @@ export class CheckedService<
   /**
    * Resolves to the record after it was replaced by the data.
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
-   * @throws {BadRequest} the id is `null`: many records can not be replaced by one
+   * @throws {BadRequest} the id is `null`: one record cannot replace many
    * @throws {NotFound} no record has this id, or the query excludes it
    */
   update<Name extends FieldName<T>>(
@@ -112,8 +113,8 @@ export class CheckedService<
   }
 
   /**
-   * Resolves to the record after the change, with the id `null` to all records that match
-   * the query, or to their number with `params.docdb.returning: false`.
+   * Resolves to the changed record; with the id `null`, to all records that match the query, or to their
+   * number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {NotFound} no record has this id, or the query excludes it
@@ -148,8 +149,8 @@ export class CheckedService<
   }
 
   /**
-   * Resolves to the record as it was, with the id `null` to all records that match the query, or to
-   * their number with `params.docdb.returning: false`.
+   * Resolves to the record as it was; with the id `null`, to all records that match the query, or to their
+   * number with `params.docdb.returning: false`.
    * @throws {MethodNotAllowed} the id is `null`, and the option `multi` does not allow it
    * @throws {PreconditionFailed} the record has another version than `params.version` says
    * @throws {NotFound} no record has this id, or the query excludes it
@@ -181,17 +182,17 @@ export class CheckedService<
 addFeatures(CheckedService.prototype)
 
 /**
- * A service on a MongoDB collection. `find get create update patch remove` check the query, and the
- * data of callers outside; the methods with `_` in front of their name check neither and are for
- * trusted callers. Every operation on one record is one command to the server.
+ * A service on a MongoDB collection. `find get create update patch remove` check the query, and external
+ * data; the methods prefixed with `_` check neither and are for trusted callers. Every operation on one
+ * record is one command to the server.
  *
- * `T` is a record, `D` the data that `create` and `update` take, and `P` the params. `patch` takes fields of both.
- * With records of a type, `find` resolves to pages, which the option `paginate` has to turn on.
+ * `T` is a record, `D` the data that `create` and `update` take, and `P` the params. `patch` takes fields of
+ * both. With typed records, `find` resolves to pages, which the option `paginate` has to turn on.
  *
- * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`,
- * or what the database's error stands for; with a `TypeError` where `params.adapter` or
- * `params.docdb` has an unknown option, or a promise of `Model` leads to no collection. Callers outside
- * get no field of the option `hidden`.
+ * All methods fail with an error of `remex/errors`: `BadRequest`, `NotFound`, `MethodNotAllowed`, or the one
+ * that the database's error maps to; with a `TypeError` if `params.adapter` or `params.docdb` has an unknown
+ * option, or the promise of `Model` gives no collection. External callers never get fields of the option
+ * `hidden`.
  */
 export interface MongoDBService<
   T extends Document = Document,
@@ -199,7 +200,7 @@ export interface MongoDBService<
   P extends MongoDBParams = MongoDBParams<RecordQuery<T>>,
 > extends CheckedService<T, D, P, DefaultPaging<T>> {}
 
-/** A {@link MongoDBService} without pages, whose `find` resolves to a list of records. */
+/** A {@link MongoDBService} without pages: `find` resolves to a list of records. */
 export interface MongoDBListService<
   T extends Document = Document,
   D = NewRecord<T>,

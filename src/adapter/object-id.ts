@@ -15,8 +15,8 @@ export type NullableAdapterId = AdapterId | null
 const HEX_24 = /^[0-9a-f]{24}$/i
 
 /**
- * Returns whether a value is an ObjectId, also one of another copy of the driver. An object literal
- * with a key `_bsontype`, as JSON can carry it, is none.
+ * Returns whether a value is an ObjectId, of any copy of the driver. An object literal with a key
+ * `_bsontype`, which JSON can contain, is not one.
  */
 export function isObjectId(value: unknown): value is ObjectId {
   return (
@@ -28,8 +28,8 @@ export function isObjectId(value: unknown): value is ObjectId {
 }
 
 /**
- * Returns the ObjectId that a string of 24 hexadecimal digits or a foreign ObjectId stands for, and
- * any other value as it is: numbers and other strings are ids as well.
+ * Returns a string of 24 hexadecimal digits, or an ObjectId of another copy of the driver, as an ObjectId,
+ * and any other value as it is: numbers and other strings are ids as well.
  */
 export function toObjectId(value: unknown): unknown {
   if (typeof value === 'string') return HEX_24.test(value) ? new ObjectId(value) : value
@@ -48,7 +48,7 @@ export function toStoredId(
 
 /**
  * Checks the id argument of a method.
- * @throws {BadRequest} neither a string, nor a number, nor an ObjectId
+ * @throws {BadRequest} it is not a string, a number or an ObjectId
  */
 export function checkId(id: unknown): asserts id is AdapterId {
   if (typeof id === 'string' || typeof id === 'number' || isObjectId(id)) return
@@ -56,8 +56,8 @@ export function checkId(id: unknown): asserts id is AdapterId {
 }
 
 /**
- * Returns whether two ids address the same record: `'507F…'` and its ObjectId do. Lists and objects of JSON are
- * no ids: their `toString` may be anything that a caller has sent.
+ * Returns whether two ids address the same record: `'507F…'` and its ObjectId do. Lists and objects of JSON
+ * are not ids: a caller may have sent any `toString`.
  */
 export function isSameId(one: unknown, other: unknown): boolean {
   if (isCompound(one) || isCompound(other)) return false
@@ -69,8 +69,8 @@ function isCompound(value: unknown): boolean {
 }
 
 /**
- * Returns a string for an `_id`, by which records are told apart: `1` and `'1'` have different ones,
- * an id that was written and the same one as it is read have the same.
+ * Returns a string that identifies an `_id`: it differs for `1` and `'1'`, and is the same for an id as
+ * written and as read back.
  */
 export function getIdKey(id: unknown): string {
   if (isObjectId(id)) return id.toHexString()
@@ -81,10 +81,10 @@ export function getIdKey(id: unknown): string {
 }
 
 /**
- * The keyword `objectid` for an Ajv of your own: `ajv.addKeyword(keywordObjectId)`. That of Remex has
- * it already. Where a schema says `objectid: true`, ObjectIds are valid, and strings of 24 hexadecimal
- * digits, in the place of which an ObjectId is put into the data. Every other value is an error of the
- * validation that names the place, an object of JSON that imitates an ObjectId too.
+ * The keyword `objectid` for a custom Ajv: `ajv.addKeyword(keywordObjectId)`. Remex's own Ajv includes it.
+ * With `objectid: true`, ObjectIds are valid, and strings of 24 hexadecimal digits are replaced by ObjectIds
+ * in the data. Any other value, including a JSON object that imitates an ObjectId, is a validation error that
+ * names the place.
  */
 export const keywordObjectId: ConvertingKeyword<'objectid'> = {
   keyword: 'objectid',
@@ -99,14 +99,14 @@ function convertInPlace(value: unknown, place?: ValuePlace): boolean {
   const id = toObjectId(value)
   if (!isObjectId(id)) return false
   if (id === value) return true
-  // The schema of the whole data has no place to put an ObjectId into, so a string there is invalid.
+  // At the root of the data there is no parent to put the ObjectId into, so a string there is invalid.
   if (place?.parentData === undefined) return false
   place.parentData[place.parentDataProperty] = id
   return true
 }
 
-// Type aliases: the declarations of an application that exports a schema with such a field can have
-// them written out, but could not name an interface of this file.
+// Type aliases, which the compiler can write out in the declarations of an application that exports such a
+// schema; it could not name an interface of this file.
 
 /** A JSON type together with the keyword. */
 type WithKeyword<Type> = { type: Type; objectid: true }
@@ -120,24 +120,24 @@ type AnyOf<Schemas, Value> = {
 type ObjectIdAnyOf = AnyOf<[WithKeyword<'string'>, WithKeyword<'object'>], ObjectId>
 
 /**
- * Returns the JSON schema of a field with an ObjectId. The schemas of Remex know its keyword; an Ajv
- * of your own needs `ajv.addKeyword(keywordObjectId)`. In a `Type.Object` of TypeBox, `Static` makes it
- * an ObjectId. Where the field may be `null`, it is `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
+ * Returns the JSON schema of a field with an ObjectId. Remex's schemas know its keyword; a custom Ajv needs
+ * `ajv.addKeyword(keywordObjectId)`. In a TypeBox `Type.Object`, its `Static` type is ObjectId. For a
+ * nullable field use `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
  */
 export function ObjectIdSchema(): ObjectIdAnyOf {
   addSchemaKeyword(keywordObjectId)
-  // One schema for each type, and not both in a list of types: of those Ajv warns in strict mode.
+  // One schema per type: Ajv's strict mode warns of a list of types.
   const schema = {
     anyOf: [
       { type: 'string', objectid: true },
       { type: 'object', objectid: true },
     ],
   }
-  // Not enumerable, as TypeBox has it: no keyword of the schema, which any Ajv may read.
+  // Not enumerable, like TypeBox's own: it must not become a keyword that another Ajv reads.
   return Object.defineProperty(schema, '~unsafe', { value: null }) as ObjectIdAnyOf
 }
 
-/** The ObjectId of a value; what is `undefined` or `null` stays so. */
+/** The ObjectId of a value; `undefined` and `null` stay as they are. */
 type Resolved<Value> = ObjectId | (Value & (null | undefined))
 
 /** A condition on a field with ObjectIds. */
@@ -146,14 +146,14 @@ export interface ObjectIdQuery {
   $in?: ObjectId[]
   /** None of these. */
   $nin?: ObjectId[]
-  /** Another one than this. */
+  /** Any other id. */
   $ne?: ObjectId
 }
 
 /**
- * Returns the ObjectId that a string of 24 hexadecimal digits or an ObjectId of another copy of the
- * driver stands for, an ObjectId as it is. `undefined` and `null` stay what they are: no id is ever
- * made up. It is a resolver for a field of data: `resolve({ properties: { authorId: resolveObjectId } })`.
+ * Returns an ObjectId as it is, and a string of 24 hexadecimal digits or an ObjectId of another copy of the
+ * driver as an ObjectId. Returns `undefined` and `null` unchanged: it never creates an id. Use it as a
+ * resolver for a field of data: `resolve({ properties: { authorId: resolveObjectId } })`.
  * @throws {BadRequest} any other value
  */
 export function resolveObjectId<Value>(value: Value): Resolved<Value> {
@@ -164,10 +164,10 @@ export function resolveObjectId<Value>(value: Value): Resolved<Value> {
 }
 
 /**
- * Returns the condition on a field of a query with ObjectIds in it: what {@link resolveObjectId}
- * returns for one id, and for an object the same in `$in`, `$nin` and `$ne`.
- * It is a resolver for a field of a query: `resolve({ properties: { authorId: resolveQueryObjectId } })`.
- * @throws {BadRequest} any other operator, a list that is none, or a value that is no id
+ * Returns a condition on a field of a query with its ids as ObjectIds: {@link resolveObjectId} for a single
+ * id, and the same in `$in`, `$nin` and `$ne`. Use it as a resolver for a field of a query: `resolve({
+ * properties: { authorId: resolveQueryObjectId } })`.
+ * @throws {BadRequest} another operator, a list operator without a list, or a value that is not an id
  */
 export function resolveQueryObjectId<Value>(value: Value): Resolved<Value> | ObjectIdQuery {
   if (!isPlainObject(value)) return resolveObjectId(value)

@@ -56,7 +56,7 @@ export function findRecords(call: AdapterCall): Promise<Page<Document> | Documen
   return findPage(call, find, countRecords)
 }
 
-/** Resolves to how many records match, or documents the pipeline yields, over all pages. */
+/** Resolves to the number of records that match, or of documents that the pipeline yields, on all pages. */
 export async function countRecords(call: AdapterCall): Promise<number> {
   if (call.pipeline === null) return countMatching(call)
   const [counted] = await aggregateAll(call, createCountStages(call))
@@ -65,14 +65,14 @@ export async function countRecords(call: AdapterCall): Promise<number> {
 
 /**
  * Resolves to the record with an id, or the first document that the pipeline makes of it.
- * @throws {NotFound} none has this id, or the query or the pipeline excludes it
+ * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export function getRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
   if (call.settings.shardKey.length > 0) checkTarget(call)
   return call.pipeline === null ? findById(call, id) : aggregateById(call, id)
 }
 
-/** Resolves to the new record; with a pipeline to what that makes of it, by a second command. */
+/** Resolves to the new record; with a pipeline, to its result for the record, by a second command. */
 export async function createRecord(call: AdapterCall, given: WriteData): Promise<Document> {
   const { data } = applyRules(call, 'create', given)
   if (call.settings.shardKey.length > 0) checkShardValues(data, call.settings)
@@ -80,7 +80,7 @@ export async function createRecord(call: AdapterCall, given: WriteData): Promise
   return readAnswer(call, await insertRecord(createInsertCall(call), data))
 }
 
-/** The same for many, in the order of the data. */
+/** Like {@link createRecord}, for many records, in the order of the data. */
 export async function createRecords(
   call: AdapterCall,
   given: readonly WriteData[],
@@ -102,7 +102,7 @@ export async function createRecords(
 }
 
 /**
- * Resolves to the record after it was replaced, or changed when the data holds update operators.
+ * Resolves to the replaced record, or to the changed one if the data has update operators.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export function updateRecord(
@@ -137,8 +137,8 @@ function changeOne(call: AdapterCall, id: AdapterId, given: WriteData): Promise<
 }
 
 /**
- * Resolves to the record as it was; with a pipeline to what that has made of it before, by a first command.
- * A record that is marked in place of being removed is changed.
+ * Resolves to the record as it was; with a pipeline, to its result for the record, by a command before the
+ * removal. A record that is marked instead of removed is changed.
  * @throws {NotFound} no record has this id, or the query or the pipeline excludes it
  */
 export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Document> {
@@ -152,8 +152,8 @@ export async function removeRecord(call: AdapterCall, id: AdapterId): Promise<Do
 }
 
 /**
- * Resolves to all records that matched, after the change, or to their number. With a pipeline to what it
- * makes of them: three commands in one transaction, however many records they are.
+ * Resolves to all records that matched, after the change, or to their number. With a pipeline, resolves to
+ * its result for them: three commands in one transaction, however many records there are.
  */
 export async function patchRecords(
   call: AdapterCall,
@@ -176,7 +176,7 @@ async function changeMany(call: AdapterCall, given: WriteData): Promise<Document
   })
 }
 
-/** The same for all records that matched, as they were when they were removed. */
+/** Like {@link patchRecords}, for removal: resolves to the records as they were when they were removed. */
 export async function removeRecords(call: AdapterCall): Promise<Document[] | WriteCount> {
   const mark = createMark(call.rules)
   const isUnread = call.driver.returning === false
@@ -190,7 +190,7 @@ export async function removeRecords(call: AdapterCall): Promise<Document[] | Wri
   })
 }
 
-/** Returns a cursor over what stages make of the collection of a call. */
+/** Returns a cursor over the results of stages for the collection of a call. */
 export function openAggregation(
   { collection, driver }: AdapterCall,
   stages: Document[],
@@ -198,7 +198,7 @@ export function openAggregation(
   return collection.aggregate(stages, driver as AggregateOptions)
 }
 
-/** Resolves to all that stages yield, by one command unless it is more than 16 MiB. */
+/** Resolves to all results of stages, by one command unless they exceed 16 MiB. */
 async function aggregateAll(
   call: AdapterCall,
   stages: Document[] = createStages(call),
@@ -208,7 +208,7 @@ async function aggregateAll(
   return openAggregation({ ...call, driver: { ...driver, batchSize } }, stages).toArray()
 }
 
-/** @param further stages behind those of the call */
+/** @param further stages to run after those of the call */
 async function aggregateById(
   call: AdapterCall,
   id: AdapterId,
@@ -223,8 +223,8 @@ async function aggregateById(
 }
 
 /**
- * Changes a record by one command. With a pipeline a second one makes the answer, and where stages could
- * leave the record out, another one comes first and tells whether they do.
+ * Changes a record by one command. With a pipeline, a second command makes the result; if stages could drop
+ * the record, another command checks that first.
  */
 async function changeRecord(
   call: AdapterCall,
@@ -239,7 +239,7 @@ async function changeRecord(
   return copyEventNote(written, await readAnswer(absorbed, written))
 }
 
-/** Returns a call that knows of its records by their ids, for what nobody reads. */
+/** Returns a call that reads only the ids of its records, as the result is not needed. */
 function selectIdsOnly(call: AdapterCall): AdapterCall {
   const { settings, query, driver } = call
   const projection = { _id: 1, [settings.id]: 1 }
@@ -252,8 +252,8 @@ function selectIdsOnly(call: AdapterCall): AdapterCall {
 }
 
 /**
- * The record was written: where the pipeline makes nothing of what it has become, its ids tell so,
- * and nothing else that the pipeline was to leave out.
+ * The record was written. If the pipeline yields nothing for the changed record, returns only its ids, so
+ * that nothing leaks that the pipeline would have dropped.
  */
 async function readAnswer(call: AdapterCall, written: Document): Promise<Document> {
   const { settings, query } = call
@@ -265,13 +265,13 @@ async function readAnswer(call: AdapterCall, written: Document): Promise<Documen
   return answer ?? { _id, [id]: written[id] }
 }
 
-/** The answer is read back: nothing of the new record is made up from its data. */
+/** The result is read back from the database, not derived from the data. */
 function createInsertCall(call: AdapterCall): AdapterCall {
   const { collation, ...driver } = call.driver
   return { ...call, hidden: [], driver, query: { ...call.query, select: undefined } }
 }
 
-/** @param write takes the call with its pipeline absorbed, and the ids of the records that matched */
+/** @param write gets the call with its pipeline absorbed, and the ids of the records that matched */
 async function writeThroughPipeline(
   call: AdapterCall,
   write: (absorbed: AdapterCall, ids: readonly unknown[]) => Promise<Document[]>,
@@ -282,7 +282,7 @@ async function writeThroughPipeline(
   })
 }
 
-/** Resolves to the `_id` of all records of the collection that a pipeline does not leave out. */
+/** Resolves to the `_id` of all records of the collection that a pipeline keeps. */
 async function findPipelineIds(call: AdapterCall): Promise<unknown[]> {
   const absorbed = absorbMatches(call)
   if (findSelecting(absorbed) === undefined) return findIds(absorbed)

@@ -21,11 +21,11 @@ const MODES: readonly unknown[] = [
 ]
 const LEVELS: readonly unknown[] = ['local', 'majority', 'linearizable', 'available', 'snapshot']
 
-/** One option of the service: what it may be, and what it is when it is not given. */
+/** One option of the service: its rule and its default. */
 interface OptionRow<Value> extends OptionRule {
-  /** None for an option that must be given, and for those of the collection. */
+  /** None for a required option, and for those that default to the collection's. */
   readonly default?: Value
-  /** Whether `params.adapter` can not change it for one call. */
+  /** Whether `params.adapter` cannot change it for one call. */
   readonly isFixed?: true
 }
 
@@ -46,7 +46,7 @@ const BOUND: OptionRule = {
   isValid: (value) => OPTION.count.isValid(value) || value === Number.POSITIVE_INFINITY,
 }
 
-/** The server reads 0 as no limit, and takes 32 bits. */
+/** The server reads 0 as no limit, and accepts 32 bits. */
 const DURATION: OptionRule = {
   expected: `a whole number of milliseconds from 1 to ${2 ** 31 - 1}, or Infinity`,
   isValid: (value) =>
@@ -56,7 +56,7 @@ const DURATION: OptionRule = {
 
 const SWITCH: OptionRow<boolean> = { ...OPTION.boolean, default: false }
 
-/** All options of the service, each of them in one place. */
+/** All options of the service. */
 const OPTION_RULES: {
   readonly [Name in keyof MongoDBSettings]-?: OptionRow<MongoDBSettings[Name]>
 } = {
@@ -104,7 +104,7 @@ const OPTION_RULES: {
   hidden: {
     default: [],
     expected: 'a list of field paths, without the id and without places in lists',
-    // Paths are compared without places in lists, so that a hidden `tags.0` would match nothing.
+    // Paths are compared without list indexes, so a hidden `tags.0` would match nothing.
     isValid: (value) => isListOf(value, (path) => path !== '_id' && isPlainPath(path)),
   },
   version: {
@@ -152,14 +152,14 @@ const OPTION_RULES: {
   readConcern: {
     expected: `{ level } with one of ${LEVELS.join(', ')}`,
     isValid: (value) => isObject(value) && LEVELS.includes(value['level']),
-    // What it is has been checked already.
+    // The driver's own rules check the level.
     keys: { level: { expected: '', isValid: () => true } },
   },
   writeConcern: {
     expected: '{ w, journal, wtimeoutMS }',
     isValid: isObject,
     keys: {
-      // At least one server has to confirm a write, or nobody knows what it has returned.
+      // At least one server must confirm a write: without that, its result is unknown.
       w: {
         expected: "a whole number from 1 on, 'majority' or a tag",
         isValid: (value) => isNonEmptyString(value) || (OPTION.count.isValid(value) && value !== 0),
@@ -181,7 +181,7 @@ const DEFAULTS = Object.fromEntries(ROWS.map(([name, row]) => [name, row.default
   'Model'
 >
 
-/** The rules of all options: none that a name given to other packages could be meant for. */
+/** The rules of all options. Names for other packages must not look like one of them. */
 const RULES: OptionRules = {
   ...OPTION_RULES,
   extensions: { ...OPTION.extensions, reserved: SERVICE_OPTION_NAMES },
@@ -191,13 +191,13 @@ const RULES: OptionRules = {
 const CALL_OPTION_RULES: OptionRules = Object.fromEntries(ROWS.filter(([, row]) => !row.isFixed))
 
 /**
- * Returns a new object with all options set, beside those of other packages.
- * @throws {TypeError} `Model` is missing, an option is unknown, or has an invalid value, or a text
- *   search could read hidden fields; names the option or the field
+ * Returns a new object with all options set; options of other packages are kept.
+ * @throws {TypeError} `Model` is missing, an option is unknown or has an invalid value, or a text search
+ *   could read hidden fields; names the option or the field
  */
 export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBOptions {
   const given: unknown = options ?? {}
-  // A collection in place of the options has much, and a `Model` is not among it.
+  // Catches a collection passed in place of the options: it has no `Model`.
   if (isObject(given) && !isPlainObject(given) && given['Model'] === undefined) {
     throw new TypeError(`${OWNER}: the options must be an object with 'Model', ${MODEL_EXPECTED}`)
   }
@@ -209,7 +209,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBO
     { ...own, limits: withDefaults(DEFAULT_LIMITS, own.limits ?? {}) },
   )
   if (settings.hidden.includes(settings.id)) throw createOptionError('hidden')
-  // No caller outside could name its value, and each call has to.
+  // Every call must name its value, and external callers could not.
   const isHidden = (field: string): boolean => relate(field, settings.hidden) !== 'apart'
   if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
   checkVersionOptions(settings)
@@ -237,7 +237,7 @@ export function resolveCallSettings(
   return withDefaults(paged, { ...adapter, limits })
 }
 
-/** @throws {TypeError} the field of the versions has another use, or there is none that is required */
+/** @throws {TypeError} the version field has another use, or versions are required without a field */
 function checkVersionOptions({ id, hidden, version, requireVersion }: MongoDBSettings): void {
   if (version === undefined) {
     if (requireVersion) throw new TypeError(`${OWNER}: 'requireVersion' needs the option 'version'`)

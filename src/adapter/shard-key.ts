@@ -8,12 +8,12 @@ import { getIdKey } from './object-id.ts'
 import { absorbMatches } from './pipelines/framework-stages.ts'
 import type { WriteData } from './writes/write-data.ts'
 
-/** Operators that may give a field of the shard key the value which it has. */
+/** Operators that may set a shard key field to its current value. */
 const SETTING: ReadonlySet<string> = new Set(['$set', '$setOnInsert'])
 
 /**
- * Checks that the command of a call on one record goes to one shard. The id is in each such command.
- * @throws {BadRequest} its conditions have no equality for a field of the shard key; names the field
+ * Checks that a call on one record goes to one shard. Each such command contains the id.
+ * @throws {BadRequest} its conditions lack an equality for a field of the shard key; names the field
  */
 export function checkTarget(call: AdapterCall): void {
   const { id, shardKey } = call.settings
@@ -29,8 +29,8 @@ export function checkTarget(call: AdapterCall): void {
 }
 
 /**
- * Checks the data of a record that is stored as a whole.
- * @throws {BadRequest} it has no value for a field of the shard key; names the field
+ * Checks the data of a whole record.
+ * @throws {BadRequest} it lacks a value for a field of the shard key; names the field
  */
 export function checkShardValues(data: WriteData, settings: MongoDBSettings): void {
   const missing = listDataFields(settings).find((field) => !isValue(findValue(data, field)))
@@ -42,7 +42,7 @@ export function checkShardValues(data: WriteData, settings: MongoDBSettings): vo
 
 /**
  * Checks that data changes no field of the shard key: the record would have to move to another shard. The
- * equalities of the conditions tell the values that it has.
+ * equalities of the conditions give its current values.
  * @throws {BadRequest} it does, or may; names the field
  */
 export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
@@ -56,8 +56,8 @@ export function checkShardKeyKept(call: AdapterCall, data: WriteData): void {
 }
 
 /**
- * Returns a call that replaces a record, with conditions for those fields of the shard key that its query
- * says nothing of: the new record tells its shard itself.
+ * Returns a call that replaces a record, with conditions for the shard key fields that its query lacks, taken
+ * from the new record.
  * @throws {BadRequest} as {@link checkShardValues}, {@link checkTarget} and {@link checkShardKeyKept}
  */
 export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall {
@@ -76,8 +76,8 @@ export function withShardValues(call: AdapterCall, data: WriteData): AdapterCall
 }
 
 /**
- * Returns conditions that tell the shard of a record which was written, as far as its fields or the
- * filter that has found it say.
+ * Returns conditions that target the shard of a written record, as far as its fields or the filter that found
+ * it determine it.
  */
 export function createShardConditions(
   record: Document,
@@ -96,12 +96,12 @@ function getFullFilter(call: AdapterCall): Document {
   return absorbMatches(call).query.filter
 }
 
-/** The id of a record is known, and it is taken out of data: data need not have it. */
+/** The id is known and removed from data: data does not need it. */
 function listDataFields({ id, shardKey }: MongoDBSettings): readonly string[] {
   return shardKey.filter((field) => field !== id && field !== '_id')
 }
 
-/** Returns the value that a field must equal by a filter: at its top, or inside of `$and` there. */
+/** Returns the value that a filter requires a field to equal, at its top or inside a top-level `$and`. */
 function findEquality(filter: unknown, field: string): unknown {
   if (!isPlainObject(filter)) return undefined
   const condition = Object.hasOwn(filter, field) ? filter[field] : undefined
@@ -113,7 +113,7 @@ function findEquality(filter: unknown, field: string): unknown {
   return $and.map((one) => findEquality(one, field)).find((one) => one !== undefined)
 }
 
-/** Returns what stands in a record at the path of a field. */
+/** Returns the value at the path of a field in a record. */
 function findValue(record: unknown, field: string): unknown {
   let value = record
   for (const name of field.split('.')) {
@@ -123,7 +123,7 @@ function findValue(record: unknown, field: string): unknown {
   return value
 }
 
-/** Whether MongoDB finds one shard by a value: no lists, and in a filter neither patterns nor operators. */
+/** Whether a value targets one shard: not a list, a pattern or an operator. */
 function isValue(value: unknown): boolean {
   if (value === undefined || Array.isArray(value) || value instanceof RegExp) return false
   return !isPlainObject(value) || !Object.keys(value).some((name) => name.startsWith('$'))
@@ -162,11 +162,11 @@ function checkField(
   }
 }
 
-/** Whether one of two paths is the other, or lies in it. */
+/** Whether two paths are equal or one contains the other. */
 function isRelated(path: string, field: string): boolean {
   return path === field || path.startsWith(`${field}.`) || field.startsWith(`${path}.`)
 }
 
 function refuseChange(field: string): never {
-  throw new BadRequest(`The field '${field}' is part of the shard key and can not be changed`)
+  throw new BadRequest(`The field '${field}' is part of the shard key and cannot be changed`)
 }

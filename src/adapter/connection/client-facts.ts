@@ -1,22 +1,22 @@
 import type { ClientSession, MongoClient } from 'mongodb'
 import type { HookContext } from '../../core/hooks/hook-context.ts'
 
-/** What is known of a client. */
+/** The facts about a client. */
 interface ClientFacts {
-  /** How many connections its pools have given to commands. */
+  /** How many connections its pools have handed to commands. */
   checkouts: number
-  /** Whether its server takes no transactions, so that it is asked only once. */
+  /** Whether its server supports no transactions, so that it is only asked once. */
   isStandalone: boolean
-  /** Write the events of some calls by the session of the transaction that they belong to. */
+  /** Functions that write the events of calls in the session of their transaction. */
   readonly outboxes: Set<Outbox>
 }
 
-/** Writes the events of those calls that are its own. */
+/** Writes the events of the calls that it is responsible for. */
 export type Outbox = (contexts: readonly HookContext[], session: ClientSession) => Promise<void>
 
 const CLIENTS = new WeakMap<MongoClient, ClientFacts>()
 
-/** Returns what is known of a client; the checkouts are counted from then on. */
+/** Returns the facts about a client. Counts its checkouts from the first call on. */
 export function getClientFacts(client: MongoClient): ClientFacts {
   const known = CLIENTS.get(client)
   if (known !== undefined) return known

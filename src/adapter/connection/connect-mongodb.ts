@@ -5,19 +5,19 @@ import { Unavailable } from '../../core/errors/index.ts'
 import { withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
-/** Options of {@link connectMongoDB}: those of the driver. They win over the URL. */
+/** Options of {@link connectMongoDB}: those of the driver. They override the URL. */
 export type ConnectOptions = Omit<MongoClientOptions, 'timeoutMS'>
 
 /**
- * How long the driver tries, in milliseconds: by its own defaults a call waits 30 seconds for a
- * database that is gone, and forever for one that hangs. There is no limit for a socket: it would
- * cut off slow queries too. The heartbeat finds a server that hangs, and ends its connections.
+ * How long the driver tries, in milliseconds. By its own defaults, a call waits 30 seconds for a database
+ * that is gone, and forever for one that hangs. Sockets have no timeout: it would also cut off slow queries.
+ * The heartbeat detects a hanging server and closes its connections.
  */
 const BUDGETS = {
   connectTimeoutMS: 1_000,
   heartbeatFrequencyMS: 1_000,
-  // As many as the pool holds. With the driver's 2, the other calls of a burst wait for several handshakes
-  // in a row, and their wait counts as that for an exhausted pool.
+  // As many as the pool holds. With the driver's 2, most calls of a burst wait for several handshakes in a
+  // row, and that wait counts as one for an exhausted pool.
   maxConnecting: 50,
   maxPoolSize: 50,
   serverSelectionTimeoutMS: 1_500,
@@ -25,12 +25,12 @@ const BUDGETS = {
 } as const
 
 /**
- * Resolves to a client of the driver that is connected, and that answers a call within 3.5 seconds
- * when the database is gone or hangs, unless the URL or the options give it more time.
- * @throws {Unavailable} the database can not be reached, or refuses the user; the `cause` says why,
- *   for the log. A later call may succeed
- * @throws {TypeError} `timeoutMS`, or a URL that the driver does not take
- * @throws {Error} of the driver: an option that it does not take
+ * Resolves to a connected client of the driver. If the database is gone or hangs, its calls fail within 3.5
+ * seconds, unless the URL or the options allow more time.
+ * @throws {Unavailable} the database cannot be reached, or rejects the user; the `cause` says why, for the
+ *   log. A later call may succeed
+ * @throws {TypeError} `timeoutMS` is set, or the driver rejects the URL
+ * @throws {Error} the driver rejects an option
  */
 export async function connectMongoDB(
   url: string,
@@ -40,7 +40,7 @@ export async function connectMongoDB(
   try {
     return await client.connect()
   } catch (error) {
-    // Closed, it keeps no socket and no timer.
+    // A closed client keeps no socket and no timer.
     await client.close().catch(() => undefined)
     throw new Unavailable('The database is not available', null, { cause: error })
   }
@@ -58,7 +58,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
   }
   const budgets = Object.entries({ ...DRIVER_INFO, ...BUDGETS, ...createWaits(given) })
   const defaults = budgets.filter(([name]) => !given.has(name.toLowerCase()))
-  // The driver takes `undefined` for an option that is not given, and would not see the budget.
+  // The driver would use an option that is `undefined`, instead of our budget.
   const all = withDefaults<MongoClientOptions>(Object.fromEntries(defaults), options)
   try {
     return new MongoClient(url, all)
@@ -85,7 +85,7 @@ function createWaits(given: ReadonlyMap<string, unknown>): Partial<MongoClientOp
   return { serverSelectionTimeoutMS: waitMs, waitQueueTimeoutMS: waitMs }
 }
 
-/** Returns the options that are set, by their names in lower case: the driver reads them in any. */
+/** Returns the given options by lower-case name: the driver ignores case. */
 function listGiven(url: string, options: ConnectOptions): ReadonlyMap<string, unknown> {
   const mark = url.indexOf('?')
   const inUrl = mark === -1 ? [] : [...new URLSearchParams(url.slice(mark))]
@@ -94,8 +94,8 @@ function listGiven(url: string, options: ConnectOptions): ReadonlyMap<string, un
 }
 
 /**
- * Returns the driver's error where the options are at fault. That of a URL may quote a part of the
- * password: one with a `?` in it looks like an option to the driver, one without a host like a host.
+ * Returns the driver's error, or a safe one if a URL with a password is at fault: the driver's message may
+ * quote part of the password, which it can mistake for an option (after a `?`) or a host.
  */
 function toSafeError(error: unknown, url: string, options: ConnectOptions): unknown {
   const hasUser = /^mongodb(?:\+srv)?:\/\/[^/?]*:(?!\d+(?:[,/?]|$))/i.test(url) || url.includes('@')

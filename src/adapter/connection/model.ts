@@ -15,15 +15,15 @@ export const MODEL_EXPECTED =
 /** The collections that functions have returned, so that each of them is called once. */
 const opened = new WeakMap<ModelFunction, Promise<AnyCollection>>()
 
-/** Returns whether a value can be the option `Model`; what comes later of it is not known yet. */
+/** Returns whether a value can be the option `Model`. What a promise or function gives is checked later. */
 export function isModel(value: unknown): value is Model {
   return typeof value === 'function' || isPromise(value) || isCollection(value)
 }
 
 /**
- * Returns the collection that the option stands for, or a promise of it. A function is called at the
- * first need; one that fails or returns no collection is called again at the next.
- * @throws {TypeError} a promise or a function of something else than a collection
+ * Returns the collection of the option, or a promise of it. A function is called when the collection is first
+ * needed; if it fails or returns no collection, it is called again next time.
+ * @throws {TypeError} the promise or function gives something other than a collection
  * @throws {ServiceError} whatever the promise or the function failed with
  */
 export function openModel(model: Model): AnyCollection | Promise<AnyCollection> {
@@ -49,7 +49,7 @@ function callOnce(model: ModelFunction): Promise<AnyCollection> {
   return collection
 }
 
-/** A database or a client has no `findOne`. A class of another library that has one is no collection. */
+/** Databases and clients have no `findOne`. A class of another library that has one is not a collection. */
 function isCollection(value: unknown): value is AnyCollection {
   return isObject(value) && typeof value['findOne'] === 'function'
 }
@@ -59,7 +59,7 @@ const NUMBER: OptionRule = {
   isValid: (value) => typeof value === 'number' && !Number.isNaN(value),
 }
 
-/** What an index of the option `indexes` may have. The driver leaves out names that it does not know. */
+/** The options that an index may have. The driver silently drops names that it does not know. */
 export const INDEX_RULES: OptionRules = {
   key: {
     expected: 'an object or a Map of fields, at least one',
@@ -85,7 +85,7 @@ export const INDEX_RULES: OptionRules = {
   storageEngine: OPTION.object,
 }
 
-/** Returns whether a value can be the option `indexes`, but for what {@link INDEX_RULES} checks. */
+/** Returns whether a value can be the option `indexes`, apart from what {@link INDEX_RULES} checks. */
 export function isIndexList(value: unknown): value is readonly IndexDescription[] {
   return (
     Array.isArray(value) &&
@@ -94,18 +94,18 @@ export function isIndexList(value: unknown): value is readonly IndexDescription[
 }
 
 /**
- * Creates the indexes of a service that are not there yet, one command for each, so that the error
- * can name it. Without its unique index a service would take what it must refuse.
+ * Creates the missing indexes of a service, one command each, so that an error can name the index. A service
+ * does not start without its indexes: without a unique one it would accept duplicates.
  * @throws {Error} names the service and the index; the `cause` says why
  */
 export async function createIndexes(path: string, settings: MongoDBSettings): Promise<void> {
   for (const index of settings.indexes) {
     try {
       const collection = await openModel(settings.Model)
-      // The driver writes into what it gets.
+      // A copy, since the driver changes its argument.
       await collection.createIndexes([{ ...index }])
     } catch (cause) {
-      throw new Error(`The index ${getIndexName(index)} of '${path}' can not be created`, { cause })
+      throw new Error(`Cannot create the index ${getIndexName(index)} of '${path}'`, { cause })
     }
   }
 }

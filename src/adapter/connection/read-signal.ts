@@ -3,16 +3,15 @@ import { followSignal } from '../../core/follow-signal.ts'
 import type { Params } from '../../core/params.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 
-/** How long a read goes on before it asks whether its caller is still there. */
+/** How long a read runs before it asks for the signal of its caller, in milliseconds. */
 const FOLLOW_AFTER_MS = 20
 
 type Listener = (this: ReadSignal) => void
 
 /**
- * Follows the signal of a caller for one read, as the driver wants to have it. A signal of the
- * platform costs as much as a tenth of a read, and the one of a request is only made when somebody
- * asks for it: this one asks when the read has gone on for a moment, for most reads are over by
- * then. It has the members of an `AbortSignal` that the driver uses.
+ * Follows the signal of a caller for one read, with the members of an `AbortSignal` that the driver uses. A
+ * platform signal costs a tenth of a read, and a request only creates its signal when asked. This class asks
+ * after the read has run for a moment: most reads are over by then.
  */
 export class ReadSignal {
   aborted = false
@@ -22,12 +21,15 @@ export class ReadSignal {
   #timer: NodeJS.Timeout | null = null
   #unfollow: (() => void) | null = null
 
-  /** Returns what the driver then follows: the signal of its options, else that of the params; `null` for neither. */
+  /**
+   * Makes the driver follow the signal of its options, else that of the params. Returns what it follows,
+   * `null` without a signal.
+   */
   static follow(params: Pick<Params, 'signal'>, driver: DriverOptions): ReadSignal | null {
     const source = driver.signal ? driver : params
     const isLazy = hasLazySignal(source)
     if (!isLazy && source.signal === undefined) return null
-    // One that stands in the params itself is there anyway, and may be aborted already.
+    // A signal in the params exists anyway, and may already be aborted.
     const signal = new ReadSignal(source, isLazy ? FOLLOW_AFTER_MS : 0)
     driver.signal = signal as unknown as AbortSignal
     return signal
@@ -74,14 +76,14 @@ export class ReadSignal {
 }
 
 /**
- * Whether the signal of params is made when somebody asks for it, as that of a request is: it is no
- * key of theirs then, and a spread of them loses it.
+ * Whether the signal of params is created on demand, like that of a request. It is then not an own property,
+ * and a spread of the params loses it.
  */
 export function hasLazySignal(params: Pick<Params, 'signal'>): boolean {
   return 'signal' in params && !Object.prototype.propertyIsEnumerable.call(params, 'signal')
 }
 
-/** Returns the error for an aborted read. It is no fault of the server, so no status of 500. */
+/** Returns the error for an aborted read. Its status is not 500, since the server is not at fault. */
 export function toAbortError(reason: unknown): ServiceError {
   if (reason instanceof ServiceError) return reason
   const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'

@@ -30,7 +30,7 @@ export class Dispatcher {
   readonly #expiry: NodeJS.Timeout
   readonly #address: string
 
-  /** `now` returns the time in ms, by which idle sessions, cursors and expired records go. */
+  /** `now` returns the time in ms; idle sessions and cursors and expired records are removed by it. */
   constructor(address: string, now: () => number = Date.now, store: Store = new Store()) {
     this.#address = address
     this.#store = store
@@ -41,7 +41,7 @@ export class Dispatcher {
     })
   }
 
-  /** How much is kept for clients at the moment. */
+  /** How much is currently kept for clients. */
   get counts(): {
     readonly sessions: number
     readonly cursors: number
@@ -62,7 +62,7 @@ export class Dispatcher {
       const command = fields === undefined ? body : (readFields(name, body, fields) as Document)
       if (fields !== undefined) {
         checkCommonFields(command)
-        // What the disk has refused before must not be read either: it may be gone at the next start.
+        // Reads must not see writes that the disk rejected: they may be gone at the next start.
         this.#store.clock.changes.flush(false)
       }
       const reply = await this.#runNumbered(name, command)
@@ -143,7 +143,7 @@ export class Dispatcher {
     })
   }
 
-  /** Returns the times of a reply: drivers send them back, so that reads see earlier writes. */
+  /** Returns the cluster times of a reply: drivers send them back, so that reads see earlier writes. */
   #createTimes(): Document {
     const seconds = Math.floor(Date.now() / 1000)
     const clusterTime = new Timestamp({ t: seconds, i: this.#store.clock.time >>> 0 })
@@ -160,7 +160,7 @@ function isJournaled({ writeConcern }: Document): boolean {
   return isTrue(writeConcern?.j) || writeConcern?.w === 'majority'
 }
 
-/** Returns the reply's `writeConcernError` where more members are asked for than there are. */
+/** Returns the reply's `writeConcernError` if more members are required than exist. */
 function reportWriteConcern({ writeConcern }: Document): Document {
   const w: unknown = writeConcern?.w
   if (typeof w !== 'number' || w <= 1) return {}
@@ -168,7 +168,7 @@ function reportWriteConcern({ writeConcern }: Document): Document {
   return { writeConcernError: { code: 100, codeName: 'UnsatisfiableWriteConcern', errmsg } }
 }
 
-/** All commands by their names. A Map, so that names such as `constructor` find nothing. */
+/** All commands by name. A Map, so that names such as `constructor` find nothing. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
     ...CONNECTION_COMMANDS,

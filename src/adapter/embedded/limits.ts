@@ -5,8 +5,8 @@ import { isRegex } from '../matching/regular-expression.ts'
 const REGEX_TIME_LIMIT_MS = 1000
 const LOOP_TIME_LIMIT_MS = 30_000
 /**
- * From this limit on a command without patterns and loops needs no guard, which costs a tenth of a
- * millisecond: it reads each record once.
+ * From this limit on, a command without patterns and loops needs no guard, which costs a tenth of a
+ * millisecond: it reads each record only once.
  */
 const UNGUARDED_MS = 1000
 const MAX_ITEMS = 2_000_000
@@ -17,15 +17,15 @@ const LOOPS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * How many items the running command may still make. One variable is enough for the process, since
- * a command computes its results without yielding to another one.
+ * How many items the running command may still create. One variable per process is enough, since a command
+ * computes its results without yielding to another one.
  */
 let itemsLeft = MAX_ITEMS
 
 /**
- * Counts items that a command makes in addition to the stored ones: nested loops could fill the
- * memory of the whole process.
- * @throws {CommandError} 146 the command has made too many
+ * Counts items that a command creates in addition to the stored ones: nested loops could fill the memory of
+ * the process.
+ * @throws {CommandError} 146 the command has created too many
  */
 export function spendItems(count: number): void {
   itemsLeft -= count
@@ -34,11 +34,11 @@ export function spendItems(count: number): void {
 }
 
 /**
- * Returns what `compute` returns, stopped after `maxTimeMS`, or after one second where the request
- * holds a regular expression: JavaScript's engine can need years for one, and the whole process
- * would stand still. `vm` can interrupt code that never yields, and unlike V8's flag against
- * excessive backtracking it changes nothing outside this call and covers back-references too.
- * `compute` may be stopped anywhere, so it must not change stored data.
+ * Returns what `compute` returns. Stops it after `maxTimeMS`, or after one second if the request contains a
+ * regular expression: JavaScript's engine can need years for one, and would block the process. `vm` can
+ * interrupt code that never yields; unlike V8's flag against excessive backtracking, it affects nothing
+ * outside this call and covers back-references. `compute` may be stopped anywhere, so it must not change
+ * stored data.
  * @throws {CommandError} 50 MaxTimeMSExpired
  */
 export function withTimeLimit<Result>(
@@ -63,7 +63,10 @@ export function withTimeLimit<Result>(
   }
 }
 
-/** For what ends by itself: it is not stopped, but its result is refused as it would be by the guard. */
+/**
+ * For computations that always end: not interrupted, but a result that comes too late is rejected in the same
+ * way.
+ */
 function computeWithin<Result>(limit: number, compute: () => Result): Result {
   const end = performance.now() + limit
   const result = compute()
@@ -76,7 +79,7 @@ interface Guard {
   readonly context: { run: () => unknown }
 }
 
-/** Shared by the process and made at first use: to make a context costs more than most filters. */
+/** Shared by the process and created on first use: creating a context costs more than most filters. */
 let guard: Guard | undefined
 
 function createGuard(): Guard {

@@ -8,7 +8,7 @@ import { createMessageReader, encodeReply, parseMessage } from './protocol/messa
 /** How many commands of one connection may wait before the server stops reading from it. */
 const MAX_WAITING = 100
 
-/** Answers the commands that a client sends over a socket, one after another. */
+/** Replies to the commands that a client sends over a socket, one after another. */
 export function serveConnection(socket: Socket, dispatcher: Dispatcher): void {
   const read = createMessageReader()
   let last = Promise.resolve()
@@ -22,7 +22,7 @@ export function serveConnection(socket: Socket, dispatcher: Dispatcher): void {
       for (const message of read(chunk)) {
         const request = parseMessage(message)
         waiting += 1
-        // The protocol wants the replies of a connection in the order of its commands.
+        // The protocol requires the replies of a connection in the order of its commands.
         last = last
           .then(() => answer(socket, request, dispatcher))
           .catch(() => socket.destroy())
@@ -34,7 +34,7 @@ export function serveConnection(socket: Socket, dispatcher: Dispatcher): void {
       // A client that sends without reading its replies would fill the memory.
       if (waiting > MAX_WAITING) socket.pause()
     } catch {
-      // After bytes that are no message, nobody knows where the next message begins.
+      // After invalid bytes, it is unknown where the next message begins.
       socket.destroy()
     }
   })

@@ -12,11 +12,13 @@ const MEGABYTE = 1024 * 1024
 export interface EmbeddedMongoOptions {
   /** The port on 127.0.0.1; default 0, any free one. There is no way to listen on another host. */
   readonly port?: number
-  /** How many bytes of BSON it stores at most; default 512 MiB. */
+  /** The maximum number of bytes of BSON that it stores; default 512 MiB. */
   readonly maxBytes?: number
-  /** A folder for its data, made if need be, in which only one server may be; default: in memory. */
+  /**
+   * A folder for its data, created if needed, which only one server can use at a time; default: in memory.
+   */
   readonly directory?: string
-  /** Whether it starts where `NODE_ENV` is `production`; default false. */
+  /** Whether it starts if `NODE_ENV` is `production`; default false. */
   readonly allowProduction?: boolean
 }
 
@@ -24,11 +26,11 @@ export interface EmbeddedMongoOptions {
 export interface EmbeddedMongo {
   /** What `new MongoClient(url)` takes. */
   readonly url: string
-  /** Ends all connections; resolves when the port is free again and all data is in the directory. */
+  /** Closes all connections; resolves when the port is free again and all data is in the directory. */
   readonly close: () => Promise<void>
 }
 
-/** What the thread of a server is started with. */
+/** The start options of a server's thread. */
 export interface WorkerOptions {
   readonly host: string
   readonly port: number
@@ -37,11 +39,11 @@ export interface WorkerOptions {
 }
 
 /**
- * Returns a server that speaks MongoDB's protocol, in a thread of its own, so that nothing it computes
- * holds up this one. It does not keep the process alive.
- * @throws {TypeError} an option is unknown or has a wrong value, this process is a worker of
- *   `node:cluster`, or it is in production
- * @throws {Error} the port or the directory is taken, or what is in the directory is damaged
+ * Returns a server that speaks MongoDB's protocol. It runs in its own thread, so that its work does not block
+ * this one, and does not keep the process alive.
+ * @throws {TypeError} an option is unknown or invalid, this process is a `node:cluster` worker, or it runs in
+ *   production
+ * @throws {Error} the port or the directory is in use, or the data in the directory is damaged
  */
 export async function startEmbeddedMongo(
   options: EmbeddedMongoOptions = {},
@@ -76,7 +78,7 @@ export async function startEmbeddedMongo(
 
 const OWNER = 'startEmbeddedMongo()'
 
-/** The options there are, which values they may have, and that in words. */
+/** All options: a test of their values, and the allowed values in words. */
 const OPTIONS: ReadonlyMap<string, readonly [isValid: (value: unknown) => boolean, rule: string]> =
   new Map([
     ['port', [(value) => isWhole(value, 0, 65_535), 'a whole number from 0 to 65535']],
@@ -108,22 +110,23 @@ function checkProcess({ allowProduction = false }: EmbeddedMongoOptions): void {
         'MongoDB, or set the option allowProduction to true',
     )
   }
-  // Workers share what they listen on: a client would reach the database of any of them.
+  // Workers share their ports: a client would reach the database of any worker.
   if (!cluster.isWorker) return
   throw new TypeError(
-    `${OWNER}: not in a worker of node:cluster, where each would have a database of its own: ` +
+    `${OWNER}: cannot run in a node:cluster worker, as each worker would have its own database: ` +
       "start it once, in the primary, and give the 'url' to the workers",
   )
 }
 
 function startWorker(options: WorkerOptions): Worker {
-  // A record of short fields takes about ten times its BSON in memory. Beyond, the thread ends alone.
+  // A record of short fields takes about ten times its BSON in memory. Beyond the limit, only the thread
+  // ends.
   const memory = Math.min(512 * MEGABYTE + 10 * options.maxBytes, 0.75 * totalmem())
   return new Worker(new URL('./worker.js', import.meta.url), {
     name: 'embedded MongoDB',
     workerData: options,
     resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memory / MEGABYTE) },
-    // What the process was started with, such as `--import`, is for its own code.
+    // Flags of the process, such as `--import`, are for its own code.
     execArgv: [],
     env: {},
   })

@@ -1,13 +1,13 @@
-/** The most items of one block: to add an item moves no more than these. */
+/** The maximum number of items in a block: adding an item moves no more than these. */
 const BLOCK_SIZE = 512
 
-/** Below zero for the items before a run, zero for those in it, above zero for those behind it. */
+/** Below zero for the items before a run, zero for those in it, above zero for those after it. */
 export type Side<Item> = (item: Item) => number
 
-/** Items in order, without duplicates, in blocks: what a write costs hardly grows with their number. */
+/** Sorted items without duplicates, in blocks, so that the cost of a write hardly grows with their number. */
 export class SortedList<Item> {
   readonly #compare: (a: Item, b: Item) => number
-  /** There is one at least, and only the last one can be empty. */
+  /** At least one block; only the last one can be empty. */
   readonly #blocks: Item[][] = []
 
   constructor(compare: (a: Item, b: Item) => number, items: readonly Item[]) {
@@ -60,7 +60,7 @@ export class SortedList<Item> {
     }))
   }
 
-  /** Returns the place of the first item that meets a test, as all behind it do. */
+  /** Returns the place of the first item that passes a test; all items after it pass it too. */
   #seek(meets: (item: Item) => boolean) {
     const last = this.#blocks.length - 1
     const block = findFirst(last, (at) => meets(this.#blocks[at]?.at(-1) as Item))
@@ -69,7 +69,7 @@ export class SortedList<Item> {
   }
 }
 
-/** Returns the first index below a count that meets a test, as all behind it do; else the count. */
+/** Returns the first index below a count that passes a test, as all after it do; else the count. */
 function findFirst(count: number, meets: (index: number) => boolean): number {
   let low = 0
   let high = count

@@ -9,8 +9,8 @@ import type { WorkerOptions } from './server.ts'
 import { Store } from './storage/store.ts'
 
 /**
- * The thread of one server: it listens and answers. It posts the address where it does, and ends when a
- * message comes. What is thrown here before that is an error of the start.
+ * The thread of one server. It posts its address once it listens, and ends when a message arrives. Errors
+ * thrown before it posts the address fail the start.
  */
 const { host, port, maxBytes, directory } = workerData as WorkerOptions
 const server = createServer()
@@ -32,7 +32,7 @@ parentPort?.once('message', () => {
   for (const socket of sockets) socket.destroy()
   dispatcher.close()
   journal?.close()
-  // Whatever may still be open in the thread ends with it: nobody waits for that.
+  // Anything still open in the thread ends with it.
   process.exit()
 })
 parentPort?.postMessage(address)

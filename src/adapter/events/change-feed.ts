@@ -3,23 +3,26 @@ import type { ChangeStream, ChangeStreamDocument, Document } from 'mongodb'
 import { NotImplemented } from '../../core/errors/index.ts'
 import { isAnswer } from '../driver-error.ts'
 
-/** What a feed reads, and who is told. */
+/** What a feed reads, and what it calls. */
 export interface ChangeFeedOptions<Record extends Document> {
   /** Opens a change stream. */
   readonly watch: () => ChangeStream<Record>
   /**
-   * Called when changes are seen from now on, again after each fault: what came before is to be made up for.
+   * Called when the feed starts to see changes, also after each fault: it must make up for earlier changes.
    * The feed opens once it resolves.
    */
   readonly onOpen: () => unknown
   readonly onChange: (change: ChangeStreamDocument<Record>) => void
-  /** Told why changes are not seen, and `null` when they are again. */
+  /** Called with the reason why changes are not seen, and with `null` when they are seen again. */
   readonly onFault: (cause: unknown) => void
-  /** How long is waited before a change stream that has ended is opened again, in milliseconds. */
+  /** How long to wait before reopening a change stream that has ended, in milliseconds. */
   readonly pauseMs: number
 }
 
-/** The changes of a collection, by one change stream after the other: the driver gives up in the end. */
+/**
+ * The changes of a collection, read from one change stream after the other, since the driver eventually gives
+ * one up.
+ */
 export class ChangeFeed<Record extends Document = Document> {
   readonly #options: ChangeFeedOptions<Record>
   #stream: ChangeStream<Record> | null = null

@@ -14,13 +14,15 @@ import { ChangeFeed } from './change-feed.ts'
 
 /** Options of {@link mongoEvents}. */
 export interface MongoEventsOptions {
-  /** The collection of the events: as the option `Model` of a service. */
+  /** The collection of the events, as in the option `Model` of a service. */
   readonly collection: MongoDBSettings['Model']
-  /** How long events are kept for clients that come back, in milliseconds. Default: 120,000. */
+  /** How long events are kept for clients that reconnect, in milliseconds. Default: 120,000. */
   readonly keepMs?: number
-  /** How often a server without change streams is asked for events, in ms. Default: 500. */
+  /** How often to poll for events if the server has no change streams, in ms. Default: 500. */
   readonly pollMs?: number
-  /** How late an event may become visible, by its transaction or its process, in ms. Default: 5,000. */
+  /**
+   * How late an event may become visible, because of its transaction or its process, in ms. Default: 5,000.
+   */
   readonly overlapMs?: number
 }
 
@@ -36,24 +38,24 @@ interface StoredEvent extends Omit<BusEvent, 'record'> {
   readonly _id: ObjectId
   /** When it was written, by the clock of the server. */
   readonly at: Date
-  /** As BSON: a field of a record may have a name that no update takes. */
+  /** As BSON: a field of a record may have a name that updates reject. */
   readonly record?: Binary | Uint8Array
 }
 
 /** An event that is to be stored. */
 type NewEvent = Omit<StoredEvent, 'at'>
 
-/** How many events wait for a database that is slow or away. */
+/** How many events may wait for a slow or unreachable database. */
 const MAX_WAITING = 10_000
 
-/** How many bytes their records may have. */
+/** How many bytes the records of waiting events may have. */
 const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 /**
- * Returns a bus for `realtime({ bus })` and `socketio({ bus })`: each event is one small document in a collection, which all
- * processes read by a change stream, or again and again where the server has none. The events of a
- * transaction are written in it, where the collection is of the same client.
- * @throws {TypeError} an option is not known or invalid
+ * Returns a bus for `realtime({ bus })` and `socketio({ bus })`: each event is a small document in a
+ * collection, which all processes read by a change stream, or by polling if the server has none. Events of a
+ * transaction are written within it, if the collection belongs to the same client.
+ * @throws {TypeError} an option is unknown or invalid
  */
 export function mongoEvents(options: MongoEventsOptions): EventBus {
   checkOptions('mongoEvents()', options, RULES)
@@ -80,11 +82,11 @@ class MongoEvents implements EventBus {
   readonly #seen = new Map<string, number>()
   /** When the newest event that has arrived was written, by the clock of the server. */
   #newest = 0
-  /** What is still to be written. */
+  /** Events that still have to be written. */
   #waiting: NewEvent[] = []
   #waitingBytes = 0
   #writing: Promise<void> | null = null
-  /** Why events are not read, and not written; `null` where they are. */
+  /** Why events cannot be read or written; `null` if they can. */
   readonly #faults: { read: unknown; write: unknown } = { read: null, write: null }
 
   constructor(options: Required<MongoEventsOptions>) {
@@ -112,7 +114,7 @@ class MongoEvents implements EventBus {
     this.#arrive(stored)
     this.#waitingBytes += sizeOf(stored)
     if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes > MAX_WAITING_BYTES) {
-      // Too many for a database that is away: one takes their place, by which all streams begin anew.
+      // Too many events for an unreachable database: replaced by a single one, on which all streams restart.
       for (const { _id } of [...this.#waiting, stored]) this.#seen.delete(_id.toHexString())
       this.#waiting = [toStored(EVERYTHING)]
       this.#waitingBytes = 0
@@ -131,11 +133,11 @@ class MongoEvents implements EventBus {
     const collection = this.#collection
     if (collection !== null) getClientFacts(collection.db.client).outboxes.delete(this.#outbox)
     await this.#feed?.close()
-    // What was published is for others as well.
+    // Published events must still reach other processes.
     await this.#writing
   }
 
-  /** Follows the collection by a change stream, where the server has them, else by asking again and again. */
+  /** Follows the collection by a change stream if the server supports them, else by polling. */
   async #connect(collection: Collection<StoredEvent>): Promise<void> {
     this.#feed = new ChangeFeed({
       watch: () => collection.watch<StoredEvent>([{ $match: { operationType: 'insert' } }]),
@@ -167,7 +169,7 @@ class MongoEvents implements EventBus {
     this.#timer = setTimeout(() => void this.#pollAgain(collection), this.#options.pollMs).unref()
   }
 
-  /** Takes what was written since the newest event, and a little before: it may have become visible late. */
+  /** Reads events written since the newest one, and a little before it: some may have become visible late. */
   async #poll(collection: Collection<StoredEvent>): Promise<void> {
     const { keepMs, overlapMs } = this.#options
     const [last] = await collection.find().sort({ at: -1 }).limit(1).toArray()
@@ -195,7 +197,7 @@ class MongoEvents implements EventBus {
     const position = _id.toHexString()
     const isSeen = this.#seen.delete(position)
     this.#seen.set(position, storedAt ?? Number.POSITIVE_INFINITY)
-    // Twice the overlap: no poll looks at older ones. Own ones stay until the server has them.
+    // Twice the overlap: no poll reads older events. Own events stay until the server has them.
     for (const [seen, time] of this.#seen) {
       if (time < this.#newest - 2 * this.overlapMs) this.#seen.delete(seen)
       else if (Number.isFinite(time)) break
@@ -211,25 +213,27 @@ class MongoEvents implements EventBus {
     const position = _id.toHexString()
     if (this.#seen.get(position) !== Number.POSITIVE_INFINITY) return
     this.#newest = Math.max(this.#newest, at.getTime())
-    // Deleted first, since a map keeps the order of insertion and this one must be in the order of times.
+    // Deleted first: a map keeps the order of insertion, and this one must stay in order of time.
     this.#seen.delete(position)
     this.#seen.set(position, this.#newest)
     this.#receiver?.confirm(path, position, at.getTime())
   }
 
-  /** Writes what is waiting, unless that is under way; what is published before `open()` waits for it. */
+  /**
+   * Starts to write waiting events, unless a write is running. Events published before `open()` wait for it.
+   */
   #startWriting(): void {
     if (this.#collection === null || this.#waiting.length === 0) return
     this.#writing ??= this.#write(this.#collection)
   }
 
-  /** Writes what is waiting, in its order; what fails is tried again. */
+  /** Writes waiting events in order, and retries what fails. */
   async #write(collection: Collection<StoredEvent>): Promise<void> {
     while (this.#waiting.length > 0) {
       const events = this.#waiting.slice()
       try {
         await write(collection, events)
-        // Another event may have taken the place of them all meanwhile.
+        // In the meantime, a single event may have replaced them all.
         if (this.#waiting[0] === events[0]) {
           this.#waiting = this.#waiting.slice(events.length)
           for (const event of events) this.#waitingBytes -= sizeOf(event)
@@ -245,7 +249,7 @@ class MongoEvents implements EventBus {
   }
 }
 
-/** Stands for events that are lost: of any service, of any record. */
+/** Sent in place of lost events: any record of any service may have changed. */
 const EVERYTHING: BusEvent = { path: '', name: 'changed', id: null, place: '' }
 
 function toStored({ record, ...event }: BusEvent): NewEvent {
@@ -253,7 +257,7 @@ function toStored({ record, ...event }: BusEvent): NewEvent {
   if (record === undefined) return stored
   const bytes = serialize(record)
   if (bytes !== null) return { ...stored, record: bytes }
-  // A removal is told by its id alone as well. Of other events nobody would know what they say.
+  // A removal only needs the id. Any other event without its record becomes `changed`.
   return event.name === 'removed' ? stored : { ...stored, name: 'changed', id: null }
 }
 
@@ -261,10 +265,10 @@ function sizeOf({ record }: NewEvent): number {
   return record === undefined ? 0 : toBytes(record).length
 }
 
-/** The longest record that an event has place for: a document has 16 MiB. */
+/** The largest record that fits into an event, as a document holds 16 MiB. */
 const MAX_RECORD_BYTES = 15 * 2 ** 20
 
-/** Returns a record as BSON, `null` for one that is too long or has a name that BSON does not take. */
+/** Returns a record as BSON, `null` if it is too large or has a name that BSON rejects. */
 function serialize(record: object): Binary | null {
   try {
     const bytes = BSON.serialize(record)
@@ -278,7 +282,7 @@ function toBytes(record: Binary | Uint8Array): Uint8Array {
   return record instanceof Binary ? record.value() : record
 }
 
-/** Has events forgotten some seconds after they were written, also where it was another time before. */
+/** Makes events expire some seconds after they were written, even if another time was set before. */
 async function createExpiry(
   collection: Collection<StoredEvent>,
   expireAfterSeconds: number,
@@ -292,7 +296,7 @@ async function createExpiry(
   }
 }
 
-/** The server's codes for an index that is there with other options, or another one of this name. */
+/** The server's codes for an index that exists with other options, or another index of this name. */
 const CONFLICTS: ReadonlySet<unknown> = new Set([85, 86])
 
 /** Writes events with the time of the server: the clocks of processes may differ. */

@@ -11,9 +11,8 @@ import { ChangeFeed } from './change-feed.ts'
 /** Options of {@link watchCollection}. */
 export interface WatchOptions {
   /**
-   * Whether removed records are read as they were: the collection has to have
-   * `changeStreamPreAndPostImages`. Without it `removed` is told of records that a stream was sent.
-   * Default: `false`.
+   * Whether to read removed records as they were before: needs `changeStreamPreAndPostImages` on the
+   * collection. Without it, streams send `removed` only for records that they sent before. Default: `false`.
    */
   readonly preImages?: boolean
 }
@@ -28,15 +27,15 @@ const EVENTS: Readonly<Record<string, string>> = {
   delete: 'removed',
 }
 
-/** How long is waited before a change stream that has ended is opened again, in milliseconds. */
+/** How long to wait before reopening a change stream that has ended, in milliseconds. */
 const PAUSE_MS = 1_000
 
 /**
- * Has the streams of a service told of each change of its collection, whoever makes it: by a change
- * stream, in the place of the events of the service's own calls. Resolves to what ends it, once changes
- * are seen.
+ * Sends each change of a service's collection to the service's streams, including changes made by other
+ * programs. A MongoDB change stream replaces the events of the service's own calls. Resolves, once changes
+ * are seen, to a function that stops it.
  * @throws {NotImplemented} the server has no change streams
- * @throws {TypeError} no service on a collection, or an option is not known
+ * @throws {TypeError} the service has no collection, or an option is unknown
  */
 export async function watchCollection(
   service: object,
@@ -70,14 +69,14 @@ class CollectionWatch {
     this.#idField = service.id
     const emitter = service as unknown as { emit(event: symbol, change: SeenChange): unknown }
     this.#emit = (change) => void emitter.emit(SEEN_CHANGE, change)
-    // Only the id counts, unless it is another field than the one that the change names.
+    // Only the id is needed, unless the service's id is another field than the one that the change names.
     const options: ChangeStreamOptions = {
       ...(preImages ? { fullDocumentBeforeChange: 'whenAvailable' } : {}),
       ...(service.id === '_id' ? {} : { fullDocument: 'updateLookup' }),
     }
     this.feed = new ChangeFeed({
       watch: () => collection.watch([], options),
-      // Streams that are open were told by the events of calls until now, or of nothing.
+      // Until now, open streams only got the events of calls, or none.
       onOpen: () => this.#tellAll(),
       onChange: (change) => this.#tell(change),
       onFault: createFaultLog(service),
@@ -101,7 +100,7 @@ class CollectionWatch {
       return
     }
     const place = this.#collection.namespace
-    // Servers before 6.0 send only the second, in `clusterTime`.
+    // Servers before 6.0 only send `clusterTime`, in whole seconds.
     const { wallTime, clusterTime } = change
     const second = clusterTime && clusterTime.getHighBitsUnsigned() * 1_000
     const storedAt = wallTime?.getTime() ?? second
@@ -109,14 +108,14 @@ class CollectionWatch {
     this.#emit({ name, id, place, record: record ?? undefined, position, storedAt })
   }
 
-  /** Nobody knows which records have changed. */
+  /** Sends `changed`: it is unknown which records did. */
   #tellAll(): void {
     const place = this.#collection.namespace
     this.#emit({ name: 'changed', id: null, place, position: null })
   }
 }
 
-/** Returns what logs a fault when it begins, and not again for each attempt to mend it. */
+/** Returns a function that logs a fault once when it begins, not again for each retry. */
 function createFaultLog(service: object): (cause: unknown) => void {
   let isBroken = false
   return (cause) => {

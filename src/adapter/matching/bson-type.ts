@@ -1,7 +1,7 @@
 import type { Document } from 'bson'
 import { Binary } from 'bson'
 
-/** MongoDB's order of the BSON types, lowest first, by the names that `$type` has for them. */
+/** MongoDB's order of the BSON types, lowest first, by their names in `$type`. */
 export const TYPE_ORDER = {
   minKey: 0,
   emptyArray: 1,
@@ -20,7 +20,7 @@ export const TYPE_ORDER = {
   maxKey: 14,
 } as const
 
-/** What the classes of BSON stand for, by their tags. */
+/** The order and type name of each BSON class, by its tag. */
 const CLASSES: Readonly<Record<string, { readonly order: number; readonly name?: string }>> = {
   MinKey: { order: TYPE_ORDER.minKey, name: 'minKey' },
   MaxKey: { order: TYPE_ORDER.maxKey, name: 'maxKey' },
@@ -36,7 +36,7 @@ const CLASSES: Readonly<Record<string, { readonly order: number; readonly name?:
   BSONRegExp: { order: TYPE_ORDER.regex, name: 'regex' },
 }
 
-/** What an empty array is in an index and in an order: there it stands below null. */
+/** An empty array as an index and a sort see it: it sorts before null. */
 export const EMPTY_ARRAY: unique symbol = Symbol('empty array')
 
 const TYPEOF_ORDER: Readonly<Record<string, number>> = {
@@ -47,7 +47,7 @@ const TYPEOF_ORDER: Readonly<Record<string, number>> = {
   boolean: TYPE_ORDER.bool,
 }
 
-/** Returns where a value's type stands in MongoDB's order; a missing value counts as null. */
+/** Returns the place of a value's type in MongoDB's sort order; a missing value counts as null. */
 export function typeOrderOf(value: unknown): number {
   if (typeof value !== 'object') return TYPEOF_ORDER[typeof value] ?? TYPE_ORDER.null
   if (value === null) return TYPE_ORDER.null
@@ -59,15 +59,15 @@ export function typeOrderOf(value: unknown): number {
 }
 
 /**
- * Returns the name of a value's BSON class. Instances inherit it; a decoded document may have a
- * field of the same name, which does not count.
+ * Returns the name of a value's BSON class. Only an inherited tag counts: a decoded document may have an own
+ * field of the same name.
  */
 export function bsonTagOf(value: object): string | undefined {
   if (Object.hasOwn(value, '_bsontype')) return undefined
   return (value as { readonly _bsontype?: string })._bsontype
 }
 
-/** Returns whether a value is a (sub)document: no array, no date, no other BSON type. */
+/** Returns whether a value is a document or subdocument, not an array, a date or another BSON type. */
 export function isDocument(value: unknown): value is Document {
   return typeof value === 'object' && typeOrderOf(value) === TYPE_ORDER.object
 }

@@ -26,7 +26,7 @@ export function keysOf(values: readonly unknown[], collation?: Collation): Set<s
   return new Set(values.map((value) => keyOf(value, collation)))
 }
 
-/** Returns values by their keys, without duplicates: of equal ones the first is kept. */
+/** Returns values by their keys, without duplicates: the first of equal values is kept. */
 export function valuesByKey(
   values: readonly unknown[],
   collation?: Collation,
@@ -76,7 +76,7 @@ const COMPARERS: Readonly<Record<number, Compare>> = {
   ),
   [TYPE_ORDER.objectId]: (a, b) => compareStrings(String(a), String(b)),
   [TYPE_ORDER.bool]: (a, b) => Number(a) - Number(b),
-  // What lies beyond the dates of JavaScript has NaN for a time, and an order all the same.
+  // Dates beyond JavaScript's range have NaN as their time, but still need an order.
   [TYPE_ORDER.date]: comparing<Date>((a, b) => compareNumbers(a.getTime(), b.getTime())),
   [TYPE_ORDER.timestamp]: comparing<Timestamp>((a, b) => a.compare(b)),
   [TYPE_ORDER.regex]: (a, b) => compareStrings(regexKey(a), regexKey(b)),
@@ -130,13 +130,13 @@ function compareArrays(a: unknown[], b: unknown[], collation?: Collation): numbe
 }
 
 function regexKey(value: unknown): string {
-  // No pattern contains a zero byte, so a pattern comes before the ones that it begins.
+  // No pattern contains a zero byte, so a pattern sorts before those that start with it.
   if (value instanceof RegExp) return `${value.source}\0${value.flags}`
   const { pattern, options } = value as BSONRegExp
   return `${pattern}\0${options}`
 }
 
-/** How strings are compared where a collation is given. */
+/** How strings are compared under a collation. */
 export interface Collation {
   /** The same for all collations that compare alike. */
   readonly name: string

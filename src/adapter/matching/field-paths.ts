@@ -2,7 +2,7 @@ import type { Document } from 'bson'
 import { EMPTY_ARRAY, isDocument } from './bson-type.ts'
 import { CommandError } from './command-error.ts'
 
-/** Returns a deep copy. Instances of BSON's classes are shared, since nobody changes them. */
+/** Returns a deep copy. Instances of BSON classes are shared, since no code changes them. */
 export function clone<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(clone) as Value
   if (!isDocument(value)) return value
@@ -21,7 +21,7 @@ export function setField(target: Document, name: string, value: unknown): void {
   Object.defineProperty(target, name, field)
 }
 
-/** Returns a document's own field, `undefined` where it has none of that name. */
+/** Returns a document's own field, `undefined` if there is none. */
 export function getField(target: Document, name: string): unknown {
   return Object.hasOwn(target, name) ? target[name] : undefined
 }
@@ -42,9 +42,9 @@ export function isIndex(part: string): boolean {
 }
 
 /**
- * Returns all values a filter's path reaches; `undefined` stands for a missing field.
- * An array on the way stands for all documents in it, and an index in the path for one item too.
- * An array at the end is one value: the filter's operators decide whether to look inside.
+ * Returns all values a filter's path reaches; `undefined` for a missing field. An array on the way is
+ * searched in all its documents; an index in the path also selects one item. An array at the end is one
+ * value: the filter's operators decide whether to look inside.
  */
 export function valuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
   const name = parts[from]
@@ -63,8 +63,8 @@ export function valuesAt(source: unknown, parts: readonly string[], from = 0): u
 }
 
 /**
- * Returns the values that an index of one field has, and a sort chooses from: one for each item of
- * an array on its path. An array in an array is one value, and its fields do not count.
+ * Returns the values that an index on one field has, and that a sort chooses from: one for each item of an
+ * array on the path. A nested array is one value; its fields do not count.
  * @throws {CommandError} 16746 a name in the path is both an index and a field of an item
  */
 export function indexValuesAt(
@@ -98,7 +98,7 @@ export function arrayOn(source: unknown, parts: readonly string[]): string | und
   return undefined
 }
 
-/** Returns the value that a path leads to without a look at the items of arrays on the way. */
+/** Returns the value at a path, without looking into arrays on the way. */
 export function fieldAt(source: unknown, parts: readonly string[]): unknown {
   return parts.reduce<unknown>(
     (value, part) => (isDocument(value) ? getField(value, part) : undefined),
@@ -107,8 +107,8 @@ export function fieldAt(source: unknown, parts: readonly string[]): unknown {
 }
 
 /**
- * Returns the value an aggregation field path has: arrays of documents on the way become arrays of
- * values. Here an index is no part of a path.
+ * Returns the value of an aggregation field path: arrays of documents on the way become arrays of values.
+ * Indexes are not allowed in such a path.
  */
 export function valueAt(source: unknown, parts: readonly string[], from = 0): unknown {
   const name = parts[from]
@@ -122,8 +122,8 @@ export function valueAt(source: unknown, parts: readonly string[], from = 0): un
 }
 
 /**
- * Returns a copy with one field set, or removed where the value is `undefined`. For an array on the
- * way this is done in each of its items. What is no document gives way to one, also for no value.
+ * Returns a copy with one field set, or removed if the value is `undefined`. For an array on the way, this
+ * happens in each of its items. Anything else that is not a document is replaced by one, even for no value.
  */
 export function withField(
   source: unknown,
@@ -142,8 +142,8 @@ export function withField(
 }
 
 /**
- * Returns a copy with one field set, whose path leads through documents only: whatever else is on
- * the way, arrays too, gives way to a document.
+ * Returns a copy with one field set. Anything on its path that is not a document, arrays included, is
+ * replaced by one.
  */
 export function placeField(
   source: unknown,

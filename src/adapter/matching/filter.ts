@@ -8,18 +8,18 @@ import { isRegex } from './regular-expression.ts'
 import type { ValueTest } from './value-tests.ts'
 import { toListed, toModTest, toRegexTest, toSizeTest, toTypeTest } from './value-tests.ts'
 
-/** What the `$text` of a filter finds in whole documents. */
+/** How the `$text` of a filter matches whole documents. */
 export interface TextSearch {
   readonly matches: (document: Document) => boolean
   readonly score: (document: Document) => number
 }
 
-/** What a filter needs beside itself. */
+/** What compiling a filter needs. */
 export interface FilterOptions {
   readonly collation: Collation | undefined
   /** Returns an expression as a function, for `$expr`. */
   readonly compileExpression: (expression: unknown) => (document: Document) => unknown
-  /** The `$text` of the filter of a statement; no other filter may have one. */
+  /** The `$text` of a statement's filter; no other filter may have one. */
   readonly text?: TextSearch | undefined
 }
 
@@ -118,7 +118,7 @@ function unknownOperator(what: string): CommandError {
 /** Returns an operator of a whole filter as a function. */
 type LogicalOperator = (operand: unknown, options: FilterOptions, name: string) => Predicate
 
-/** Every operator that a filter may have at its top, and no other. */
+/** All operators that a filter may have at its top. */
 export const LOGICAL_OPERATORS: ReadonlyMap<string, LogicalOperator> = new Map<
   string,
   LogicalOperator
@@ -158,7 +158,7 @@ function combine(
   }
 }
 
-/** Every operator that a filter may have on a field, and no other. */
+/** All operators that a filter may have on a field. */
 export const FIELD_OPERATORS: ReadonlyMap<string, FieldOperator> = new Map<string, FieldOperator>([
   ['$eq', (operand, { collation }) => anyValue((value) => isEqual(value, operand, collation))],
   ['$ne', (operand, options) => not(compileOperators({ $eq: checkNotRegex(operand) }, options))],
@@ -182,12 +182,12 @@ export const FIELD_OPERATORS: ReadonlyMap<string, FieldOperator> = new Map<strin
   ['$options', (_operand, _options, siblings) => checkHasRegex(siblings)],
 ])
 
-/** Returns whether operators are those of a whole filter, such as `$or`, and not of a field. */
+/** Returns whether operators apply to a whole filter, such as `$or`, rather than to a field. */
 export function isLogical(operators: Document): boolean {
   return LOGICAL_OPERATORS.has(Object.keys(operators)[0] ?? '')
 }
 
-/** Returns whether a filter's condition is operators and not a value to be equal to. */
+/** Returns whether a filter's condition consists of operators, rather than a value to equal. */
 export function isOperators(condition: unknown): condition is Document {
   if (!isDocument(condition)) return false
   // A DBRef is a value although its fields start with a dollar.
@@ -270,8 +270,8 @@ function checkHasRegex(siblings: Document): FieldTest {
 }
 
 /**
- * Returns an expression as a function of a document. Filters and projections are given this
- * function: what compiles expressions is built on filters itself.
+ * Returns an expression as a function of a document. Passed to filters and projections, because the
+ * expression compiler itself depends on filters.
  * @throws {CommandError} the expression is not valid
  */
 export type CompileExpression = (expression: unknown) => (document: Document) => unknown

@@ -6,7 +6,7 @@ import { keyOf, keysOf } from './compare.ts'
 import { toWhole } from './numbers.ts'
 import { isRegex, toRegExp } from './regular-expression.ts'
 
-/** Returns whether a value meets a condition; an array is a value, its items do not count. */
+/** Returns whether a value meets a condition. An array is one value: its items do not count. */
 export type ValueTest = (value: unknown) => boolean
 
 /**

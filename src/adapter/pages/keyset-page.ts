@@ -29,11 +29,11 @@ export const PAGES: CallFeature = {
   },
 }
 
-/** What a query asks of a keyset page. */
+/** The keyset page that a query asks for. */
 interface KeysetRequest {
-  /** The name that asks for it: `$total` alone asks for the first page. */
+  /** The query name that asks for it: `$total` on its own asks for the first page. */
   readonly name: '$after' | '$before' | '$total'
-  /** The record that the page begins behind or ends in front of, `''` for an end of all records. */
+  /** The record after which the page begins, or before which it ends; `''` for the first or last page. */
   readonly cursor: string
   readonly total: TotalKind | undefined
   /** The other parts of the query. */
@@ -41,7 +41,7 @@ interface KeysetRequest {
 }
 
 /**
- * Returns what a query asks of a keyset page, `undefined` where it asks for none.
+ * Returns the keyset page that a query asks for, `undefined` for none.
  * @throws {BadRequest} a malformed `$after`, `$before` or `$total`, or names that exclude each other
  */
 function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
@@ -53,7 +53,7 @@ function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
   const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
   const other = after !== undefined && before !== undefined ? '$before' : '$skip'
   if (given[other] === undefined) return { name, cursor: after ?? before ?? '', total, query }
-  throw new BadRequest(`${name} and ${other} can not stand in one query`)
+  throw new BadRequest(`${name} and ${other} cannot be combined in one query`)
 }
 
 /** One key of an order. */
@@ -63,10 +63,10 @@ interface SortKey {
 }
 
 /**
- * Resolves to a page with cursors, by one command unless a total is asked for. What is sorted by may be of
- * any type that has a place in cursors, `null` or missing.
+ * Resolves to a page with cursors, by one command unless a total is asked for. Sort values may be of any type
+ * that cursors can hold, `null` or missing.
  * @param createCursors returns the cursors of a scope
- * @throws {BadRequest} the call, or the value of a record that it sorts by, allows no keyset page
+ * @throws {BadRequest} the call, or a sort value of a record, does not allow a keyset page
  */
 async function findKeysetPage(
   call: AdapterCall,
@@ -109,11 +109,11 @@ async function findKeysetPage(
     ? { hasPrevious: hasMore, previousCursor: hasMore ? first : null, nextCursor: last }
     : { hasNext: hasMore, nextCursor: hasMore ? last : null, previousCursor: first }
   const data = select ? found.map((one) => pickSelected(one, select, settings.id)) : found
-  // `Page` is that of calls without cursors: it has a total and a skip.
+  // A cast, since `Page` describes calls without cursors, with a total and a skip.
   return { ...counted, limit, data, ...ends } as unknown as Page<Document>
 }
 
-/** Options of the driver by which the order or the records are others than the query says. */
+/** Driver options that change the order or the records of the query. */
 const REFUSED_OPTIONS: readonly string[] = [
   ...['sort', 'projection', 'min', 'max', 'returnKey', 'singleBatch', 'allowPartialResults'],
 ]
@@ -123,7 +123,7 @@ const DISTANCE: ReadonlySet<string> = new Set(['$near', '$nearSphere'])
 
 /**
  * Returns the size of the page.
- * @throws {BadRequest} the call allows no keyset page; names what does not go with it
+ * @throws {BadRequest} the call does not allow a keyset page; names the conflict
  */
 function checkCall(
   { query, hidden, settings, pipeline, driver }: AdapterCall,
@@ -160,7 +160,7 @@ function findDistance(value: unknown): string | undefined {
  */
 const MAX_CURSOR_FIELDS = 8
 
-/** Returns the keys of a total order: what comes behind the `_id`, which is unique, decides nothing. */
+/** Returns the keys of a total order: keys after the unique `_id` have no effect. */
 function createOrder(sort: unknown): readonly SortKey[] {
   const given = Object.entries(readSort(sort) ?? {})
   const place = given.findIndex(([path]) => path === '_id')
@@ -174,12 +174,12 @@ function createOrder(sort: unknown): readonly SortKey[] {
   return entries.map(([path, value]) => ({ path, isAscending: value === 1 }))
 }
 
-/** The types of BSON in MongoDB's order. Lists are found by their items. */
+/** The BSON types in MongoDB's order. Lists sort by their items. */
 const TYPES: readonly string[] = Object.keys(TYPE_ORDER).filter(
   (name) => name !== 'array' && name !== 'emptyArray',
 )
 
-/** The types of values that cursors take, by the class of BSON or of JavaScript. */
+/** The types of values that cursors can hold, by BSON or JavaScript class. */
 const CURSOR_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['number', 'number'],
   ['bigint', 'number'],
@@ -202,7 +202,7 @@ function typeOf(value: unknown): string | undefined {
 
 /**
  * Returns the sort values of a record.
- * @throws {BadRequest} one of them has no place in cursors; names its field
+ * @throws {BadRequest} a cursor cannot hold one of them; names its field
  */
 function readSortValues(
   record: Document,
@@ -215,18 +215,18 @@ function readSortValues(
       if (Array.isArray(value)) break
       value = isObject(value) && Object.hasOwn(value, name) ? value[name] : null
     }
-    // Two strings that a collation takes for the same would be in no order.
+    // Two strings that are equal under a collation would have no order.
     const isUnordered = path === '_id' && collation !== undefined && typeof value === 'string'
     if (typeOf(value) !== undefined && !isUnordered) return value
     const other = Array.isArray(value) ? 'a list' : 'a value of its type'
     const kind = isUnordered ? 'a string, with a collation,' : other
-    throw new BadRequest(`Pages with cursors can not be sorted by ${kind} in '${path}'`)
+    throw new BadRequest(`Cannot sort pages with cursors by ${kind} in '${path}'`)
   })
 }
 
 /**
- * Returns the condition on the records that come behind the one with these values. Each alternative bounds the
- * first key, so that an index answers all of them.
+ * Returns the condition on the records after the one with these values. Each alternative bounds the first
+ * key, so that an index serves all of them.
  */
 function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Document {
   const equal = keys.map(({ path }, index) => ({ [path]: values[index] }))
@@ -238,23 +238,25 @@ function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Doc
   return { $or }
 }
 
-/** Returns conditions of which those records meet one whose value comes behind another, of any type. */
+/**
+ * Returns conditions on the values that sort after a value, of any type. A record has to meet one of them.
+ */
 function listBeyond({ path, isAscending }: SortKey, value: unknown): readonly Document[] {
   const place = TYPES.indexOf(typeOf(value) ?? '')
   const types = isAscending ? TYPES.slice(place + 1) : TYPES.slice(0, place)
   const $type = types.filter((type) => type !== 'null')
   const tests = [
     ...listBeyondOfType(value, isAscending),
-    // Of a missing field there is no type.
+    // A missing field has no type.
     ...(types.includes('null') ? [null] : []),
-    // An empty list stands in front of `null`. It is found, so that `readSortValues` refuses it by name.
+    // An empty list sorts before `null`. It is included, so that `readSortValues` rejects it by name.
     ...(isAscending ? [] : [[]]),
     { $type },
   ]
   return tests.map((test) => ({ [path]: test }))
 }
 
-/** NaN is in front of all numbers, and neither above nor below one. */
+/** NaN sorts before all numbers, but compares as neither above nor below any. */
 function listBeyondOfType(value: unknown, isAscending: boolean): readonly unknown[] {
   const type = typeOf(value)
   if (type === 'null') return []
@@ -264,11 +266,11 @@ function listBeyondOfType(value: unknown, isAscending: boolean): readonly unknow
   return [{ $lt: value }, ...(type === 'number' ? [Number.NaN] : [])]
 }
 
-/** Resolves to the part of a page that tells how many records there are. */
+/** Resolves to the part of a page with the number of records. */
 async function countTotal(call: AdapterCall, total: true | 'estimate' | { readonly cap: number }) {
   if (total === true) return { total: await countMatching(call) }
   if (total === 'estimate') {
-    // By the metadata where there is no condition at all, not even one of a hook.
+    // From the metadata if there is no condition at all, not even one of a hook.
     const settings = { ...call.settings, useEstimatedDocumentCount: true }
     return { total: await countMatching({ ...call, settings }) }
   }

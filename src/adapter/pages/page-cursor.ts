@@ -11,7 +11,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 /** The first byte of each cursor. */
 const VERSION = 1
 const NONCE_END = 1 + NONCE_BYTES
-/** Characters: it has to fit into a URL. */
+/** In characters: a cursor has to fit into a URL. */
 const MAX_CURSOR_LENGTH = 4_096
 
 /** Makes encrypted cursors from the sort values of a record, and reads them again. */
@@ -24,18 +24,18 @@ export interface PageCursors {
   /**
    * Returns the values.
    * @param name how errors name the cursor
-   * @throws {BadRequest} it is none, or one of another sort, service, version or key
+   * @throws {BadRequest} it is not a cursor, or belongs to another sort, service, version or key
    */
   open(name: string, cursor: string): readonly unknown[]
 }
 
-/** A service as its cursors know it. */
+/** The part of a service that its cursors need. */
 type CursorService = object & { readonly options: MongoDBSettings }
 
 /**
- * Returns the cursors of a service. They are encrypted, since resolvers may hide what is sorted by.
+ * Returns the cursors of a service. They are encrypted, since resolvers may hide the sort fields.
  * @param settings those of the call
- * @param scope what cursors are for: those of another scope are refused
+ * @param scope what the cursors are for: those of another scope are rejected
  */
 export function createPageCursors(
   service: CursorService,
@@ -54,7 +54,7 @@ export function createPageCursors(
     open(name, cursor) {
       if (cursor.length <= MAX_CURSOR_LENGTH) {
         const bytes = Buffer.from(cursor, 'base64url')
-        // Other characters, which the decoder skips, would make many cursors of one.
+        // The decoder skips other characters, so several strings would be the same cursor.
         const isWhole = bytes[0] === VERSION && bytes.toString('base64url') === cursor
         const sealed = {
           nonce: bytes.subarray(1, NONCE_END),
@@ -76,7 +76,7 @@ interface WithSettings {
   get?(name: string): unknown
 }
 
-/** Returns the key that makes cursors, and those that still open some. */
+/** Returns the key that makes cursors, and those that can still open older ones. */
 function listKeys(
   service: CursorService,
   settings: MongoDBSettings,
@@ -87,7 +87,7 @@ function listKeys(
   )
   const authentication = (app as WithSettings | undefined)?.get?.('authentication')
   const { secret } = isObject(authentication) ? authentication : {}
-  // Of a list, the first signs tokens, and the others still verify them.
+  // The first secret of a list signs tokens, the others still verify them.
   const secrets = own === undefined ? listSecrets(secret) : [own]
   const [first, ...others] = secrets.map((one) => hashToKey('page-cursor', one))
   if (first !== undefined) return [first, ...others]
@@ -101,5 +101,5 @@ function listKeys(
   return [ownKey]
 }
 
-/** The key of cursors where no secret is set: each process has its own. */
+/** The key of cursors if no secret is set: each process has its own. */
 let ownKey: Uint8Array | undefined

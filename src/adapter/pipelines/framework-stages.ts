@@ -16,21 +16,21 @@ import {
   takeMatches,
 } from './pipeline-option.ts'
 
-/** Stages that change fields of each record, the `_id` too where they name it. */
+/** Stages that change fields of each record, including the `_id` if they name it. */
 const OF_FIELDS: readonly string[] = [
   ...['$addFields', '$set', '$unset', '$project', '$lookup', '$graphLookup', '$fill'],
   '$setWindowFields',
 ]
 
-/** Stages that leave out records by their number, whichever these are. */
+/** Stages that drop records by count. */
 const COUNTING_OUT: ReadonlySet<string> = new Set(['$skip', '$sample'])
 
-/** Stages after which each record is still there, once, whatever has become of it. */
+/** Stages that keep each record exactly once, however they change it. */
 const KEEPS_RECORDS: ReadonlySet<string> = new Set([
   ...[...OF_FIELDS, '$sort', '$replaceRoot', '$replaceWith'],
 ])
 
-/** Stages after which an `_id` is still that of a record of the collection. */
+/** Stages after which an `_id` still belongs to a record of the collection. */
 const KEEPS_IDS: ReadonlySet<string> = new Set([
   ...[...OF_FIELDS, '$sort', '$match', '$limit', '$skip', '$sample', '$unwind', '$redact'],
   ...['$geoNear', '$search', '$vectorSearch'],
@@ -49,8 +49,8 @@ interface StagedCall {
 const NOTHING: Document = { $match: { _id: { $in: [] } } }
 
 /**
- * Returns the stages that stand for the query of a call: `$match`, `$sort`, `$skip`, `$limit`, then
- * `$project` when fields are selected, and `$unset` for fields that the caller must not get.
+ * Returns the stages for the query of a call: `$match`, `$sort`, `$skip`, `$limit`, then `$project` when
+ * fields are selected, and `$unset` for fields that the caller must not get.
  */
 export function createQueryStages(call: StagedCall): Document[] {
   const { filter, sort, skip, limit } = call.query
@@ -69,9 +69,9 @@ export function createStages(call: StagedCall): Document[] {
 }
 
 /**
- * Returns the stages that make an answer of records which were written. They see no others: what
- * stands before the marker, `$sort` and `$limit` for example, does not select anew, and `$skip` and
- * `$sample` have had their turn.
+ * Returns the stages that turn written records into a result. They see only these records: stages before the
+ * marker, such as `$sort` and `$limit`, select nothing new, and `$skip` and `$sample` are dropped, as they
+ * have already run.
  */
 export function createAnswerStages(call: StagedCall, filter: Document): Document[] {
   const query = { ...call.query, skip: 0, limit: undefined }
@@ -88,7 +88,7 @@ export function createAnswerStages(call: StagedCall, filter: Document): Document
   ]
 }
 
-/** Returns the stages that yield one document, of how many there are on all pages. */
+/** Returns the stages that yield one document with the number of records on all pages. */
 export function createCountStages(call: StagedCall): Document[] {
   const own = [{ $match: call.query.filter }, ...createFieldStages(call)]
   return [...surround(call, own), { $count: 'total' }]
@@ -96,7 +96,8 @@ export function createCountStages(call: StagedCall): Document[] {
 
 function surround({ pipeline, hidden }: StagedCall, own: readonly Document[]): Document[] {
   const { before, after } = pipeline ?? NO_STAGES
-  // Again at the end: a stage may have brought a field back, by `$lookup` in the same collection.
+  // Hidden fields are removed again at the end: a stage may have brought one back, by `$lookup` in the same
+  // collection.
   return [...before, ...own, ...after, ...(after.length === 0 ? [] : createUnsetStages(hidden))]
 }
 
@@ -115,9 +116,9 @@ function createUnsetStages(hidden: readonly string[]): Document[] {
 }
 
 /**
- * Returns a call whose filter has the conditions of those `$match` stages that see records as they
- * are stored; its pipeline has the other stages. One command can find and change a record by them,
- * and a stage that was a condition of a change does not judge what has become of the record.
+ * Returns a call whose filter includes the conditions of the `$match` stages that see records as stored; its
+ * pipeline keeps the other stages. So one command can find and change a record, and a condition of the change
+ * is not applied again to the changed record.
  */
 export function absorbMatches<Call extends StagedCall>(call: Call): Call {
   const { query, pipeline } = call
@@ -137,13 +138,13 @@ export function absorbMatches<Call extends StagedCall>(call: Call): Call {
   }
 }
 
-/** Nothing but the pipeline: no command of ours depends on what it does. */
+/** Operations that only run the pipeline: no other command depends on its result. */
 const RAW: ReadonlySet<Operation> = new Set(['aggregate', 'aggregate into a collection'])
 
 /**
  * Checks that an operation can be done with a pipeline.
- * @throws {TypeError} a stage writes, hides which records of the collection would be changed, or could
- *   leave out the one that an upsert is about; names the stage
+ * @throws {TypeError} a stage writes, hides which records would be changed, or could drop the record of an
+ *   upsert; names the stage
  */
 export function checkPipelineUse(operation: Operation, call: StagedCall): void {
   const { pipeline, driver } = call
@@ -155,7 +156,7 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
   const leftOut = driver.upsert ? findSelecting(absorbMatches(call)) : undefined
   if (leftOut !== undefined) {
     throw new TypeError(
-      `params.docdb.upsert can not go with ${getStageName(leftOut)} in params.pipeline, unless it is a $match of stored records`,
+      `params.docdb.upsert cannot be combined with ${getStageName(leftOut)} in params.pipeline, unless it is a $match of stored records`,
     )
   }
   if (!ON_MANY.has(operation) || findSelecting(call) === undefined) return
@@ -174,7 +175,7 @@ export function findSelecting({ pipeline }: StagedCall): PipelineStage | undefin
   return stages.find((stage) => !KEEPS_RECORDS.has(getStageName(stage)))
 }
 
-/** Whether a stage leaves another `_id` in a record than that by which it is found. */
+/** Whether a stage changes the `_id` by which a record is found. */
 function setsId(stage: PipelineStage): boolean {
   const name = getStageName(stage)
   const { [name]: spec } = stage as Readonly<Record<string, unknown>>

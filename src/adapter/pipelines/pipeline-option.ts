@@ -5,18 +5,18 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import type { PipelineStage } from '../mongodb-params.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
 
-/** Stages that mark where the stages of a call's own query belong: ours, and that of Feathers. */
+/** Markers for the place of the query's own stages: ours, and that of Feathers. */
 const MARKERS: ReadonlySet<string> = new Set(['$framework', '$feathers'])
 
 /** Stages that write. */
 const WRITING: ReadonlySet<string> = new Set(['$out', '$merge'])
 
-/** Stages that the server takes only as the first one. */
+/** Stages that the server accepts only as the first one. */
 export const FIRST_ONLY: ReadonlySet<string> = new Set([
   ...['$search', '$searchMeta', '$vectorSearch', '$geoNear', '$documents'],
 ])
 
-/** The stages of `params.pipeline`, around those that a query becomes. */
+/** The stages of `params.pipeline`, before and after those of the query. */
 export interface Pipeline {
   readonly before: readonly PipelineStage[]
   readonly after: readonly PipelineStage[]
@@ -26,9 +26,9 @@ export interface Pipeline {
 export const NO_STAGES: Pipeline = { before: [], after: [] }
 
 /**
- * Returns the stages of `params.pipeline`; `null` when there are none, and a query is all.
- * @throws {TypeError} no list of stages, more than one marker, a stage behind others that has to be the
- *   first, or a condition that is `undefined`
+ * Returns the stages of `params.pipeline`, `null` without a pipeline.
+ * @throws {TypeError} it is not a list of stages, has more than one marker, a stage that must come first
+ *   comes later, or a condition is `undefined`
  */
 export function readPipeline(value: unknown): Pipeline | null {
   if (value === undefined) return null
@@ -61,8 +61,8 @@ export function getStageName(stage: object): string {
 }
 
 /**
- * @throws {TypeError} a stage writes to a collection, which only `aggregateRaw` inside may do; names
- *   the stage
+ * @throws {TypeError} a stage writes to a collection, which only an internal `aggregateRaw` may do; names the
+ *   stage
  */
 export function checkReadOnly(pipeline: Pipeline): void {
   const stage = findWriting(pipeline)
@@ -70,7 +70,7 @@ export function checkReadOnly(pipeline: Pipeline): void {
   throw new TypeError(`params.pipeline must only read: ${getStageName(stage)} is not allowed`)
 }
 
-/** An unmarked pipeline comes behind the `$match` of the query. */
+/** A pipeline without a marker comes after the `$match` of the query. */
 function checkPlaces(stages: readonly object[]): void {
   const names = stages.map(getStageName)
   const isMarked = names.some((name) => MARKERS.has(name))
@@ -113,9 +113,9 @@ interface StageParts {
 }
 
 /**
- * Returns a query and a pipeline whose text search is in the first stage, where the server takes it
- * alone: the conditions of `$match` stages before it join it.
- * @throws {BadRequest} another stage comes before it, which is named inside the process alone
+ * Returns a query and a pipeline whose text search is in the first stage, the only place where the server
+ * accepts it: conditions of `$match` stages before it are merged into it.
+ * @throws {BadRequest} another stage comes before it; only the log names it
  */
 export function putTextFirst(parts: StageParts): StageParts {
   const { query, pipeline } = parts
@@ -123,7 +123,7 @@ export function putTextFirst(parts: StageParts): StageParts {
   const { conditions, rest } = takeMatches(pipeline.before)
   const [other] = rest
   if (other !== undefined) {
-    const hint = `it can not come after ${getStageName(other)} of params.pipeline`
+    const hint = `it cannot come after ${getStageName(other)} of params.pipeline`
     throw new BadRequest('The text search is not possible here', null, withHint(hint))
   }
   if (conditions.length === 0) return parts
@@ -131,7 +131,7 @@ export function putTextFirst(parts: StageParts): StageParts {
   return { query: { ...query, filter }, pipeline: { ...pipeline, before: [] } }
 }
 
-/** Returns the conditions of the `$match` stages that stages begin with, apart from the other stages. */
+/** Splits stages into the conditions of the leading `$match` stages and the other stages. */
 export function takeMatches(stages: readonly PipelineStage[]): {
   readonly conditions: readonly Document[]
   readonly rest: readonly PipelineStage[]

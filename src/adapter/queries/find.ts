@@ -11,8 +11,8 @@ import { createProjection, omitFields } from './select.ts'
 import { createRecordFilter } from './split-query.ts'
 
 /**
- * The size of the first batch. By default the server sends 101 records, and the rest on a second
- * command; with this it sends as many as its limit of 16 MiB for one answer allows.
+ * The size of the first batch. By default the server sends 101 records, and the rest by a second command;
+ * with this size it sends as many as fit into a reply of 16 MiB.
  */
 export const ALL_IN_ONE_BATCH = 1_000_000
 
@@ -36,7 +36,7 @@ export function openCursor(call: AdapterCall): FindCursor {
 /** Resolves to all records of a query, by one command unless they are more than 16 MiB. */
 export async function findAll(call: AdapterCall): Promise<Document[]> {
   const { limit } = call.query
-  // The server takes a limit of 0 for no limit.
+  // For the server, a limit of 0 means no limit.
   if (limit === 0) return []
   const cursor = openCursor(call)
   if (call.driver.batchSize === undefined) {
@@ -45,7 +45,7 @@ export async function findAll(call: AdapterCall): Promise<Document[]> {
   return cursor.toArray()
 }
 
-/** The same with nothing but their `_id`. */
+/** Like {@link findAll}, but only with the `_id` of each record. */
 export function findOnlyIds(call: AdapterCall): Promise<Document[]> {
   return findAll({ ...call, hidden: [], driver: { ...call.driver, projection: { _id: 1 } } })
 }
@@ -57,8 +57,8 @@ export async function findIds(call: AdapterCall): Promise<unknown[]> {
 }
 
 /**
- * Resolves to a page, by two commands: side by side, unless they share a session, whose commands come in
- * turn. Resolves to an array when the query asks for no page.
+ * Resolves to a page, by two commands. They run in parallel, unless they share a session, which allows one
+ * command at a time. Resolves to an array when the query asks for no page.
  */
 export async function findPage(
   call: AdapterCall,
@@ -71,7 +71,7 @@ export async function findPage(
   return { total, limit, skip, data }
 }
 
-/** Resolves to records and their count, which are found side by side where no session is shared. */
+/** Resolves to records and their count, read in parallel unless they share a session. */
 export async function findCounted<Count>(
   call: AdapterCall,
   find: (call: AdapterCall) => Promise<Document[]>,
@@ -88,7 +88,7 @@ export async function countMatching(call: AdapterCall): Promise<number> {
   const isEstimated =
     settings.useEstimatedDocumentCount &&
     Object.keys(query.filter).length === 0 &&
-    // A transaction has no command for it, and sees records that the metadata does not count.
+    // Not available in a transaction, which sees records that the metadata does not count.
     driver.session?.inTransaction() !== true
   return isEstimated
     ? collection.estimatedDocumentCount(driver as EstimatedDocumentCountOptions)
@@ -97,7 +97,7 @@ export async function countMatching(call: AdapterCall): Promise<number> {
 
 /**
  * Resolves to the record with an id.
- * @throws {NotFound} none has this id, or the query excludes it
+ * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function findById(call: AdapterCall, id: AdapterId): Promise<Document> {
   const fields = chooseFields(call)
@@ -108,7 +108,7 @@ export async function findById(call: AdapterCall, id: AdapterId): Promise<Docume
   return isWhole ? record : showFound(call, record, fields)
 }
 
-/** Returns the error for an id that no record has, or none that the query does not exclude. */
+/** Returns the error for an id that no matching record has. */
 export function createMissingError(id: AdapterId): NotFound {
   return new NotFound(`No record found for id '${id}'`)
 }
@@ -118,11 +118,11 @@ export function createIdFilter({ settings, query }: AdapterCall, id: AdapterId):
   return createRecordFilter(query.filter, settings.id, toStoredId(id, settings))
 }
 
-/** Which fields of its records a call returns, and who leaves out the others. */
+/** Which fields of its records a call returns, and whether the server or we remove the others. */
 interface FieldChoice {
   /** For the options of the driver. */
   readonly options: { readonly projection?: Document }
-  /** What the server can not leave out, as it returns what is around it. */
+  /** Fields that the server cannot omit, since it returns what contains them. */
   readonly omitted: readonly string[]
 }
 
@@ -132,12 +132,12 @@ function showFound(call: AdapterCall, record: Document, { omitted }: FieldChoice
   return call.driver.projection === undefined ? takeStep(call, 'show', shown) : shown
 }
 
-/** Returns which fields the records of a call have. A projection for the driver wins over `$select`. */
+/** Returns which fields the records of a call have. A projection for the driver overrides `$select`. */
 export function chooseFields({ settings, query, hidden, driver }: AdapterCall): FieldChoice {
   const { select } = query
   if (driver.projection !== undefined) return { options: {}, omitted: hidden }
   if (select !== undefined) {
-    // A projection either names what is returned or what is not: what is below a name stays.
+    // A projection either includes or excludes fields: it cannot exclude a field below an included one.
     const omitted = hidden.filter((path) => select.some((name) => relate(name, [path]) !== 'apart'))
     return { options: { projection: createProjection(select, settings.id) }, omitted }
   }

@@ -11,19 +11,19 @@ import { LOGICAL, REFUSED } from './query-operators.ts'
 /** Operators that hold conditions on the same field, or on fields of its items. */
 const NESTING: ReadonlySet<string> = new Set(['$not', '$elemMatch'])
 
-/** Operators that say nothing about what is inside a field. */
+/** Operators that reveal nothing about the contents of a field. */
 const OUTLINE: ReadonlySet<string> = new Set(['$exists', '$size', '$type'])
 
-/** Operators that read fields which are named inside their value, or all of them. */
+/** Operators that read fields named inside their value, or all fields. */
 const READS_ANY_FIELD: ReadonlySet<string> = new Set([...REFUSED, '$text'])
 
-/** What stands at the top of a query without being a condition. */
+/** Top-level names of a query that are not conditions. */
 const NO_CONDITION: ReadonlySet<string> = new Set([...RESULT_NAMES, '$comment', '$sampleRate'])
 
 /**
- * Checks that a query of a caller outside, sanitised before, does not ask for hidden fields.
- * @throws {BadRequest} it does, or uses an operator that can read any field; the message names the
- *   field or the operator as the caller wrote it
+ * Checks that a sanitized query of an external call does not use hidden fields.
+ * @throws {BadRequest} it does, or it uses an operator that can read any field; the message names the field
+ *   or operator as the caller wrote it
  */
 export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void {
   const { hidden, filters } = settings
@@ -41,7 +41,7 @@ export function checkHiddenQuery(query: Query, settings: MongoDBSettings): void 
 }
 
 /**
- * Checks a query of a caller outside that was not sanitised.
+ * Checks a query of an external call that was not sanitized.
  * @throws {BadRequest} as {@link checkHiddenQuery}, or `$select` or `$sort` is malformed: other forms
  *   of them could name a hidden field as well
  */
@@ -68,7 +68,7 @@ export function checkHiddenConditions(
   }
 }
 
-/** @param path the field that the condition stands in, `''` for the record */
+/** @param path the field that the condition is on, `''` for the record */
 function checkCondition(
   name: string,
   value: unknown,
@@ -76,7 +76,7 @@ function checkCondition(
   hidden: readonly string[],
 ): void {
   if (LOGICAL.has(name)) {
-    // The option `filters` may have made something else of `$or`, which the server judges.
+    // The option `filters` may have replaced `$or` by another value, which the server checks.
     const items: readonly unknown[] = Array.isArray(value) ? value : []
     for (const item of items) checkHiddenConditions(item, path, hidden)
   } else if (!name.startsWith('$')) {
@@ -93,7 +93,7 @@ function checkField(path: string, value: unknown, hidden: readonly string[]): vo
   else checkOperand(value, path, hidden)
 }
 
-/** Whether the server takes an object for operators, and not for a value to compare with. */
+/** Whether the server reads an object as operators, not as a value to compare with. */
 function isConditions(value: unknown): boolean {
   if (!isPlainObject(value)) return false
   const names = Object.keys(value)
@@ -111,7 +111,7 @@ function checkOperand(value: unknown, path: string, hidden: readonly string[]): 
   }
 }
 
-/** Other types of BSON are refused: in a `DBRef`, for example, there are fields. */
+/** Other BSON types are rejected: a `DBRef`, for example, contains fields. */
 function isWithoutFields(value: unknown): boolean {
   if (!isObject(value)) return true
   return value instanceof Date || value instanceof RegExp || isObjectId(value)
@@ -122,5 +122,5 @@ function refuseOperator(name: string): never {
 }
 
 function refuse(path: string): never {
-  throw new BadRequest(`The field '${path}' can not be queried`)
+  throw new BadRequest(`The field '${path}' cannot be queried`)
 }

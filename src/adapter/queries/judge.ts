@@ -31,7 +31,7 @@ export function compileJudge(filter: Document): Predicate {
   }
 }
 
-/** @throws {BadRequest} an operator whose meaning is the database's own */
+/** @throws {BadRequest} an operator that only the database can evaluate */
 function checkOperators(value: unknown): void {
   if (value instanceof RegExp) checkPattern(value.source, value.flags)
   if (Array.isArray(value)) value.forEach(checkOperators)
@@ -52,13 +52,13 @@ function checkPattern(pattern: unknown, flags: unknown): void {
   refuseStream('a $regex that is more than plain text')
 }
 
-/** @throws {BadRequest} always: what is found cannot be judged outside of the database */
+/** @throws {BadRequest} always: only the database can tell what the query finds */
 export function refuseStream(what: string): never {
   throw new BadRequest(`A stream of records is not possible with ${what}`)
 }
 
-/** Returns a document as the database holds it: of instances of classes nothing but their fields. */
+/** Returns a document as the database stores it: instances of classes become their fields. */
 export function toCompared(document: object): Document {
-  // Written by the driver, whose classes may be of another version of BSON than those that compare.
+  // Serialized by the driver: its BSON classes may be of another version than those that compare.
   return decodeStored(BSON.serialize(document, { ignoreUndefined: true }))
 }

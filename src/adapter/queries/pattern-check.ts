@@ -5,20 +5,20 @@ import type { Query } from '../../core/params.ts'
 const FLAGS = /^[ims]*$/
 
 /**
- * Escapes that both read alike. After `\Q` the database takes brackets as they are, so that a group
- * could hide from this check in what looks like a class.
+ * Escapes other than those that both read alike. After `\Q` the database reads brackets literally, so that a
+ * group could hide from this check in what looks like a class.
  */
 const FOREIGN_ESCAPE = /\\(?:[^\W_dDwWsSbBnrtfv\d])/
 
 /**
- * A part of a pattern: an escape, a class, the start of a group, a quantifier, or one character.
- * Newer databases read `{,2}` and `{ 1, 2 }` as quantifiers, too.
+ * A part of a pattern: an escape, a class, the start of a group, a quantifier, or one character. Newer
+ * databases also read `{,2}` and `{ 1, 2 }` as quantifiers.
  */
 const TOKEN =
   /\\.|\[(?:\\.|[^\]\\])*\]?|\((?:\?(?:<?[=!]|<\w+>|[ims-]*:))?|(?:[*+?]|\{[\d, ]*\})\??|./gs
 const QUANTIFIER = /^(?:[*+?]|\{.*\})/
 
-/** The time that a pattern can take is a text's length to the power of the repetitions without end. */
+/** A pattern can take time in the order of the text's length to the power of its unbounded repetitions. */
 const MAX_REPEATS = 3
 /** Optional parts and alternatives: each one doubles the time at most. */
 const MAX_CHOICES = 8
@@ -30,7 +30,7 @@ interface PatternRule {
   readonly isBroken: (pattern: string, flags: string, limit: number) => boolean
 }
 
-/** In their order: those behind may count on those before. */
+/** In this order: later rules rely on earlier ones. */
 const PATTERN_RULES: readonly PatternRule[] = [
   // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
   { fault: 'is too long', isBroken: (pattern, _flags, limit) => !(pattern.length <= limit) },
@@ -53,11 +53,11 @@ const PATTERN_RULES: readonly PatternRule[] = [
 ]
 
 /**
- * Checks the pattern in an object of a sanitized query from outside, where there is one.
- * @param field the field that the object is about
- * @param limit that of the option `limits.patternLength`
- * @throws {BadRequest} a `$regex` that is no string, is longer than the limit, does not compile, or may
- *   take exponential time; `$options` without it. Names the field and the rule
+ * Checks the pattern, if any, in an object of a sanitized external query.
+ * @param field the field of the conditions
+ * @param limit the option `limits.patternLength`
+ * @throws {BadRequest} a `$regex` is not a string, is longer than the limit, does not compile, or may take
+ *   exponential time; or `$options` has no `$regex`. Names the field and the rule
  */
 export function checkPattern(conditions: Query, field: string, limit: number): void {
   const hasOptions = Object.hasOwn(conditions, '$options')
@@ -74,7 +74,7 @@ export function checkPattern(conditions: Query, field: string, limit: number): v
     throw new BadRequest(`$options must be a string for ${field}`)
   }
   const given = hasOptions ? String(flags) : ''
-  // A pattern that is a RegExp is code; the flags beside it may still be a caller's.
+  // A RegExp comes from code; the flags next to it may still come from the caller.
   if (isMade) {
     if (!FLAGS.test(given)) throw new BadRequest(`The $regex for ${field} ${FLAGS_FAULT}`)
     return
@@ -93,8 +93,8 @@ function isCompilable(pattern: string, flags: string): boolean {
 }
 
 /**
- * Whether a group is repeated whose text can vary in length or has alternatives: `(a+)+`, `(a|a)*`,
- * `(a?){9}`. There are more ways to match a text by it than anybody can try.
+ * Whether a repeated group can vary in length or has alternatives: `(a+)+`, `(a|a)*`, `(a?){9}`. The number
+ * of ways to match a text is exponential.
  */
 function hasNestedRepeat(pattern: string): boolean {
   /** Whether the text of each open group varies so far; the first is the whole pattern. */
@@ -114,7 +114,7 @@ function hasNestedRepeat(pattern: string): boolean {
   return false
 }
 
-/** Whether neighbours multiply: `a*a*a*a*` and `a?a?a?…` take as long as a group that is repeated. */
+/** Whether neighbours multiply: `a*a*a*a*` and `a?a?a?…` take as long as a repeated group. */
 function hasManyChoices(pattern: string): boolean {
   const tokens = [...pattern.matchAll(TOKEN)].map(([token]) => token)
   const most = tokens
@@ -126,7 +126,7 @@ function hasManyChoices(pattern: string): boolean {
   return repeats > MAX_REPEATS || choices > MAX_CHOICES
 }
 
-/** Returns how often a quantifier repeats at most. */
+/** Returns the maximum number of repetitions of a quantifier. */
 function getMostRepeats(quantifier: string): number {
   if (!quantifier.startsWith('{')) return quantifier === '?' ? 1 : Number.POSITIVE_INFINITY
   const [least, most = least] = quantifier.slice(1, -1).split(',')

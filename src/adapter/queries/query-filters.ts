@@ -10,7 +10,7 @@ import type { MongoDBSettings } from '../mongodb-options.ts'
 
 type SortOrder = Readonly<Record<string, 1 | -1>>
 
-/** What the server sorts by at most. */
+/** The most fields that the server sorts by. */
 const MAX_SORT_FIELDS = 32
 
 const PROJECTION_HINT = 'for a projection, set params.docdb: { projection: … }'
@@ -24,8 +24,8 @@ const DIRECTIONS: ReadonlyMap<unknown, 1 | -1> = new Map<unknown, 1 | -1>([
 ])
 
 /**
- * Returns the number that `$limit` or `$skip` stands for, `undefined` when it is not given.
- * @throws {BadRequest} neither a whole number from 0 on nor its decimal digits
+ * Returns the value of `$limit` or `$skip` as a number, `undefined` if it is not given.
+ * @throws {BadRequest} neither a non-negative integer nor a string of decimal digits
  */
 export function readCount(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined
@@ -35,8 +35,8 @@ export function readCount(name: string, value: unknown): number | undefined {
 }
 
 /**
- * Returns the field names of `$select` without those that lie inside another one: the server
- * refuses `['address', 'address.city']`.
+ * Returns the field names of `$select` without those inside another one: the server rejects `['address',
+ * 'address.city']`.
  * @throws {BadRequest} not a list of field names
  */
 export function readSelect(value: unknown): readonly string[] | undefined {
@@ -84,7 +84,7 @@ export function readCursor(name: string, value: unknown): string | undefined {
 
 /**
  * Returns which total `$total` asks for.
- * @throws {BadRequest} neither `true`, `false`, `'estimate'` nor `{ cap }`, with a number from 1 on
+ * @throws {BadRequest} it is not `true`, `false`, `'estimate'` or `{ cap }` with a positive number
  */
 export function readTotal(value: unknown): TotalKind | undefined {
   if (value === undefined || typeof value === 'boolean' || value === 'estimate') return value
@@ -100,7 +100,7 @@ const MAX_SEARCH_LENGTH = 256
 /** The name of the text search at the top of a query. */
 const SEARCH = '$search'
 
-/** Returns whether a name at the top of a query is that of the text search, and it is allowed. */
+/** Returns whether a top-level name of a query is an allowed text search. */
 export function isTextSearch(name: string, { filters }: MongoDBSettings): boolean {
   return name === SEARCH && Object.hasOwn(filters, name) && filters[name] === true
 }
@@ -116,21 +116,21 @@ export function withNamedSearch(
 }
 
 /**
- * Returns a query with the condition that its `$search` stands for in its place.
- * @throws {BadRequest} as {@link readSearch}, or there is a `$text`, too
+ * Returns a query whose `$search` is replaced by the equivalent `$text` condition.
+ * @throws {BadRequest} as {@link readSearch}, or there is also a `$text`
  */
 export function withTextCondition(query: Query): Query {
   if (!Object.hasOwn(query, SEARCH)) return query
   const { [SEARCH]: words, ...others } = query
   if (Object.hasOwn(others, '$text')) {
-    throw new BadRequest('$search and $text can not stand in one query')
+    throw new BadRequest('$search and $text cannot be combined in one query')
   }
   return { ...others, $text: { $search: readSearch(words) } }
 }
 
 /**
  * Returns the words of the `$search` of a query.
- * @throws {BadRequest} no string of 1 to 256 characters
+ * @throws {BadRequest} it is not a string of 1 to 256 characters
  */
 export function readSearch(value: unknown): string {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_SEARCH_LENGTH) return value
@@ -138,8 +138,8 @@ export function readSearch(value: unknown): string {
 }
 
 /**
- * Returns why a text search could tell callers outside what is in hidden fields, `undefined` when it
- * can not. A collection has one text index at most, so that one in the option `indexes` is the only one.
+ * Returns why a text search could reveal hidden fields to external callers, `undefined` if it cannot. A
+ * collection has at most one text index, so the one in the option `indexes` is the only one.
  */
 export function findSearchLeak({ hidden, indexes }: MongoDBSettings): string | undefined {
   if (hidden.length === 0) return undefined
@@ -157,7 +157,7 @@ function listTextFields({ key, weights }: IndexDescription): readonly string[] {
   return paths.length === 0 ? [] : [...paths, ...listPairs(weights ?? {}).map(([path]) => path)]
 }
 
-/** The driver takes maps for objects. */
+/** The driver also accepts maps. */
 function listPairs(fields: object): readonly (readonly [string, unknown])[] {
   return fields instanceof Map ? [...fields] : Object.entries(fields)
 }

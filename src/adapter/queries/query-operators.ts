@@ -20,12 +20,12 @@ import {
 /** Operators that join conditions, each with a list of them. */
 export const LOGICAL: ReadonlySet<string> = new Set(['$or', '$and', '$nor'])
 
-/** Operators that compare one field, and so never stand where a field name is expected. */
+/** Operators that compare one field, and so never appear in place of a field name. */
 export const COMPARING: ReadonlySet<string> = new Set([
   ...['$eq', '$ne', '$in', '$nin', '$lt', '$lte', '$gt', '$gte'],
 ])
 
-/** Operators that run code or expressions: no schema allows them, and nobody is told how to. */
+/** Operators that run code or expressions: no schema can allow them, and no hint says how to. */
 export const REFUSED: ReadonlySet<string> = new Set([
   ...['$where', '$expr', '$function', '$accumulator', '$jsonSchema'],
 ])
@@ -43,7 +43,7 @@ const ALLOWABLE: ReadonlySet<string> = new Set([
   '$geometry',
 ])
 
-/** A `$` where the server or a careless parser may see an operator: never a field name. */
+/** A `$` that the server or a careless parser may read as an operator: never a field name. */
 const OPERATOR_LIKE = /^\s*(?:[$\uFF04\uFE69]|%24)|\.\$/
 
 /** The running count of one query. */
@@ -71,12 +71,11 @@ const FILTER_READERS: Readonly<Record<string, Reader>> = {
 }
 
 /**
- * Returns a checked copy of a query from outside: only allowed operators at every depth, lists
- * where lists are meant, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is
- * not changed.
- * @param named the operators that schemas allow beside those of the settings, at their places
- * @param patternLength that of callers outside, whose patterns are checked; not those that a filter
- *   function has made, which are code
+ * Returns a checked copy of an external query: only allowed operators at every depth, lists where lists are
+ * expected, `$limit` and `$skip` as numbers, nothing `undefined`. The query itself is not changed.
+ * @param named the operators that schemas allow at certain places, in addition to those of the settings
+ * @param patternLength the limit for patterns of external callers; patterns made by a filter function are
+ *   code and are not checked
  * @throws {BadRequest} an operator that is not allowed, a malformed value, or more than the limits
  *   allow; the message names operators and limits, never values
  */
@@ -147,8 +146,8 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
 }
 
 /**
- * Returns the way to what is refused, for the log. Only for names that a service could know: others
- * come from callers that look for gaps.
+ * Returns a hint on how to allow the rejected name, for the log. Only for names that a service could allow:
+ * others come from callers probing for gaps.
  */
 function findHint(name: string, kind: string): ErrorOptions | undefined {
   const isSearch = name === '$search' && kind === 'filter value'
@@ -161,13 +160,13 @@ function findHint(name: string, kind: string): ErrorOptions | undefined {
 
 /** The flags of a pattern are allowed wherever the pattern is. */
 function isAllowed(operator: string, { $regex }: Query, { settings }: Check): boolean {
-  // No caller outside can send one: server code has set it.
+  // External callers cannot send a RegExp: server code set it.
   if (operator === '$regex' && $regex instanceof RegExp) return true
   if (ALLOWED.has(operator) || settings.operators.includes(operator)) return true
   return operator === '$options' && $regex !== undefined && settings.operators.includes('$regex')
 }
 
-/** @param outer the place of the object that the operator stands in */
+/** @param outer the place of the object that contains the operator */
 function checkOperand(value: unknown, operator: string, outer: QueryPlace, check: Check): unknown {
   const isLogical = LOGICAL.has(operator)
   if (!isLogical && !OF_VALUES.has(operator)) {
@@ -185,8 +184,8 @@ function checkOperand(value: unknown, operator: string, outer: QueryPlace, check
 }
 
 /**
- * Checks the list of `$and`, `$or` or `$nor`. That of `$and` may be empty, and is no condition then.
- * @throws {BadRequest} a list without conditions, which the database refuses
+ * Checks the list of `$and`, `$or` or `$nor`. That of `$and` may be empty, and then sets no condition.
+ * @throws {BadRequest} the list has no conditions, which the database rejects
  */
 export function checkConditionList(operator: string, list: readonly unknown[]): void {
   if (list.length > 0 || operator === '$and') return
@@ -210,14 +209,14 @@ function checkValue(value: unknown, name: string, place: QueryPlace, check: Chec
   checkDefined(value, name)
   if (Array.isArray(value)) return checkList(value, name, place, check)
   if (isPlainObject(value)) return checkObject(value, 'query parameter', place, check)
-  // No operator can be inside what the server gets as one value.
+  // A value that the server gets as a whole cannot contain operators.
   if (!isObject(value) || isSingleValue(value)) return value
   throw new BadRequest(`The query has an object of an unknown class for ${name}`)
 }
 
 /**
- * Checks that a value of a query is one that reaches the server. The driver leaves out others, and
- * a condition that is left out matches everything.
+ * Checks that a value of a query reaches the server. The driver drops other values, and a dropped condition
+ * matches everything.
  * @throws {BadRequest} `undefined`, a function or a symbol
  */
 export function checkDefined(value: unknown, name: string): void {
@@ -246,13 +245,13 @@ function readSkip(value: unknown, check: Check): number | undefined {
 
 /** Where in a query a check is, and what the schemas of the query name there. */
 interface QueryPlace {
-  /** How many objects and lists are around it. */
+  /** How many objects and lists contain it. */
   readonly depth: number
-  /** The field that it is about: the closest one around it, or the name at the top. */
+  /** The field of the condition: the closest one around it, or the top-level name. */
   readonly field: string
   /** What schemas name at exactly this place. */
   readonly own: readonly OperatorPlace[]
-  /** What they name for the fields of the record: inside of `$or` the fields are the same ones. */
+  /** What they name for the fields of the record, which are the same inside `$or`. */
   readonly outer: readonly OperatorPlace[]
 }
 

@@ -2,8 +2,8 @@ import type { Document } from 'mongodb'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 
 /**
- * Returns a record without the fields at some paths, in lists as well. What is not on the way to
- * them is shared with the record.
+ * Returns a record without the fields at some paths, also inside lists. Parts that are not on these paths are
+ * shared with the record.
  */
 export function omitFields(record: Document, paths: readonly string[]): Document {
   return paths.length === 0 ? record : (omit(record, paths) as Document)
@@ -28,8 +28,8 @@ export function createProjection(select: readonly string[], id: string): Record<
 }
 
 /**
- * Returns what {@link createProjection} makes the server return, from a document that is at hand: the
- * named fields, inside lists as well, `_id`, and the id.
+ * Returns from a given document what the server would return with {@link createProjection}: the named fields,
+ * also inside lists, `_id`, and the id.
  */
 export function pickSelected(document: Document, select: readonly string[], id: string): Document {
   return pick(document, ['_id', id, ...select])
@@ -44,9 +44,9 @@ export function showFields(stored: Document, fields: ShownFields): Document {
 
 /** Which fields of a record a caller gets. */
 interface ShownFields {
-  /** Those that the caller must not get. */
+  /** Fields that the caller must not get. */
   readonly hidden: readonly string[]
-  /** Those that were asked for, `undefined` for all. */
+  /** The requested fields, `undefined` for all. */
   readonly select: readonly string[] | undefined
   /** The id field, which is always there. */
   readonly id: string
@@ -63,7 +63,7 @@ function pick(document: Document, paths: readonly string[]): Document {
   return Object.fromEntries(picked)
 }
 
-/** Fields of something that has none are left out, in lists too. */
+/** Values without fields are dropped, also in lists. */
 function pickInside(value: unknown, paths: readonly string[]): unknown {
   if (isPlainObject(value)) return pick(value, paths)
   if (!Array.isArray(value)) return undefined

@@ -23,20 +23,20 @@ export interface SplitQuery {
   readonly select: readonly string[] | undefined
 }
 
-/** Operators whose value is compared with the field, and is an id where the field is. */
+/** Operators whose value is compared with the field, so it is converted to an id if the field is one. */
 const COMPARES: ReadonlySet<string> = new Set([...COMPARING, '$all', '$not'])
 
 /**
- * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all
- * that the server knows.
+ * Returns the parts of a query. Operators are not checked here, so that trusted callers can use all that the
+ * server supports.
  * @throws {BadRequest} a malformed `$limit`, `$skip`, `$select` or `$search`, `undefined` as a condition, or
- *   a name that asks for a page with cursors, which `find` alone has
+ *   a name that asks for a page with cursors, which only `find` supports
  */
 export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery {
   const { $limit, $skip, $sort, $select, ...conditions } = query
   for (const name of CURSOR_NAMES) {
     if (conditions[name] === undefined) continue
-    throw new BadRequest(`${name} is possible in find alone, and in no live query`)
+    throw new BadRequest(`${name} is only possible in find, and not in live queries`)
   }
   const isSearch = Object.hasOwn(conditions, '$search') && isTextSearch('$search', settings)
   const withObjectIds = !settings.disableObjectify
@@ -51,7 +51,7 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
   }
 }
 
-/** Returns the fields of the answer that a query names, for new records: nothing is looked up. */
+/** Returns only the selection of a query, for new records: nothing is searched. */
 export function selectOnly({ $select }: Query): SplitQuery {
   const select = $select === undefined ? undefined : readSelect($select)
   return { filter: {}, limit: undefined, paged: false, skip: 0, sort: undefined, select }
@@ -64,7 +64,7 @@ export function createRecordFilter(filter: Document, id: string, value: unknown)
     : { [id]: value, ...filter }
 }
 
-/** Returns whether a filter has no condition at all, as `{}` and `{ $and: [{}] }` have none. */
+/** Returns whether a filter has no condition at all, like `{}` and `{ $and: [{}] }`. */
 export function isEmptyFilter(filter: unknown): boolean {
   if (!isPlainObject(filter)) return false
   return Object.entries(filter).every(([name, list]) => {
@@ -73,7 +73,7 @@ export function isEmptyFilter(filter: unknown): boolean {
   })
 }
 
-/** The text search is a condition on the whole record, and at the top alone. */
+/** A text search is a condition on the whole record, so it is only allowed at the top. */
 function createSearchFilter(conditions: Query, withObjectIds: boolean): Document {
   const { $text, ...others } = withTextCondition(conditions)
   return { ...createFilter(others, withObjectIds), $text }
@@ -106,8 +106,8 @@ function toOperand(value: unknown, name: string, isId: boolean): unknown {
 }
 
 /**
- * Returns the page size for a `$limit`. Pages come with `paginate.default`; `paginate.max` alone
- * bounds an array.
+ * Returns the page size for a `$limit`. `paginate.default` turns pages on; with only `paginate.max`, the
+ * result is an array of at most that size.
  */
 function resolvePageSize(
   $limit: unknown,

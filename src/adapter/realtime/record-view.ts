@@ -21,7 +21,7 @@ import { measureFilter } from './filter-cost.ts'
 
 const REMOVALS: ReadonlySet<Operation> = new Set(['remove', 'remove of many'])
 
-/** Live queries. While a service is followed, it notes how removed records were stored. */
+/** Live queries. While a service is followed, it keeps removed records as they were stored. */
 export const FOLLOWING: CallFeature = {
   askedBy: { member: 'isFollowed' },
   createRule: ({ operation }) => (REMOVALS.has(operation) ? { notesRemoved: true } : undefined),
@@ -52,7 +52,7 @@ function createFollowedMembers(
       const isShown = (name: string): boolean => relate(name, hidden) === 'apart'
       return Object.keys(record).every(isShown) ? record : omitFields(record, hidden)
     },
-    // By the namespace, `'database.collection'`.
+    // The namespace, `'database.collection'`.
     locateRecords(params) {
       const collection = openModel(readFacts(this, params).settings.Model)
       return isPromise(collection)
@@ -62,17 +62,17 @@ function createFollowedMembers(
   }
 }
 
-/** Options for the driver that change neither which records are found nor what they hold. */
+/** Driver options that change neither the found records nor their contents. */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['comment', 'maxTimeMS', 'readPreference', 'readConcern', 'hint', 'batchSize', 'signal'],
   ...['allowDiskUse', 'allowPartialResults', 'noCursorTimeout', 'singleBatch'],
 ])
 
 /**
- * Returns what a call shows of the records of its collection.
- * @param params those of the call
+ * Returns how a call sees the records of its collection.
+ * @param params the params of the call
  * @param hiddenOfAll the fields that the service hides from all external callers
- * @throws {BadRequest} it has a pipeline, an option or an operator that can't be judged here
+ * @throws {BadRequest} it has a pipeline, an option or an operator that only the database can evaluate
  */
 async function createRecordView(
   call: AdapterCall,
@@ -111,7 +111,7 @@ async function createRecordView(
     pick: (stored) => showFields(stored, shown),
     async read(ids, maxBytes) {
       const wanted = ids.map((id) => toStoredId(id as string, settings))
-      // Whatever replica the service reads from: only the primary is sure to have what was just written.
+      // Ignores the service's read preference: only the primary is sure to have what was just written.
       const options = { readPreference: 'primary', readConcern: { level: 'local' } } as const
       const found = collection.find(
         { [settings.id]: { $in: wanted } },
@@ -151,7 +151,7 @@ async function readAtMost(
   return records
 }
 
-/** @throws {BadRequest} what is found, or what it holds, depends on more than filter and fields */
+/** @throws {BadRequest} the found records, or their contents, depend on more than filter and fields */
 function checkFollowed({ pipeline, driver }: AdapterCall): void {
   if (pipeline !== null) refuseStream('params.pipeline')
   for (const [name, value] of Object.entries(driver as DriverOptions)) {
@@ -159,7 +159,7 @@ function checkFollowed({ pipeline, driver }: AdapterCall): void {
   }
 }
 
-/** Where a collection keeps whether it compares strings by a collation of its own. */
+/** Caches on a collection whether it has its own collation. */
 const HAS_COLLATION: unique symbol = Symbol('remex.hasCollation')
 
 async function hasCollation(
@@ -169,7 +169,7 @@ async function hasCollation(
   const named = { name: collection.collectionName }
   const [info] = await collection.db.listCollections(named, { nameOnly: false }).toArray()
   const has = info?.options?.['collation'] !== undefined
-  // One that is not there yet may be made with a collation.
+  // A collection that does not exist yet may still be created with a collation.
   if (info !== undefined) collection[HAS_COLLATION] = has
   return has
 }

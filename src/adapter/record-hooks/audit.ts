@@ -27,40 +27,40 @@ export interface AuditOptions {
   /** The path of the service with the entries. */
   readonly service: string
   /**
-   * Fields whose values are not stored, beside the option `hidden` of the service and what its hooks
-   * `protect` and `hashPassword` name.
+   * Fields whose values are not stored, in addition to the service's option `hidden` and the fields of its
+   * hooks `protect` and `hashPassword`.
    */
   readonly omit?: readonly string[]
   /**
-   * Returns what is stored of a caller. Default: the `_id` or `id` of `params.user`. If it returns `null` or `undefined`
-   * for an internal call in the transaction of another call, it is called with the params of the other call. If there is
-   * still no caller, `null` is stored.
+   * Returns what is stored about a caller. Default: the `_id` or `id` of `params.user`. If it returns `null`
+   * or `undefined` for an internal call in the transaction of another call, it is called with the params of
+   * the other call. If there is still no caller, `null` is stored.
    */
   readonly by?: (params: Params) => unknown
 }
 
-/** What {@link audit} stores of a record that was written. */
+/** What {@link audit} stores about a written record. */
 export interface AuditEntry {
   /** When the write ran. */
   readonly at: Date
-  /** Who has called. */
+  /** The caller. */
   readonly by: unknown
   /** The path of the service. */
   readonly service: string
-  /** What was done: a record that is only marked counts as removed. */
+  /** The kind of write: a record that is only marked counts as removed. */
   readonly method: 'create' | 'update' | 'patch' | 'remove'
   /** The id of the record. */
   readonly recordId: unknown
-  /** The paths that were written; none of a removed record. */
+  /** The written paths; empty for a removed record. */
   readonly fields: readonly string[]
-  /** The values of these fields after the write; of a removed record all that it had. */
+  /** The values of these fields after the write; for a removed record, all its values. */
   readonly values: Readonly<Record<string, unknown>>
 }
 
 /**
- * Returns an around hook that stores an {@link AuditEntry} in another service for each written record, in one
- * transaction with the write: both are stored, or neither. It covers custom methods too.
- * @throws {TypeError} in calls: `params.docdb.returning` is `false`, so that nobody knows the records
+ * Returns an around hook that stores an {@link AuditEntry} in another service for each written record, in the
+ * same transaction as the write: both are stored, or neither. It also covers custom methods.
+ * @throws {TypeError} in calls: `params.docdb.returning` is `false`, so the written records are unknown
  */
 export function audit(options: AuditOptions): AroundHook {
   checkOptions('audit()', options, {
@@ -108,7 +108,9 @@ export function audit(options: AuditOptions): AroundHook {
   })
 }
 
-/** Resolves to the caller of the call that has begun the transaction of an internal call, `undefined` for none. */
+/**
+ * Resolves to the caller of the call that started the transaction of an internal call, `undefined` for none.
+ */
 async function readOuterCaller(
   { params }: HookContext,
   service: RecordService,
@@ -119,7 +121,7 @@ async function readOuterCaller(
   return outer === undefined ? undefined : by(outer.params)
 }
 
-/** Resolves to what is stored of each record that a call of the adapter has written. */
+/** Resolves to the entries for the records that an adapter call wrote. */
 async function describeWrite(
   { params }: HookContext,
   service: RecordService,
@@ -149,8 +151,8 @@ async function describeWrite(
 }
 
 /**
- * Resolves to records as they are stored, or were when they were removed: a call may show less of them. One that a
- * call with a pipeline has marked as removed is as it is now.
+ * Resolves to records as they are stored, or were when removed: the call itself may show less of them. A
+ * record that a call with a pipeline marked as removed is returned in its current state.
  */
 async function readStored(
   service: RecordService,
@@ -169,7 +171,7 @@ async function readStored(
   return shown.map((record, index) => removed[index] ?? byId.get(getIdKey(record[service.id])))
 }
 
-/** Returns params with the session of a call, where it has one of its own. */
+/** Returns params with the session of a call, if it has one. */
 function pickSession(params: MongoDBParams): MongoDBParams {
   const session = getGivenOptions(params)?.session
   return session === undefined ? {} : { docdb: { session } }

@@ -19,11 +19,11 @@ import { insertKey, readAnswer, setAnswer, writeAnswer } from './stored-answer.t
 
 /** Options of {@link idempotent}. */
 export interface IdempotentOptions {
-  /** The path of the service with the answers. */
+  /** The path of the service that stores the results. */
   readonly service: string
-  /** How long an answer can be repeated, in seconds, up to a year. Default: 86,400, a day. */
+  /** How long a result can be repeated, in seconds, up to a year. Default: 86,400, a day. */
   readonly expireAfterSeconds?: number
-  /** Whether callers outside have to send a key. Default: `false`. */
+  /** Whether external callers must send a key. Default: `false`. */
   readonly required?: boolean
   /**
    * Bytes of the largest result that is stored, up to 16,000,000. For a larger one only the key is stored: the request
@@ -36,8 +36,9 @@ export interface IdempotentOptions {
    */
   readonly maxAnswers?: number
   /**
-   * Returns who calls, or a promise of it: a value whose JSON is that of no other caller. Default: the `_id` or
-   * `id` of `params.user`, else the claim `sub`, and the API key. `null` or `undefined`: keys are refused.
+   * Returns a value that identifies the caller, or a promise of it: its JSON must be unique to the caller.
+   * Default: the `_id` or `id` of `params.user`, else the claim `sub`, and the API key. `null` or
+   * `undefined`: the hook rejects keys.
    */
   readonly by?: (params: Params) => unknown
 }
@@ -46,7 +47,7 @@ const RULES: OptionRules = {
   service: OPTION.string,
   expireAfterSeconds: countUpTo(366 * 86_400, 'seconds'),
   required: OPTION.boolean,
-  // The limit of MongoDB is that of a record, 16 MiB.
+  // MongoDB limits a record to 16 MiB.
   maxAnswerBytes: countUpTo(16_000_000, 'bytes'),
   maxAnswers: OPTION.positiveInteger,
   by: OPTION.function,
@@ -59,24 +60,24 @@ function countUpTo(max: number, unit: string): OptionRule {
   }
 }
 
-/** One structured string of visible characters, with its quotes or without. @see RFC 8941 §3.3.3 */
+/** A structured string of visible characters, with or without quotes. @see RFC 8941 §3.3.3 */
 const KEY = /^("?)([!#-+\--[\]-~]{1,255})\1$/
 
 const KEY_DESCRIPTION = 'Names the request: one that is repeated with the same key runs once.'
 
-/** The index by which the database removes answers that have expired. */
+/** The index that lets the database remove expired results. */
 const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
 
 /**
- * Returns an around hook that has writes of callers outside run once for each `Idempotency-Key`: the answer is
- * stored in the transaction of the write, and a repeated request gets it without running again.
+ * Returns an around hook that runs external writes once for each `Idempotency-Key`: the result is stored in
+ * the transaction of the write, and a repeated request gets it without running again.
  *
- * The hook throws `BadRequest` for a key that is malformed, or required and missing, and `NotAuthenticated` for a key
- * without a known caller. It throws `Conflict` with `data.retryAfter` while the first request runs, and with
- * `data.isDone` if that has succeeded but its result was too large to be stored. It throws `Unprocessable` if the first
- * request had other data or another query.
- * @throws {TypeError} in calls: there is no such service, callers outside reach it, it has no TTL index, or the
- *   hook stands inside of a transaction of the same call
+ * The hook throws `BadRequest` for a key that is malformed, or required and missing, and `NotAuthenticated`
+ * for a key without a known caller. It throws `Conflict` with `data.retryAfter` while the first request runs,
+ * and with `data.isDone` if it succeeded but its result was too large to be stored. It throws `Unprocessable`
+ * if the first request had other data or another query.
+ * @throws {TypeError} in calls: there is no such service, external callers can reach it, it has no TTL index,
+ *   or the hook runs inside a transaction of the same call
  */
 export function idempotent(options: IdempotentOptions): AroundHook {
   checkOptions('idempotent()', options, RULES)
@@ -86,7 +87,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
   const limits = { maxAnswerBytes, maxAnswers }
   const hook: AroundHook = async (context, next) => {
     const { app, method, params, service } = context
-    // Calls of the process itself are parts of what it does, and repeated with that.
+    // Internal calls are parts of other work, and are repeated with it.
     if (params.provider === undefined || toMethodSpec(method).verb === 'GET') return next()
     const collection: AnswerStore = await findStore(app, path, service).getModel()
     const { client } = collection.db
@@ -142,8 +143,9 @@ export function idempotent(options: IdempotentOptions): AroundHook {
 describeFunction(idempotent, { hookFactory: "idempotent({ service: 'repeats' })" })
 
 /**
- * Returns the service that keeps the answers.
- * @throws {TypeError} there is none, it is the one that is called, callers outside reach it, or its answers stay
+ * Returns the service that stores the results.
+ * @throws {TypeError} there is none, it is the called service, external callers can reach it, or its results
+ *   never expire
  */
 function findStore(app: AnyApplication, path: string, service: object): RecordService {
   const entry = requireStore('idempotent()', app, path, service)
@@ -163,7 +165,7 @@ function findStore(app: AnyApplication, path: string, service: object): RecordSe
   )
 }
 
-/** @throws {TypeError} the writes of the service would be no part of the transaction */
+/** @throws {TypeError} the writes of the service would not be part of the transaction */
 async function checkClient(service: object, client: object, path: string): Promise<void> {
   if (!(service instanceof HooklessService)) return
   if ((await service.getModel()).db.client === client) return
@@ -171,7 +173,7 @@ async function checkClient(service: object, client: object, path: string): Promi
 }
 
 /**
- * Returns the key of a request, `null` where it has none.
+ * Returns the key of a request, `null` if it has none.
  * @throws {BadRequest} it is malformed, or required and missing
  */
 function readKey({ headers }: Params, required: boolean): string | null {
@@ -185,7 +187,7 @@ function readKey({ headers }: Params, required: boolean): string | null {
   )
 }
 
-/** Returns the user and the API key of a caller, `undefined` for somebody whom nobody knows. */
+/** Returns the user and the API key of a caller, `undefined` for an unknown one. */
 function readCaller(params: Params): unknown {
   const { payload } = params.authentication ?? {}
   const known = [readUserId(params) ?? payload?.sub, payload?.['keyId']]

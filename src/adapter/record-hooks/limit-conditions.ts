@@ -8,7 +8,7 @@ import { getField, isIndex } from '../matching/field-paths.ts'
 import { compileJudge, toCompared } from '../queries/judge.ts'
 import { LOGICAL } from '../queries/query-operators.ts'
 
-/** A condition on the records of a call: that of a field, or an operator such as `$or`. */
+/** A condition on the records of a call: on a field, or an operator such as `$or`. */
 export interface LimitCondition {
   readonly name: string
   /** The paths of the fields that it reads, without places in lists; `null` for any. */
@@ -30,8 +30,8 @@ type Matches = (record: Document, isKnown: (path: string) => boolean) => boolean
 /**
  * Returns the conditions of a filter that must all hold, with those inside `$and` one by one.
  *
- * They are stricter than a query, which finds a list by one of its items: with `{ ownerId: 'ann' }` or
- * `{ 'team.id': 'ann' }`, a stored list would be a record of several owners.
+ * They are stricter than a query, in which one item of a list is enough: with `{ ownerId: 'ann' }` or `{
+ * 'team.id': 'ann' }`, a stored list would be a record with several owners.
  */
 export function readLimit(filter: Document): LimitCondition[] {
   return listEntries(filter).map(([name, value]) => {
@@ -65,8 +65,8 @@ export function listFields(filter: Document): string[] | null {
 }
 
 /**
- * Checks the query of an upsert: the record that it adds has the values of conditions.
- * @param fields the paths of fields whose values a caller must not choose in that way
+ * Checks the query of an upsert, whose conditions become values of the record that it adds.
+ * @param fields paths of fields that a caller must not set in this way
  * @throws {BadRequest} it has a condition on one of them
  */
 export function checkUpsertQuery(given: Document, fields: readonly string[]): void {
@@ -135,7 +135,7 @@ function judgeOf(name: string, condition: unknown): (record: Document) => boolea
   }
 }
 
-/** Stands for the value of a path with a list on it: for the database, these are the values of all items. */
+/** The value of a path that leads through a list: for the database, these are the values of all items. */
 const SEVERAL: unique symbol = Symbol('several values')
 
 /** Returns the value of a path, `undefined` for none, `SEVERAL` if there is a list on the path. */
@@ -143,7 +143,7 @@ function readExactly(record: Document, parts: readonly string[]): unknown {
   let value: unknown = record
   for (const part of parts) {
     if (Array.isArray(value)) {
-      // The part is a place in the list, unless an item has a field of that name.
+      // The part is an index of the list, unless an item has a field of that name.
       const hasField = value.some(
         (item) => typeof item === 'object' && item !== null && part in item,
       )

@@ -22,10 +22,10 @@ import { createRecordHook, mapWrites } from './record-hook.ts'
 
 /**
  * Returns a before hook that limits external calls to the records that match a condition, in all methods that
- * it is registered for and in live queries. The condition is a part of each command, whatever query the caller
- * or another hook has set. Stored data must match it as well, whichever hook has set it: new records and
- * replacements get the values of the condition that they lack, and a patch can set a field of the condition
- * only to what matches.
+ * it is registered for and in live queries. The condition is a part of each command, whatever query the
+ * caller or another hook has set. Stored data must match it as well, whichever hook set the data: new records
+ * and replacements get missing values from the condition, and a patch can only set its fields to matching
+ * values.
  * @param restrict returns the condition; `{}` for all records
  * @throws {Forbidden} in calls: there is no condition, or the data does not match it
  */
@@ -56,10 +56,10 @@ export function limitTo<T = Document>(
   return hook
 }
 
-/** What a caller may reach: conditions on the fields of a record, or nothing for no record. */
+/** What a caller may reach: conditions on the fields of a record, or `null` or `undefined` for no record. */
 type Limit<T> = StrictConditions<NoInfer<T>> | null | undefined
 
-/** What a query says beside its conditions. */
+/** Names in a query that are not conditions. */
 const NO_CONDITIONS = [...RESULT_NAMES, '$search', '$text']
 
 function toFilter(conditions: Query, settings: MongoDBSettings): Document {
@@ -68,7 +68,7 @@ function toFilter(conditions: Query, settings: MongoDBSettings): Document {
   throw new TypeError(`limitTo(): ${other} is no condition on fields`)
 }
 
-/** Returns the data of a write whose record matches. */
+/** Returns the data of a write, such that its record matches. */
 function holdData(write: RuledWrite, limit: readonly LimitCondition[]): WriteData {
   if (write.kind === 'patch') return holdChange(write, limit)
   return write.kind === 'create' ? holdNew(write, limit) : holdReplacement(write, limit)
@@ -76,7 +76,7 @@ function holdData(write: RuledWrite, limit: readonly LimitCondition[]): WriteDat
 
 function holdNew({ data, settings }: RuledWrite, limit: readonly LimitCondition[]): WriteData {
   const ids = ['_id', settings.id]
-  // A condition on an id is for finding stored records: it does not set the id of a new one.
+  // A condition on an id only finds stored records: it does not set the id of a new one.
   const held = withDemanded(data, withoutIds(limit, settings))
   const known = ids.filter((name) => held[name] !== undefined && held[name] !== null)
   const stored = known.map((id) => [id, toStoredId(held[id] as string, { ...settings, id })])
@@ -111,7 +111,7 @@ function holdChange(
   const operators = entries.filter(([name]) => name.startsWith('$'))
   checkOperators(operators, isUpsert, limit)
   const ids = ['_id', settings.id]
-  // No patch sets an id.
+  // A patch never sets an id.
   const set = Object.fromEntries(
     entries.filter(([name]) => !name.startsWith('$') && !ids.includes(name)),
   )
@@ -144,7 +144,7 @@ function checkOperators(
   }
 }
 
-/** Checks the record that an upsert adds. It also gets the plain values of its filter. */
+/** Checks the record that an upsert adds. The record also gets the plain values of the filter. */
 function checkAdded(
   set: WriteData,
   onInsert: unknown,
@@ -215,7 +215,7 @@ function checkRecord(
 }
 
 function refuse(): never {
-  throw new Forbidden('The data is of a record that you can not access')
+  throw new Forbidden('The data is of a record that you cannot access')
 }
 
 describeFunction(limitTo, { hookFactory: 'limitTo(({ user }) => ({ ownerId: user._id }))' })

@@ -14,7 +14,7 @@ import { HooklessService } from '../hookless-service.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import { hasOperators } from '../writes/write-data.ts'
 
-/** A service on a collection, whatever its records are. */
+/** A service on a collection with any records. */
 // biome-ignore lint/suspicious/noExplicitAny: the params of a service may be more than those of the adapter
 export type RecordService = HooklessService<any, any, any, any>
 
@@ -24,7 +24,7 @@ export const FIELD: OptionRule = {
   isValid: isFieldName,
 }
 
-/** Returns a before hook for services on collections, by the name of its factory. */
+/** Returns a before hook for services on collections, named after its factory. */
 export function createRecordHook(
   name: string,
   run: (context: HookContext, service: RecordService) => unknown,
@@ -38,7 +38,7 @@ export function createRecordHook(
   })
 }
 
-/** @throws {TypeError} it is none on a collection */
+/** @throws {TypeError} it is not a service on a collection */
 export function requireService(owner: string, service: unknown): RecordService {
   if (service instanceof HooklessService) return service
   throw new TypeError(`${owner} needs a service of remex/mongodb`)
@@ -46,7 +46,7 @@ export function requireService(owner: string, service: unknown): RecordService {
 
 /**
  * Returns the entry of the service in which a hook stores.
- * @throws {TypeError} there is none, or it is the one of the call
+ * @throws {TypeError} there is none, or it is the called service
  */
 export function requireStore(
   owner: string,
@@ -57,7 +57,7 @@ export function requireStore(
   const entry = entries.get(toServicePath(path))
   if (entry === undefined) throw new TypeError(`${owner}: there is no service '${path}'`)
   if (entry.service !== caller) return entry
-  throw new TypeError(`${owner}: '${path}' can not store what its own calls write`)
+  throw new TypeError(`${owner}: '${path}' cannot store what its own calls write`)
 }
 
 /** Whether a method stores the data of its caller: `create`, `update` and `patch` do. */
@@ -65,7 +65,7 @@ export function storesData(method: string): boolean {
   return isWrite(method) && toMethodSpec(method).arguments.includes('data')
 }
 
-/** Returns the fields of a service that hooks hash, or keep from callers. */
+/** Returns the fields of a service that hooks hash or hide from callers. */
 export function listSecrets(service: object): readonly string[] {
   const entry = findServiceEntry(service)
   const hooks = entry === undefined ? [] : listServiceHooks(entry)
@@ -73,8 +73,8 @@ export function listSecrets(service: object): readonly string[] {
 }
 
 /**
- * Applies a step to each record in the data of a call. The write that the step gets is what is known of it before
- * later hooks run. Data that is no record stays as it is: the service rejects it.
+ * Applies a step to each record in the data of a call. The step gets the write as it is before later hooks
+ * run. Data that is not a record stays as it is: the service rejects it.
  */
 export function mapWrites(
   context: HookContext,

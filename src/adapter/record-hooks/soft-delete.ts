@@ -17,9 +17,9 @@ export interface SoftDeleteOptions<T = Document> {
 }
 
 /**
- * Returns a before hook, for all methods, by which `remove` marks records with the time, and no method
- * finds marked ones. Internal calls with `params.withDeleted: true` find them, and `remove` them for good.
- * The hook removes the field from external data.
+ * Returns a before hook for all methods: `remove` only marks records with the time, and no method finds
+ * marked records. Internal calls with `params.withDeleted: true` find them, and remove them for good. The
+ * hook removes the field from external data.
  * @throws {BadRequest} in external calls: an operator would change the field, or another hook has set it
  */
 export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Hook {
@@ -46,7 +46,7 @@ export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Ho
       const all: readonly unknown[] = findServiceEntry(owner)?.hooks.get('before', 'all') ?? []
       if (all.includes(hook)) return
       throw new TypeError(
-        `softDelete() in ${label} must stand in 'before all': other methods would find marked records`,
+        `softDelete() in ${label} must be registered in 'before all': other methods would find marked records`,
       )
     },
   })

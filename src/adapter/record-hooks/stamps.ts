@@ -28,8 +28,8 @@ export interface WrittenByOptions<T = Document> {
   /** The field. Default: the name of the hook. */
   readonly field?: FieldName<T>
   /**
-   * Returns what is stored of a caller; `null` is stored, and `undefined` stands for nobody. Default: the
-   * `_id` or `id` of `params.user`.
+   * Returns what is stored about a caller; `null` is stored as a value, `undefined` means no caller. Default:
+   * the `_id` or `id` of `params.user`.
    */
   readonly by?: (params: Params) => unknown
 }
@@ -57,8 +57,8 @@ export function timestamps<T = Document>(options: TimestampsOptions<T> = {}): Ho
 }
 
 /**
- * Returns a before hook that sets who has created a record, and otherwise does what {@link timestamps} does.
- * Internal calls without a user set nothing.
+ * Returns a before hook that sets who created a record, and otherwise works like {@link timestamps}. Internal
+ * calls without a user set nothing.
  * @throws {NotAuthenticated} in calls: an external caller without a user
  */
 export function createdBy<T = Document>(options: WrittenByOptions<T> = {}): Hook {
@@ -66,7 +66,7 @@ export function createdBy<T = Document>(options: WrittenByOptions<T> = {}): Hook
   return stamp('createdBy', { created: field, read })
 }
 
-/** Returns a before hook that sets who has written to a record last, as {@link createdBy} does. */
+/** Returns a before hook that sets who last wrote to a record, like {@link createdBy}. */
 export function updatedBy<T = Document>(options: WrittenByOptions<T> = {}): Hook {
   const { field = 'updatedBy', read } = resolveWrittenBy('updatedBy()', options)
   return stamp('updatedBy', { updated: field, read })
@@ -106,7 +106,7 @@ function stamp(name: string, fields: Stamp): Hook {
         return read.value
       },
     }
-    // Later hooks see the fields as stamped, and never what the caller has sent in them.
+    // Later hooks see the stamped fields, never the values that the caller sent.
     mapWrites(context, options, (write) => showStamp(leaveOut(write, own), own))
     setRule(context, hook, { fill: (write) => fillIn(write, own) })
   })
@@ -141,7 +141,9 @@ function fillIn(write: RuledWrite, own: CallStamp): RuledWrite {
   return write.kind === 'update' ? keepCreated(changed, own) : addOnInsert(changed, own)
 }
 
-/** Returns the fields whose value equals the stamp. A hook may have converted it, to an ISO string for example. */
+/**
+ * Returns the fields that still equal the stamp: a hook may have converted it, to an ISO string for example.
+ */
 function keepStamped({ kind, data }: RuledWrite, own: CallStamp): WriteData {
   const fields = [own.updated, kind === 'create' ? own.created : undefined]
   const same = fields.filter(
@@ -185,7 +187,7 @@ function setUpdated(write: RuledWrite, { updated, value, isExternal }: CallStamp
   return stamped === undefined ? write : { ...write, data: { ...data, [updated]: stamped } }
 }
 
-/** Makes a replacement keep what `create` has set, unless internal data has the field. */
+/** Makes a replacement keep the value set by `create`, unless internal data has the field. */
 function keepCreated(write: RuledWrite, { created, value, isExternal }: CallStamp): RuledWrite {
   const { data, isUpsert, given, kept } = write
   if (created === undefined || data[created] !== undefined) return write
@@ -199,7 +201,7 @@ function addOnInsert(write: RuledWrite, { created, value }: CallStamp): RuledWri
   if (created === undefined || !isUpsert || namesField(data, created)) return write
   const stamped = value()
   const { $setOnInsert = {} } = data
-  // The service rejects a `$setOnInsert` that is no object.
+  // The service rejects a `$setOnInsert` that is not an object.
   if (stamped === undefined || !isPlainObject($setOnInsert)) return write
   return { ...write, data: { ...data, $setOnInsert: { ...$setOnInsert, [created]: stamped } } }
 }

@@ -12,7 +12,7 @@ import type { TransactionAttempt } from '../transactions/transaction-attempt.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
 import { listSecrets } from './record-hook.ts'
 
-/** What `idempotent()` stores of a request. */
+/** What `idempotent()` stores for a request. */
 export interface StoredAnswer {
   /** A hash of the caller, a dot, and a hash of the key and the path, method and id of the call. */
   readonly _id: string
@@ -30,7 +30,7 @@ export interface StoredAnswer {
 // biome-ignore lint/suspicious/noExplicitAny: the collection of a service of whatever type
 export type AnswerStore = Collection<any>
 
-/** How a request is found again. */
+/** The fields that identify a request. */
 type RequestHashes = Pick<StoredAnswer, '_id' | 'fingerprint'>
 
 /** Limits of what is stored for one caller. */
@@ -44,15 +44,15 @@ export interface AnswerLimits {
 /** The size in bytes up to which answers are always stored: they are hardly larger than the key. */
 const SMALL_BYTES = 1_000
 
-/** Codes of the server: another transaction, or one that is committed, has written the record. */
+/** Server codes: another transaction, running or committed, has written the record. */
 const TAKEN: ReadonlySet<unknown> = new Set([112, 11000])
 
-/** Whether a stored key has not expired, by the clock of the database: the clocks of processes differ. */
+/** Whether a stored key has not expired, by the database's clock, since the clocks of processes differ. */
 const IS_CURRENT = { $gt: ['$expiresAt', '$$NOW'] }
 
 /**
- * Stores a request, as the first command of the running transaction. It replaces one that has expired. It does not wait
- * for the same request if that is running: the error has no label by which the transaction would be repeated.
+ * Stores a request, as the first command of the running transaction. It replaces one that has expired. It
+ * does not wait if the same request is running: the error has no label that would repeat the transaction.
  * @throws the given error if the request is stored already, or running
  */
 export function insertKey(
@@ -76,9 +76,9 @@ export function insertKey(
 }
 
 /**
- * Stores the answer to a request, as the last command of the transaction: what callers outside may see of the
- * result. After hooks that keep fields from them do not run again for it. An answer beyond the limits is not stored, but
- * the request stays stored, so that it does not run again.
+ * Stores the response to a request, as the last command of the transaction. It holds only what external
+ * callers may see, since after hooks that remove fields do not run again for it. A response beyond the limits
+ * is not stored, but the request is, so that it does not run again.
  * @throws {TypeError} the result is a stream or bytes
  */
 export function writeAnswer(
@@ -109,7 +109,7 @@ export function readAnswer(
   return callDatabase(() =>
     collection.findOne(
       { _id, $expr: IS_CURRENT },
-      // An answer that a new primary could lose again is none.
+      // A result that a new primary could lose does not count.
       { readPreference: 'primary', readConcern: { level: 'majority' }, promoteBuffers: true },
     ),
   )
@@ -136,7 +136,7 @@ export function setAnswer(context: HookContext, { answer }: StoredAnswer): void 
   context.http = { ...context.http, ...http, headers }
 }
 
-/** Runs a command in the transaction that is running here, after the calls before it. */
+/** Runs a command in the current transaction, after the calls before it. */
 function runHere(
   collection: AnswerStore,
   command: (session: ClientSession) => Promise<void>,
@@ -172,7 +172,7 @@ function serialize(
   }
 }
 
-/** Cookies are secrets, and set anew by the hooks of each request. */
+/** Cookies are secrets, and the hooks of each request set them again. */
 function isCookie(name: string): boolean {
   return name.toLowerCase() === 'set-cookie'
 }
@@ -182,7 +182,7 @@ function isStream(value: object): boolean {
   return isOne || ArrayBuffer.isView(value)
 }
 
-/** Returns a value as its JSON shows it, but for dates, ids and other types of the database. */
+/** Returns a value as in its JSON, except for dates, ids and other database types. */
 function toStored(value: unknown): unknown {
   if (!isObject(value) || (isSingleValue(value) && !ArrayBuffer.isView(value))) return value
   if (Array.isArray(value)) return value.map(toStored)

@@ -16,7 +16,7 @@ import { checkReadOnly, readPipeline } from '../pipelines/pipeline-option.ts'
 import { openCursor } from '../queries/find.ts'
 import { openAggregation } from '../record-commands.ts'
 
-/** Answers to `find` that are streams. */
+/** Streamed results of `find`. */
 export const STREAMS: CallFeature = { createMembers: createStreamedMembers }
 
 function createStreamedMembers(
@@ -44,26 +44,26 @@ function createStreamedMembers(
 /** How many records hooks get at a time. */
 const BATCH_RECORDS = 100
 
-/** How many records one command fetches, unless `params.docdb.batchSize` says it. */
+/** How many records one command fetches, unless `params.docdb.batchSize` is set. */
 const FETCHED_RECORDS = 100
 
 type Cursor = FindCursor | AggregationCursor
 
-/** What ends a stream beside its reader. */
+/** What can end a stream, other than its reader. */
 interface StreamSignals {
-  /** What the driver follows until the first records are there. */
+  /** The signal that the driver follows until the first records arrive. */
   readonly reading: ReadSignal | undefined
   /** `params.docdb.signal`. */
   readonly given: AbortSignal | undefined
 }
 
 /**
- * Opens a cursor over what a query finds. Returns its records in batches; the cursor is closed when the
- * last one was read, or nobody goes on.
+ * Opens a cursor over the records of a query and returns them in batches. The cursor closes after the last
+ * batch, or when the reader stops.
  * @param params with a checked query, without pages
- * @param max the most records that there may be
- * @throws {BadRequest} the call is one of a transaction, which would end before; in batches: there are more
- *   records
+ * @param max the maximum number of records
+ * @throws {BadRequest} the call is in a transaction, which would end before the stream; in batches: there are
+ *   more records
  */
 async function openBatches(
   service: CalledService,
@@ -86,13 +86,16 @@ async function openBatches(
       return openFor(call, max)
     },
   )
-  // The server takes a limit of 0 for no limit.
+  // For the server, a limit of 0 means no limit.
   const most = known.limit === 0 ? 0 : max
   const given = getGivenOptions(params)?.signal
   return readBatches(cursor, most, { reading: known.signal as ReadSignal | undefined, given })
 }
 
-/** One record more than there may be tells that there are more. A pipeline may make many of one, or none. */
+/**
+ * Reads one record more than allowed, to notice that there are more. A pipeline may turn one record into
+ * many, or none.
+ */
 function openFor(call: AdapterCall, max: number): Cursor {
   const { limit = Number.POSITIVE_INFINITY } = call.query
   const driver = { ...call.driver, batchSize: call.driver.batchSize ?? FETCHED_RECORDS }
@@ -115,7 +118,8 @@ async function* readBatches(
       // The driver may end the cursor of an aborted read as if there were no more records.
       const aborted = [reading, given].find((signal) => signal?.aborted)
       if (aborted !== undefined) throw toAbortError(aborted.reason)
-      // The driver leaves a cursor open whose command it aborts. From now on, who goes no further closes it.
+      // The driver leaves a cursor open when it aborts the command. From here on, a reader that stops closes
+      // the cursor.
       reading?.end()
       if (batch.length > 0 && left > 0) yield batch.slice(0, left)
       if (batch.length > left) {

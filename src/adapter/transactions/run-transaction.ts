@@ -20,15 +20,15 @@ interface TransactionSettings {
   readonly client: MongoClient
   /** Options for the driver. */
   readonly driver: TransactionOptions
-  /** Returns what stops further attempts once it is aborted. It is asked before each of them. */
+  /** Returns the signal that stops more attempts once it is aborted. It is called before each attempt. */
   readonly getSignal: () => AbortSignal | undefined
 }
 
 /**
- * Resolves to what a function returns, after the commit. The function runs again when the database
- * asks for it; inside of a transaction of the same client it becomes a part of that one.
+ * Resolves to what a function returns, after the commit. The function runs again when the database asks for
+ * it; inside a transaction of the same client it joins that one.
  * @throws what the function throws; the transaction is aborted
- * @throws {ServiceError} the commit has failed, or the signal was aborted before another attempt
+ * @throws {ServiceError} the commit failed, or the signal was aborted before another attempt
  */
 export async function runTransaction<R>(
   settings: TransactionSettings,
@@ -37,7 +37,7 @@ export async function runTransaction<R>(
   const { client, driver, getSignal } = settings
   const outer = findTransaction(client)
   if (outer !== undefined) return fn(outer.session)
-  // The URL may have the client read from secondaries, which no transaction can.
+  // The URL may make the client read from secondaries, which transactions cannot.
   const options: TransactionOptions = { readPreference: 'primary', ...driver }
   const session = client.startSession()
   const attempts: TransactionAttempt[] = []
@@ -63,15 +63,15 @@ export async function runTransaction<R>(
 interface Patience {
   readonly attempts: number
   readonly longestMs: number
-  /** Returns whether an error says that all of it can be run again. */
+  /** Returns whether an error says that the whole transaction can be retried. */
   readonly isTransient: (error: unknown) => boolean
-  /** Whether a commit that was not confirmed is asked for again. */
+  /** Whether to repeat a commit that was not confirmed. */
   readonly repeatsCommit: boolean
   /** Whether the function may end the transaction by the session: then there is nothing to commit. */
   readonly mayBeEnded: boolean
 }
 
-/** For what a program wants done as a whole: as long as the specification of the drivers says. */
+/** For `transaction(fn)`: retried for as long as the driver specification says. */
 const OF_FUNCTION: Patience = {
   attempts: Number.POSITIVE_INFINITY,
   longestMs: 120_000,
@@ -80,7 +80,7 @@ const OF_FUNCTION: Patience = {
   mayBeEnded: true,
 }
 
-/** For a call whose caller waits: a transaction that the server ends has had its minute. */
+/** For a call whose caller waits: the server ends a transaction after a minute. */
 const OF_CALL: Patience = {
   attempts: 8,
   longestMs: 10_000,
@@ -94,14 +94,14 @@ const OF_CALL: Patience = {
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 500
 
-/** The server's code for a command that has had its time. */
+/** The server's code for a command that exceeded its time limit. */
 const TIME_EXPIRED = 50
 
 /**
- * Resolves to what a function returns, after the commit of what it has written by a session. It runs again
- * where another transaction was in the way.
+ * Runs a function in a transaction of the session and resolves to its result after the commit. Runs it again
+ * after a conflict with another transaction.
  * @throws what the function throws in the last attempt; the transaction is aborted, or the server is gone
- * @throws {ServiceError} what the error of the commit stands for
+ * @throws {ServiceError} the commit failed
  */
 async function runAttempts<R>(
   session: ClientSession,
@@ -148,31 +148,31 @@ function isExpired({ code, writeConcernError }: DriverError): boolean {
   return code === TIME_EXPIRED || writeConcernError?.code === TIME_EXPIRED
 }
 
-/** Whether no server has answered. */
+/** Whether no server replied. */
 function isGone(error: unknown): boolean {
   return !isAnswer(error) && toDatabaseError(error) instanceof Unavailable
 }
 
 /**
- * Refusals of a transaction, or of a command in one: command not supported, not implemented, not
- * supported in a transaction; one that takes longer than it may, or more memory.
+ * Codes by which the server rejects a transaction, or a command in one: command not supported, not
+ * implemented, not supported in a transaction; time or memory limit exceeded.
  */
 const REFUSALS: ReadonlySet<unknown> = new Set([115, 238, 263, 290, 388])
 
-/** Levels of a read concern that a transaction can not have. */
+/** Read concern levels that a transaction cannot have. */
 const OUTSIDE_ONLY: ReadonlySet<unknown> = new Set(['available', 'linearizable'])
 
-/** Returns whether no other call changes what the commands of this one see. */
+/** Returns whether other calls cannot change what the commands of this call see. */
 export function isIsolated({ driver }: AdapterCall): boolean {
   return driver.session?.inTransaction() === true
 }
 
 /**
- * Runs the commands of a call in one transaction: that of its caller, else one of its own, and in
- * none where the server takes none. What fails in it is not written, unless the reply to the commit
- * is lost. Runs again when another call changes the same records at the same time.
- * @throws {ServiceError} what the error of the last attempt stands for; with `errors.outcome: 'unknown'`
- *   where the commit was not confirmed
+ * Runs the commands of a call in one transaction: the caller's, else a new one, or none if the server does
+ * not support them. If the call fails, nothing is written, unless the reply to the commit was lost. Runs
+ * again when another call changes the same records at the same time.
+ * @throws {ServiceError} the last attempt failed; with `errors.outcome: 'unknown'` if the commit was not
+ *   confirmed
  */
 export async function runIsolated<R>(
   call: AdapterCall,
@@ -188,11 +188,11 @@ export async function runIsolated<R>(
   try {
     return await runAttempts(session, options, OF_CALL, () => run(inner))
   } catch (error) {
-    // That of a service counts as clear: nothing was written, or it says itself that it is unknown.
+    // A service error is clear: nothing was written, or it says that the outcome is unknown.
     if (!isRefusal(error)) throw toDatabaseError(error)
     if (isStandalone(error)) getClientFacts(client).isStandalone = true
   } finally {
-    // Not awaited: where the server is gone, it waits for another one to tell.
+    // Not awaited: if the server is gone, it would wait for another one.
     if (given === undefined) void session.endSession()
     else if (session.inTransaction()) await session.abortTransaction()
   }
@@ -200,8 +200,8 @@ export async function runIsolated<R>(
 }
 
 /**
- * Returns the concerns of a call for its transaction, `null` where they are of a kind that none has. The
- * driver would not take those of the collection.
+ * Returns the concerns of a call for its transaction, `null` if a transaction cannot have them. The driver
+ * would ignore those of the collection.
  */
 function createTransactionOptions({ collection, driver }: AdapterCall): TransactionOptions | null {
   const { readConcern = collection.readConcern, writeConcern = collection.writeConcern } = driver
@@ -214,7 +214,7 @@ function createTransactionOptions({ collection, driver }: AdapterCall): Transact
   }
 }
 
-/** Whether an error came from the server before the commit, which refuses a transaction. */
+/** Whether the server rejected the transaction itself, before the commit. */
 function isRefusal(error: unknown): boolean {
   return isAnswer(error) && (isStandalone(error) || REFUSALS.has(error.code))
 }

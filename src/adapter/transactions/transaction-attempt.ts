@@ -15,27 +15,27 @@ import {
 } from '../driver-error.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
 
-/** What emits the events of a call, once the transaction is committed; or something else that waits for that. */
+/** Emits the events of a call after the commit, or runs other work that waits for it. */
 interface HeldEvents {
   readonly emit: () => void
   readonly context: HookContext | null
 }
 
-/** What a transaction runs, with the session for commands of its own. */
+/** What a transaction runs. It gets the session, for its own commands. */
 export type TransactionFunction<R> = (session: ClientSession) => R | Promise<R>
 
-/** One attempt of a transaction: what was left of the one before takes no part in the next. */
+/** One attempt of a transaction: calls left over from one attempt cannot take part in the next. */
 export class TransactionAttempt {
   readonly client: MongoClient
   readonly session: ClientSession
-  /** What the function threw, hooks and all; the database may have ended the attempt before. */
+  /** What the function threw, including hooks; the database may have ended the attempt before. */
   #thrown: { readonly error: unknown } | undefined
-  /** The first error that has ended the attempt at the database: nothing of it can be kept. */
+  /** The first error by which the database ended the attempt: nothing of it can be committed. */
   #failure: DriverError | undefined
-  /** The transaction of another client that this one runs inside of. */
+  /** The transaction of another client around this one. */
   readonly #outer: TransactionAttempt | undefined
   readonly #events: HeldEvents[] = []
-  /** The call that the transaction is a hook of: its events are emitted by itself, behind the hook. */
+  /** The call whose hook runs the transaction: it emits its own events, after the hook. */
   #call: HookContext | undefined
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   readonly #calls = new SerialQueue()
@@ -52,8 +52,8 @@ export class TransactionAttempt {
   }
 
   /**
-   * Resolves to what the function returns, with everything below it as a part of the transaction.
-   * @throws what the function throws, or what the database has ended the attempt by
+   * Resolves to what the function returns. All calls inside it are part of the transaction.
+   * @throws what the function throws, or the error by which the database ended the attempt
    */
   async run<R>(fn: TransactionFunction<R>): Promise<R> {
     let result: R | undefined
@@ -68,14 +68,14 @@ export class TransactionAttempt {
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     // The function itself may have ended it: then there is nothing to commit.
     if (hasFailed || !this.session.inTransaction()) this.#discard()
-    // The database has given the transaction up, even where an error was caught: a commit would
-    // be refused with the request to run it all again.
+    // The database has aborted the transaction, even if the function caught the error: a commit would fail
+    // and ask to run everything again.
     if (this.#failure !== undefined) throw this.#failure
     if (this.#thrown !== undefined) throw this.#thrown.error
     return result as R
   }
 
-  /** Returns the error of the call for what has ended the attempt, or its commit. */
+  /** Returns the error for the caller, for what ended the attempt or its commit. */
   toError(error: unknown): unknown {
     this.#discard()
     if (this.#thrown !== undefined) return toTransactionError(this.#thrown.error)
@@ -91,15 +91,14 @@ export class TransactionAttempt {
   }
 
   /**
-   * Runs a call when those before it have ended: the server takes the commands of a session one
-   * after another.
-   * @throws {Error} the attempt has ended: outside of it the call would be written all the same
+   * Runs a call when those before it have ended: a session allows one command at a time.
+   * @throws {Error} the attempt has ended: the call would write outside of the transaction
    */
   async runNext<C>(call: () => Promise<C>): Promise<C> {
     return this.#calls.run(() => this.#runCall(call))
   }
 
-  /** Keeps what emits the events of a call; returns `false` when nothing is to wait for. */
+  /** Keeps the events of a call for later. Returns `false` if there is nothing to wait for. */
   hold(emit: () => void, context: HookContext | null): boolean {
     const hasEnded = this.#state === 'committed' || this.#state === 'aborted'
     if (hasEnded) return this.#outer?.hold(emit, context) ?? false
@@ -107,17 +106,17 @@ export class TransactionAttempt {
     return true
   }
 
-  /** Has the events of the call that the transaction is a hook of written with it. */
+  /** Includes the events of the call whose hook runs the transaction: they are written with it. */
   include(call: HookContext): void {
     this.#call = call
   }
 
-  /** The call that the transaction is a hook of, `undefined` for none. */
+  /** The call whose hook runs the transaction, `undefined` for none. */
   get call(): HookContext | undefined {
     return this.#call
   }
 
-  /** Writes the events that are to come into the outbox of the client, as a part of the transaction. */
+  /** Writes the held events into the outboxes of the client, as part of the transaction. */
   async #store(): Promise<void> {
     const { outboxes } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
@@ -128,14 +127,14 @@ export class TransactionAttempt {
     for (const store of outboxes) await store(contexts, this.session)
   }
 
-  /** Forgets the events that were held back; later ones, of work that goes on, are not its own. */
+  /** Drops the held events. Later events of work that goes on no longer belong to it. */
   #discard(): void {
     this.#state = 'aborted'
     this.#events.length = 0
   }
 
   async #runCall<C>(call: () => Promise<C>): Promise<C> {
-    // Its function may have ended it by the session.
+    // The function may have ended it by the session.
     if (this.#state !== 'open' || !this.session.inTransaction()) {
       throw new Error('The transaction of this call has ended: await each call inside of it')
     }
@@ -143,8 +142,8 @@ export class TransactionAttempt {
       return await call()
     } catch (error) {
       const { cause } = error as Error
-      // The database has given the transaction up: it has answered by a code, or the connection broke. What
-      // the driver refuses before it sends anything has neither.
+      // The database has aborted the transaction if it replied with a code, or if the connection broke.
+      // Errors that the driver throws before it sends anything have neither.
       const isEnded = isAnswer(cause) || hasLabel(cause, 'TransientTransactionError')
       if (isEnded) this.#failure ??= cause
       throw error
@@ -152,17 +151,17 @@ export class TransactionAttempt {
   }
 }
 
-/** The transaction that the code which is running belongs to. */
+/** The transaction that the running code belongs to. */
 const running = new AsyncLocalStorage<TransactionAttempt>()
 
-/** Returns the transaction of a client that is running here. */
+/** Returns the current transaction of a client. */
 export function findTransaction(client: MongoClient): TransactionAttempt | undefined {
   return running.getStore()?.findFor(client)
 }
 
 /**
- * Puts the session of the transaction that is running here into the options of a call, unless they
- * have another one. Returns the transaction that the call belongs to.
+ * Sets the session of the current transaction in the options of a call, unless they have another one. Returns
+ * the transaction that the call belongs to.
  */
 export function joinTransaction(
   collection: Collection,
@@ -174,13 +173,13 @@ export function joinTransaction(
   return driver.session === transaction.session ? transaction : undefined
 }
 
-/** Returns a new attempt of a transaction, inside of what is running here. */
+/** Returns a new attempt of a transaction, nested in the current one. */
 export function startAttempt(session: ClientSession, client: MongoClient): TransactionAttempt {
   EVENT_GATE.hold = holdEvents
   return new TransactionAttempt(session, client, running.getStore())
 }
 
-/** Has the running transaction hold an event of any application. Returns whether there is one. */
+/** Makes the current transaction hold an event of any application. Returns whether there is one. */
 function holdEvents(emit: () => void, context: HookContext | null): boolean {
   return running.getStore()?.hold(emit, context) ?? false
 }

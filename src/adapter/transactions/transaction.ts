@@ -20,25 +20,25 @@ import { runTransaction } from './run-transaction.ts'
 import type { TransactionFunction } from './transaction-attempt.ts'
 import { findTransaction } from './transaction-attempt.ts'
 
-/** Options of {@link transaction}. Those of the driver have its defaults. */
+/** Options of {@link transaction}. Driver options keep the driver's defaults. */
 export interface TransactionOptions {
   /**
-   * The client whose session the transaction has. Default: that of the service, for a hook of a
-   * MongoDB service, else that of all MongoDB services of the application.
+   * The client that opens the session. Default: for a hook of a MongoDB service, the service's client, else
+   * the one that all MongoDB services of the application share.
    */
   readonly client?: MongoClient | undefined
   /** What the reads of the transaction see. */
   readonly readConcern?: ReadConcernLike | undefined
   /** When the commit is confirmed. */
   readonly writeConcern?: WriteConcern | undefined
-  /** Which server it reads from: `'primary'`, the default, is the only one that it can. */
+  /** Which server it reads from: only `'primary'` is possible, the default. */
   readonly readPreference?: ReadPreferenceLike | undefined
   /** How long one attempt to commit may take, in ms. */
   readonly maxCommitTimeMS?: number | undefined
 }
 
 type RunOptions = TransactionOptions & {
-  /** Stops further attempts once it is aborted. */
+  /** Stops more attempts once it is aborted. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -66,10 +66,10 @@ const RUN_RULES: OptionRules = {
 }
 
 /**
- * Resolves to what a function returns, after everything its calls have written was committed: all
- * calls of services of the same client belong to the transaction. The function runs again when the
- * database asks for it, so that it must not do anything else than such calls.
- * @throws what the function throws: nothing was written then, and no event is emitted
+ * Resolves to what a function returns, after the commit of everything that its calls wrote: all calls of
+ * services of the same client belong to the transaction. The function runs again when the database asks for
+ * it, so it must only make such calls.
+ * @throws what the function throws; nothing is written then, and no event is emitted
  * @throws {NotImplemented} the server is neither in a replica set nor in a sharded cluster
  */
 export function transaction<R>(
@@ -97,7 +97,7 @@ async function run<R>(
   checkOptions('transaction()', options, RUN_RULES)
   if (typeof fn !== 'function') throw new TypeError('transaction(): needs a function')
   const { client = await findClient(app), signal, ...driver } = options
-  // The driver takes `undefined` for a value.
+  // The driver would treat `undefined` as a value.
   const given = withDefaults<DriverTransactionOptions>({}, driver)
   return runTransaction({ client, driver: given, getSignal: () => signal }, fn)
 }
@@ -110,14 +110,14 @@ function createHook(options: TransactionOptions = {}): AroundHook {
     const client = given ?? (await findClientOf(context.service)) ?? (await findClient(context.app))
     const getSignal = (): AbortSignal | undefined => context.params.signal
     const restore = takeSnapshot(context)
-    // In another one the events wait for the end of that.
+    // Inside another transaction, the events wait for the end of that one.
     const isOwn = findTransaction(client) === undefined
     let isRepeated = false
     await runTransaction({ client, driver, getSignal }, async () => {
       if (isRepeated) restore()
       isRepeated = true
       if (isOwn) findTransaction(client)?.include(context as HookContext)
-      // What failed may have been the commit, after a run that has succeeded.
+      // The commit may have failed, after a successful run.
       await runRest(next, [TAKEN_BACK])
     })
   }
@@ -125,14 +125,14 @@ function createHook(options: TransactionOptions = {}): AroundHook {
 
 describeFunction(transaction, { hookFactory: 'transaction()' })
 
-/** Resolves to the client of a service, `undefined` where it is none on a collection. */
+/** Resolves to the client of a service, `undefined` if it has no collection. */
 async function findClientOf(service: object): Promise<MongoClient | undefined> {
   return service instanceof HooklessService ? (await service.getModel()).db.client : undefined
 }
 
 /**
  * Resolves to the client of all MongoDB services of an application.
- * @throws {TypeError} there is no such service, or they are of several clients; names the option
+ * @throws {TypeError} there is no such service, or they use several clients; names the option
  */
 async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
   const found = await Promise.all([...entries.values()].map(({ service }) => findClientOf(service)))
@@ -145,13 +145,13 @@ async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
   throw new TypeError(`transaction(): the option 'client' is required, since ${reason}`)
 }
 
-/** What is copied with all that is in it. Other properties may hold what many calls share. */
+/** Properties that are copied deeply. Others may hold objects that many calls share. */
 const COPIED = { context: ['data', 'http'], params: ['query', 'pipeline'] }
 
 /**
- * Returns what gives a context and its params the properties that they have now, before the call is run
- * again, with copies of what is in `data`, `http` and the query. Not in place: one object may be the data of
- * several calls, and another of them may be about to write what its hooks have set there.
+ * Returns a function that restores the current properties of a context and its params before the call runs
+ * again, with copies of `data`, `http` and the query. Not in place: several calls may share one data object,
+ * and another call may be about to write what its hooks set there.
  */
 export function takeSnapshot(context: HookContext): () => void {
   const properties = copyProperties(context.toObject(), COPIED.context)
@@ -160,7 +160,7 @@ export function takeSnapshot(context: HookContext): () => void {
     replaceProperties(context, copyProperties(properties, COPIED.context))
     const { params: given } = context
     const params = copyProperties(paramsThen, COPIED.params)
-    // Those of a transport have a class, and are of one call alone.
+    // Params of a transport have a class, and belong to only one call.
     if (!isPlainObject(given)) replaceProperties(given, params)
     else {
       context.params = carryFacts(given, params)
@@ -177,7 +177,7 @@ function copyProperties(object: object, names: readonly string[]): Record<string
   return properties
 }
 
-/** Properties that are not enumerable stay: a snapshot has none of them. */
+/** Non-enumerable properties stay: a snapshot does not have them. */
 function replaceProperties(object: object, properties: object): void {
   for (const name of Reflect.ownKeys(object)) {
     const isEnumerable = Object.prototype.propertyIsEnumerable.call(object, name)
@@ -198,7 +198,7 @@ function copyDeep(value: unknown): unknown {
     return copy ?? one
   }
   const result = copyOf(value)
-  // With those that are added meanwhile. A walk into the depth would end where the stack does.
+  // Includes copies added during the loop. Recursion could overflow the stack.
   for (const copy of copies.values()) {
     const properties = copy as Record<string, unknown>
     for (const name of Object.keys(copy)) properties[name] = copyOf(properties[name])
@@ -206,7 +206,7 @@ function copyDeep(value: unknown): unknown {
   return result
 }
 
-/** Returns a copy with the same values in it, `undefined` for what is not copied. */
+/** Returns a shallow copy, `undefined` for values that are not copied. */
 function copyShallow(value: unknown): object | undefined {
   if (value instanceof Date) return new Date(value.getTime())
   if (!Array.isArray(value) && !isPlainObject(value)) return undefined

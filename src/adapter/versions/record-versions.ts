@@ -38,9 +38,9 @@ export const VERSIONS: CallFeature = {
     answersRecord(method, result) ? { etag: findVersionTag(service, result) } : {},
 }
 
-/** What transports and OpenAPI read of a service. */
+/** What transports and OpenAPI read from a service. */
 export interface VersionMembers {
-  /** How records are versioned, `null` for not at all. */
+  /** How records are versioned, `null` if they are not. */
   readonly recordVersions: RecordVersions | null
 }
 
@@ -51,23 +51,23 @@ const VERSION_MEMBERS: VersionMembers & ThisType<CalledService> = {
   },
 }
 
-/** The version of new records. A record from before the option was set has none, which counts as 0. */
+/** The version of new records. A record from before the option was set has no version, which counts as 0. */
 const FIRST_VERSION = 1
 
 /** The rule of a call whose records have versions, or that expects one. */
 class VersionRule implements CallRule {
-  /** The version is in each answer, as the id is: callers need it for their next write. */
+  /** Every result contains the version, like the id: callers need it for their next write. */
   readonly fields: readonly string[]
   readonly computed: Document
-  /** The field of the version, `undefined` where records have none. */
+  /** The field of the version, `undefined` if records have none. */
   readonly #field: string | undefined
   readonly #isAsked: boolean
   /** The versions that a record may have when it is written; `undefined` for any. */
   #expected: readonly number[] | undefined
 
   /**
-   * @throws {BadRequest} many records are to have the version
-   * @throws {TypeError} `params.version` is no version, or the service has none
+   * @throws {BadRequest} the call expects a version of many records
+   * @throws {TypeError} `params.version` is not a version, or the service has no versions
    */
   constructor(asked: AskedCall) {
     const { version: field } = asked.settings
@@ -90,9 +90,9 @@ class VersionRule implements CallRule {
   }
 
   /**
-   * Takes the version out of the data of a write on one record: it is the one that the caller has read, and
-   * a condition as `params.version` is.
-   * @throws {BadRequest} it is no version, an operator is to change it, or many records are to have it
+   * Removes the version from the data of a write on one record: it is the version that the caller read, and a
+   * condition like `params.version`.
+   * @throws {BadRequest} it is not a version, an operator would change it, or the call writes many records
    */
   take(data: WriteData, { driver }: AdapterCall, isOne: boolean): WriteData {
     const field = this.#field
@@ -104,14 +104,14 @@ class VersionRule implements CallRule {
       throw new BadRequest(`The field '${field}' must be the version that the record has`)
     }
     this.#expected = (this.#expected ?? [version]).filter((one) => one === version)
-    // A record with another version is no reason to add one.
+    // A version mismatch must not add a record.
     driver.upsert = false
     return others
   }
 
   /**
-   * A version that the data has stays: that of a copy.
-   * @throws {BadRequest} the data has something else in the field of the version
+   * A version in the data is kept, as for a copied record.
+   * @throws {BadRequest} the data has another value in the version field
    */
   toNew(document: Document): Document {
     const field = this.#field
@@ -128,13 +128,16 @@ class VersionRule implements CallRule {
 
   aim(filter: Document): Document {
     if (this.#expected === undefined) return filter
-    // Without versions, no record has one of these: the filter matches nothing, and the error tells why.
+    // Without versions, no record can match: the filter finds nothing, and the error explains why.
     const versions = this.#field === undefined ? [] : this.#expected
     const alternatives = versions.includes(0) ? [...versions, null] : versions
     return createRecordFilter(filter, this.#field ?? '_id', { $in: alternatives })
   }
 
-  /** @throws {PreconditionFailed} the record is there with another version, which is `data.current`, or with none */
+  /**
+   * @throws {PreconditionFailed} the record exists with another version, which is `data.current`, or with
+   *   none
+   */
   async explainMissing(call: AdapterCall, id: AdapterId): Promise<void> {
     if (this.#expected === undefined) return
     const { session, collation } = call.driver

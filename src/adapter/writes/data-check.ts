@@ -51,24 +51,24 @@ export function checkChange(data: unknown, id: unknown, settings: MongoDBSetting
   checkValue(Object.fromEntries(fields), 0, new Set(paths))
   const given = data[settings.id]
   if (given !== undefined && !isSameId(given, id)) {
-    throw new BadRequest(`The field '${settings.id}' of a record can not be changed`)
+    throw new BadRequest(`The field '${settings.id}' of a record cannot be changed`)
   }
 }
 
 /** The deepest record that the server stores; it bounds the recursion here as well. */
 const MAX_DEPTH = 100
 
-/** What the server nests at most, updates included. */
+/** The deepest nesting that the server accepts, including updates. */
 const MAX_NESTING = 200
 
-/** No names beyond those of fields. */
+/** No names other than plain field names. */
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
  * Checks an external value that is to be stored.
  * @param allowed names that are otherwise rejected, for the keys of the value itself
  * @param allowedBelow the same for the keys of what is inside it
- * @throws {BadRequest} operators, dotted names, numbers that JSON can't hold, too many levels
+ * @throws {BadRequest} operators, dotted names, numbers that JSON cannot hold, too many levels
  */
 function checkValue(
   value: unknown,
@@ -92,16 +92,13 @@ function checkValue(
   }
 }
 
-/** @throws {BadRequest} a bigint has more bits than are stored */
+/** @throws {BadRequest} a bigint has more than 64 bits */
 export function checkLong(value: bigint): void {
   if (BigInt.asIntN(64, value) === value) return
   throw new BadRequest('The data has a bigint of more than 64 bits')
 }
 
-/**
- * @throws {BadRequest} an operator, a dotted path, or a name that JavaScript or BSON gives
- *   a meaning
- */
+/** @throws {BadRequest} an operator, a dotted path, or a name that is special in JavaScript or BSON */
 function checkName(name: string): void {
   if (name.includes('.') || name.startsWith('$') || isReservedName(name)) refuseName(name)
 }
@@ -109,10 +106,10 @@ function checkName(name: string): void {
 /**
  * Checks a value that an internal call stores: it may once have come as JSON, and must not imitate an
  * ObjectId.
- * @throws {BadRequest} a name that JavaScript or BSON gives a meaning
+ * @throws {BadRequest} a name that is special in JavaScript or BSON
  */
 export function checkReservedNames(value: unknown, depth = 0): void {
-  // A record that holds itself has no end.
+  // A circular record has no end.
   if (depth > MAX_NESTING) refuseDepth(MAX_NESTING)
   if (typeof value === 'bigint') checkLong(value)
   if (Array.isArray(value)) for (const item of value) checkReservedNames(item, depth + 1)
@@ -134,8 +131,8 @@ function refuseName(name: string): never {
 
 /**
  * Checks an external update operator.
- * @throws {BadRequest} the option `updateOperators` does not list the operator or a dotted path in
- *   it, the id would change, or the operator has to do with a hidden field
+ * @throws {BadRequest} the option `updateOperators` does not list the operator or a dotted path in it, the id
+ *   would change, or the operator involves a hidden field
  */
 function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSettings): void {
   const operator = UPDATE_OPERATORS.get(name)
@@ -152,7 +149,7 @@ function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSet
   }
 }
 
-/** `{ $rename: { from: 'to' } }` writes the field `to`, which is a path like any other. */
+/** `{ $rename: { from: 'to' } }` writes the field `to`, so that is checked like any path. */
 function checkTarget(name: string, target: unknown, settings: MongoDBSettings): void {
   if (typeof target !== 'string' || target === '') {
     throw new BadRequest(`The operator ${name} takes the names of fields`)
@@ -169,8 +166,8 @@ function checkPath(name: string, path: string, settings: MongoDBSettings): void 
 }
 
 /**
- * A hidden field can be written by its plain name, `{ password }`, but by no operator: what the
- * operator makes of the field could reveal its value.
+ * A hidden field can be written by its plain name, `{ password }`, but not by an operator, whose result could
+ * reveal its value.
  */
 function checkHidden(
   name: string,
@@ -181,32 +178,30 @@ function checkHidden(
 ): void {
   const relation = relate(path, hidden)
   if (relation === 'apart') return
-  // A list that is put in order by its items tells which one was the greater.
+  // The order of a sorted list tells which item was greater.
   const isSorted = isPlainObject(value) && Object.hasOwn(value, '$sort')
   if (relation === 'inside' || reads === 'all' || isSorted) refuseHidden(name, path)
   if (reads === 'conditions') checkHiddenConditions(value, path, hidden)
 }
 
 function refuseHidden(name: string, path: string): never {
-  throw new BadRequest(`The field '${path}' can not be changed by ${name}`)
+  throw new BadRequest(`The field '${path}' cannot be changed by ${name}`)
 }
 
-/** What an update operator takes for a field, and how external callers may use it. */
+/** The operand of an update operator, and how external callers may use it. */
 interface UpdateOperator {
-  /**
-   * Keys that say how and not what, `{ $push: { tags: { $each: […] } } }`; in conditions at any depth.
-   */
+  /** Keys that modify the operator, `{ $push: { tags: { $each: […] } } }`; in conditions at any depth. */
   readonly modifiers?: ReadonlySet<string>
   /** Whether the value is the path of another field. */
   readonly takesPath?: true
   /**
-   * What it reads of the field, and so may reveal of a hidden field in it: `conditions` read the
-   * fields that they name, `all` is compared or moved as a whole.
+   * What it reads of the field, and so may reveal of a hidden field inside: `conditions` read the fields that
+   * they name, `all` compares or moves the whole value.
    */
   readonly reads: 'nothing' | 'conditions' | 'all'
 }
 
-/** Operators by name; what any other one would do with a field is not known. */
+/** Operators by name; the effect of any other is unknown. */
 export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map([
   ['$set', { reads: 'nothing' }],
   ['$setOnInsert', { reads: 'nothing' }],

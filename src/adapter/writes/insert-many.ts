@@ -13,7 +13,7 @@ import { runAfterWrite, runOnMany, runSlices, SLICE } from './write-many.ts'
 
 /**
  * Resolves to the new records in the order of the data. Of up to 1,000, all are stored or none.
- * @param toAnswer resolves to the answer for records that were inserted. Default: the records
+ * @param toAnswer resolves to the result for inserted records. Default: the records
  * @throws {Conflict} a duplicate, with the fields, which a second command reads
  */
 export async function insertRecords(
@@ -31,10 +31,11 @@ export async function insertRecords(
     if (toAnswer === undefined) return created
     return runAfterWrite(isolated, () => toAnswer(isolated, created))
   }
-  // One command stores one record, or none. With `ordered: false`, all that can be stored are to be stored.
+  // A single command stores one record or none. With `ordered: false`, everything that can be stored should
+  // be.
   const isAlone = documents.length === 1 && toAnswer === undefined
   const isOne = isAlone || call.driver.ordered === false
-  // Stages may make one answer of all records.
+  // Stages may combine all records into one result.
   const size = toAnswer === undefined ? SLICE : documents.length
   try {
     return await (isOne ? insert(call, documents) : runSlices(call, documents, size, insert))
@@ -43,7 +44,7 @@ export async function insertRecords(
   }
 }
 
-/** A document to insert, and the form in which the driver will read it. */
+/** A document to insert, and its form when the driver reads it back. */
 interface NewDocument {
   readonly document: Document
   readonly stored: Document
@@ -60,7 +61,10 @@ async function insertDocuments(call: AdapterCall, documents: NewDocument[]): Pro
   return documents.map(({ stored }, index) => pickCreated(call, stored, insertedIds[index]))
 }
 
-/** Names the fields of a duplicate. Runs after the transaction, which its command would keep open. */
+/**
+ * Names the fields of a duplicate. Runs after the transaction, since its command would keep the transaction
+ * open.
+ */
 async function withBrokenFields({ collection }: AdapterCall, thrown: unknown): Promise<unknown> {
   const { cause } = thrown instanceof ServiceError ? thrown : { cause: thrown }
   const key = await findDuplicateKey(collection, cause)

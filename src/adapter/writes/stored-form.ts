@@ -11,9 +11,9 @@ const MAX_DEPTH = 200
 const MAX_BYTES = 16_777_216
 
 /**
- * Returns a new document as the driver will read it: without values that are not stored, and with others in the
- * form that they are stored in. Returns the document itself if it would be read unchanged, as nearly all data from
- * JSON is.
+ * Returns a new document as the driver will read it back: without values that are not stored, and with the
+ * others in their stored form. Returns the document itself if it would be read unchanged, as nearly all data
+ * from JSON is.
  * @throws {BadRequest} a bigint has more than 64 bits
  * @throws {Error} the document has no BSON
  */
@@ -24,11 +24,11 @@ export function toStoredForm({ collection, driver }: AdapterCall, document: Docu
   const bytes = BSON.serialize(document, options)
   // Circular values have no BSON: the check would not end.
   checkLongs(document)
-  // The driver rejects a larger record. BSON may have cut it off, by the size of its buffer.
+  // The driver rejects a larger record. BSON may have truncated it to the size of its buffer.
   return bytes.length > MAX_BYTES ? document : BSON.deserialize(bytes, options)
 }
 
-/** Whether the driver reads a value as it is. */
+/** Whether the driver reads a value back unchanged. */
 function isStoredForm(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object') return typeof value === 'number' || typeof value === 'boolean'

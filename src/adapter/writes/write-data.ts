@@ -11,7 +11,7 @@ export type WriteData = Readonly<Record<string, unknown>>
 
 /**
  * Checks that data is one record.
- * @throws {BadRequest} an array, `null` or no object
+ * @throws {BadRequest} an array, `null`, or not an object
  * @throws {TypeError} a promise, of a list or set by a hook
  */
 export function checkRecord(data: unknown): asserts data is WriteData {
@@ -22,7 +22,7 @@ export function checkRecord(data: unknown): asserts data is WriteData {
 
 /**
  * Returns the records of `create`, one or many, as a list.
- * @throws {BadRequest} one of them is no object
+ * @throws {BadRequest} one of them is not an object
  */
 export function listRecords(data: unknown): WriteData[] {
   return (Array.isArray(data) ? data : [data]).map((record: unknown) => {
@@ -31,7 +31,7 @@ export function listRecords(data: unknown): WriteData[] {
   })
 }
 
-/** Returns the error for a field that a caller outside may not choose. */
+/** Returns the error for a field that external callers may not set. */
 export function createFieldError(name: string): BadRequest {
   return new BadRequest(`The field '${name}' is set by the server`)
 }
@@ -63,7 +63,7 @@ export function hasOperators(data: WriteData): boolean {
   return Object.keys(data).some(isOperator)
 }
 
-/** Returns the paths that data writes to, by operators as well. */
+/** Returns the paths that data writes to, including those in operators. */
 export function listWrittenPaths(data: WriteData): string[] {
   if (!hasOperators(data)) return Object.keys(data)
   return Object.entries(data).flatMap(([name, value]) => {
@@ -80,7 +80,7 @@ export function namesField(data: WriteData, field: string): boolean {
 
 /**
  * Returns the value of a field that the server sets, and the data without it.
- * @throws {BadRequest} an operator or a path of the data has to do with the field
+ * @throws {BadRequest} an operator or a path of the data involves the field
  */
 export function takeField(data: WriteData, field: string): { value: unknown; others: WriteData } {
   const { [field]: value, ...others } = data
@@ -90,7 +90,7 @@ export function takeField(data: WriteData, field: string): { value: unknown; oth
 
 /**
  * Checks data that `update` gets: a record or update operators, not both.
- * @throws {BadRequest} operators beside fields, or no object
+ * @throws {BadRequest} operators are mixed with fields, or the data is not an object
  */
 export function checkUnmixed(data: unknown): asserts data is WriteData {
   checkRecord(data)
@@ -102,7 +102,7 @@ export function checkUnmixed(data: unknown): asserts data is WriteData {
 /**
  * Returns the update for `patch`: fields go into `$set`, operators stay. The id is left out, as it
  * never changes.
- * @throws {BadRequest} `$set` is no object
+ * @throws {BadRequest} `$set` is not an object
  */
 export function createUpdate(data: WriteData, { id }: Pick<MongoDBSettings, 'id'>): Document {
   const operators: [string, unknown][] = []
@@ -118,7 +118,7 @@ export function createUpdate(data: WriteData, { id }: Pick<MongoDBSettings, 'id'
     const [name, value] = entry
     if (name !== '_id' && name !== id && value !== undefined) set.push(entry)
   }
-  // A patch without any change is still one command that finds the record, or does not.
+  // A patch without changes still sends a command, which may find no record.
   const isOnlyOperators = set.length === 0 && Object.keys(others).length > 0
   return isOnlyOperators ? others : { ...others, $set: Object.fromEntries(set) }
 }

@@ -12,7 +12,7 @@ import { createRecordFilter } from '../queries/split-query.ts'
 import { createShardConditions } from '../shard-key.ts'
 import { isIsolated, runIsolated } from '../transactions/run-transaction.ts'
 
-/** How many records a transaction of our own writes, without a pipeline. */
+/** How many records one of our own transactions writes, without a pipeline. */
 export const SLICE = 1_000
 
 /** Resolves to all records that matched, after the change, each as it was written. */
@@ -60,7 +60,7 @@ export async function deleteAll(
     collection.deleteMany(filter, createWriteOptions(driver))
   const { deletedCount } = await (ids.length === 1 ? remove() : runOnMany(call, remove))
   if (isIsolated(call) || deletedCount === ids.length) return records
-  // Another call was quicker with some of them: what is still there was not removed.
+  // Another call may have been faster for some of them: records that still exist were not removed.
   const remaining = { ...query, filter: { _id: { $in: ids } }, skip: 0 }
   const left = await runAfterWrite(call, () => findIds({ ...withoutHint(call), query: remaining }))
   const kept = new Set(left.map(getIdKey))
@@ -68,9 +68,9 @@ export async function deleteAll(
 }
 
 /**
- * Writes to all records that match: in one transaction, and in one for each slice when they are many,
- * as a transaction locks what it writes and has its time. Which records they are is fixed before then.
- * @param write resolves to the answer for records that were found
+ * Writes to all records that match, in one transaction, or one per slice if there are many: a transaction
+ * locks its records and has a time limit. The set of records is fixed before.
+ * @param write resolves to the result for the found records
  */
 async function writeInSlices(
   call: AdapterCall,
@@ -98,7 +98,7 @@ async function writeInSlices(
   return few ?? runSlices(call, await search(call, findIds), size, writeSlice)
 }
 
-/** Writes a list in slices, each in its own transaction. One that fails leaves those before it. */
+/** Writes a list in slices, each in its own transaction. If one fails, earlier slices stay written. */
 export async function runSlices<Item>(
   call: AdapterCall,
   items: readonly Item[],
@@ -117,7 +117,7 @@ export async function runSlices<Item>(
   return written
 }
 
-/** Operators that compare no value with those that are stored. */
+/** Operators that do not compare with stored values. */
 const COMPARE_NOTHING: ReadonlySet<string> = new Set([
   ...['$set', '$unset', '$inc', '$mul', '$rename', '$bit', '$currentDate', '$setOnInsert'],
 ])
@@ -151,9 +151,9 @@ async function checkReached(
 }
 
 /**
- * Returns what a command writes to. Outside of a transaction it repeats the conditions: another call may
- * have moved a record out of the caller's reach. In a sharded cluster they may name the shard. With a
- * collation other ids may be equal, so a transaction, where the ids are enough, leaves it out.
+ * Returns the target of a command. Outside of a transaction it repeats the conditions: another call may have
+ * moved a record out of the caller's reach. In a sharded cluster they may name the shard. In a transaction,
+ * the ids are enough, so the collation is dropped, under which other ids could be equal.
  * @param comparing whether the update depends on the conditions and the collation
  */
 function createTarget(
@@ -186,8 +186,8 @@ function getSliceSize(call: AdapterCall): number {
 }
 
 /**
- * Resolves to what a command on many records resolves to. Outside of a transaction, the server may have written
- * some of them before it rejected one, or before the connection broke.
+ * Runs a command on many records and resolves to its result. Outside of a transaction, the server may have
+ * written some of them before it rejected one, or before the connection broke.
  * @param toOutcome returns the outcome of a command that the server has rejected
  */
 export async function runOnMany<R>(
@@ -207,7 +207,7 @@ export async function runOnMany<R>(
 }
 
 /**
- * Resolves to what a function that runs after the write of a call resolves to.
+ * Runs a function after the write of a call and resolves to its result.
  * @throws {ServiceError} outside of a transaction with `errors.outcome: 'unknown'`: the write has happened
  */
 export async function runAfterWrite<R>(call: AdapterCall, run: () => Promise<R>): Promise<R> {
@@ -225,14 +225,14 @@ function toPartial(thrown: unknown): unknown {
 }
 
 /**
- * Resolves to what a read finds that is to be written: a caller's query may take long. Nothing is unknown
- * where it fails.
+ * Resolves to the records to write, found under a time limit: a caller's query may be slow. If it fails,
+ * nothing was written.
  */
 export function search<R>(call: AdapterCall, find: (call: AdapterCall) => Promise<R>): Promise<R> {
   const { driver, searchLimitMs } = call
   const isLimited = searchLimitMs !== undefined && driver.maxTimeMS === undefined
   const limited = isLimited ? { ...call, driver: { ...driver, maxTimeMS: searchLimitMs } } : call
-  // A transaction goes by what the driver itself throws.
+  // A transaction needs the driver's own errors.
   return isIsolated(call) ? find(limited) : callDatabase(() => find(limited))
 }
 
@@ -249,7 +249,7 @@ export function withoutHint(call: AdapterCall): AdapterCall {
   return { ...call, driver }
 }
 
-/** Records are told apart by their ids, also where the caller wants none. */
+/** Always selects the ids, which identify records, even if the caller does not want them. */
 function findWithIds(call: AdapterCall): Promise<Document[]> {
   const { driver } = call
   if (driver.projection === undefined) return findAll(call)
@@ -258,17 +258,17 @@ function findWithIds(call: AdapterCall): Promise<Document[]> {
 
 /** What `patch` and `remove` of many resolve to with `params.docdb.returning: false`. */
 export interface WriteCount {
-  /** Whether the server has answered: `false` with the write concern `{ w: 0 }`. */
+  /** Whether the server replied: `false` with the write concern `{ w: 0 }`. */
   readonly acknowledged: boolean
-  /** How many records the query has matched; 0 where the server has not answered. */
+  /** How many records the query matched; 0 without a reply of the server. */
   readonly matched: number
-  /** How many of them are different now, or gone. */
+  /** How many of them were changed or removed. */
   readonly modified: number
 }
 
-/** Options of a write to many whose records nobody reads. */
+/** Options of a write to many records that returns none. */
 interface UnreadOptions {
-  /** Nobody reads the records. */
+  /** The call returns no records. */
   readonly returning: false
 }
 
@@ -283,7 +283,7 @@ export type UnreadParams =
       readonly mongodb: UnreadOptions
     }
 
-/** Changes all records that match: one command. Its one event, `changed`, has no records. */
+/** Changes all records that match, by one command. Emits a single event, `changed`, without records. */
 export async function changeUnread(call: AdapterCall, update: Document): Promise<WriteCount> {
   const { collection, query, driver } = call
   const { acknowledged, matchedCount, modifiedCount } = await runOnMany(call, () =>
@@ -292,7 +292,7 @@ export async function changeUnread(call: AdapterCall, update: Document): Promise
   return createWriteCount(acknowledged, matchedCount, modifiedCount)
 }
 
-/** Removes all records that match: one command. Its one event, `changed`, has no records. */
+/** Removes all records that match, by one command. Emits a single event, `changed`, without records. */
 export async function deleteUnread(call: AdapterCall): Promise<WriteCount> {
   const { collection, query, driver } = call
   const { acknowledged, deletedCount } = await runOnMany(call, () =>
@@ -301,7 +301,9 @@ export async function deleteUnread(call: AdapterCall): Promise<WriteCount> {
   return createWriteCount(acknowledged, deletedCount, deletedCount)
 }
 
-/** The driver leaves the numbers out where the server has not answered. No listener takes it for a record. */
+/**
+ * The driver omits the numbers if the server did not reply. Listeners do not mistake the object for a record.
+ */
 function createWriteCount(acknowledged: boolean, matched = 0, modified = 0): WriteCount {
   const count = { acknowledged, matched, modified }
   noteEvent(count, 'changed')

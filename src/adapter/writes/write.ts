@@ -17,7 +17,7 @@ type ChangeOptions = FindOneAndUpdateOptions & {
   includeResultMetadata: true
 }
 
-/** Resolves to the new record as it is stored, put together from the data and its id: one command. */
+/** Resolves to the new record as stored, built from the data and its id, by one command. */
 export async function insertRecord(call: AdapterCall, data: WriteData): Promise<Document> {
   const document = takeStep(call, 'toNew', createDocument(data, call.settings))
   const stored = toStoredForm(call, document)
@@ -26,7 +26,7 @@ export async function insertRecord(call: AdapterCall, data: WriteData): Promise<
 }
 
 /**
- * Resolves to the record after it was replaced: one command.
+ * Resolves to the replaced record, by one command.
  * @param kept the fields that stay as stored, with the values for a record that an upsert adds
  * @throws {NotFound} no record has this id, or the query excludes it
  */
@@ -51,15 +51,15 @@ export function replaceById(
   )
 }
 
-/** Returns stages that replace a record, but for its id and the fields that expressions give. */
+/** Returns stages that replace a record, except its id and the fields set by expressions. */
 function createReplacingStages(fields: Document, own: Document): Document[] {
-  // What is data must not be read as an expression: a string that begins with `$`, for example.
+  // Data must not be read as an expression, such as a string that begins with `$`.
   const all = { $mergeObjects: [{ $literal: fields }, { _id: '$_id', ...own }] }
   return [{ $replaceWith: all }]
 }
 
 /**
- * Resolves to the record after the change: one command.
+ * Resolves to the changed record, by one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): Promise<Document> {
@@ -70,7 +70,7 @@ export function changeById(call: AdapterCall, id: AdapterId, data: WriteData): P
 }
 
 /**
- * Resolves to the record as it was when it was removed: one command.
+ * Resolves to the record as it was when it was removed, by one command.
  * @throws {NotFound} no record has this id, or the query excludes it
  */
 export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Document> {
@@ -88,10 +88,10 @@ export async function deleteById(call: AdapterCall, id: AdapterId): Promise<Docu
 }
 
 /**
- * Resolves to one or many removed records with the fields of a call. Where a rule has it noted how they were stored,
- * they are read whole, unless the call has a projection or a pipeline: that says what is read.
+ * Resolves to one or many removed records with the fields of a call. If a rule keeps them as they were
+ * stored, whole records are read, unless a projection or a pipeline of the call decides what is read.
  * @param remove resolves to the records, with the fields of the call that it gets
- * @param mark the fields by which records are marked in place of being removed
+ * @param mark the fields that mark records instead of removing them
  */
 export async function removeNoting<Removed extends Document | Document[]>(
   call: AdapterCall,
@@ -106,7 +106,7 @@ export async function removeNoting<Removed extends Document | Document[]>(
   return (Array.isArray(removed) ? removed.map(show) : show(removed)) as Removed
 }
 
-/** Returns a removed record with the fields of a call, and notes how it was stored before. */
+/** Returns a removed record with the fields of a call, and keeps it as it was stored. */
 function showRemoved(call: AdapterCall, record: Document, mark: Document): Document {
   const { settings, query, hidden } = call
   const marked = Object.keys(mark)
@@ -117,7 +117,7 @@ function showRemoved(call: AdapterCall, record: Document, mark: Document): Docum
   return shown
 }
 
-/** Resolves to a record after a write, with the event of a new one where an upsert has added it. */
+/** Resolves to a record after a write. If an upsert added it, its event is that of a new record. */
 async function writeById(
   call: AdapterCall,
   id: AdapterId,
@@ -137,7 +137,7 @@ async function writeById(
 }
 
 /**
- * @throws {ServiceError} the reason of a rule why no record was written
+ * @throws {ServiceError} a rule knows why no record was written
  * @throws {NotFound} none has this id, or the query excludes it
  */
 async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<never> {
@@ -145,7 +145,7 @@ async function refuseMissing(call: AdapterCall, id: AdapterId): Promise<never> {
   throw createMissingError(id)
 }
 
-/** Returns a record that was inserted as its call shows it. */
+/** Returns an inserted record as its call shows it. */
 export function pickCreated(call: AdapterCall, stored: Document, insertedId: unknown): Document {
   const { settings, query, hidden } = call
   const created = { _id: insertedId, ...stored }
@@ -156,11 +156,11 @@ export function pickCreated(call: AdapterCall, stored: Document, insertedId: unk
 const DUPLICATE = 11000
 
 /**
- * Resolves to the key of the unique index that a list of new records broke, `{ email: 1 }`;
- * `undefined` for other errors, and where the index can not be told.
+ * Resolves to the key of the unique index that a list of new records violated, such as `{ email: 1 }`;
+ * `undefined` for other errors, or if the index is unknown.
  *
- * The server sends the key, but of an error in `insertMany` the driver keeps the text alone. That
- * names the index before any value, so that no value of a caller can pass for a name.
+ * The server sends the key, but for errors of `insertMany` the driver keeps only the text. The text names the
+ * index before any value, so a caller's value cannot be mistaken for a name.
  */
 export async function findDuplicateKey(
   collection: Collection,
@@ -177,7 +177,7 @@ export async function findDuplicateKey(
     )
     return broken?.key
   } catch {
-    // The names are an addition: what the caller has to learn of is the duplicate.
+    // Naming the fields is optional: the caller must get the duplicate error in any case.
     return undefined
   }
 }

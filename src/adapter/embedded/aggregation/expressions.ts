@@ -15,8 +15,8 @@ import { positional } from './operators/operator.ts'
 import { STRINGS } from './operators/strings.ts'
 
 /**
- * Every operator that an expression may have, and no other: each has been tested against what
- * MongoDB's manual says. A Map, so that names such as `constructor` find nothing.
+ * All operators that an expression may have, each tested against MongoDB's manual. A Map, so that names such
+ * as `constructor` find nothing.
  */
 export const EXPRESSION_OPERATORS: ReadonlyMap<string, Operator> = new Map(
   Object.entries({
@@ -50,8 +50,8 @@ export function createCompiler(
 }
 
 /**
- * Returns what computes the variables of a command: its `let`, and the time.
- * @throws {CommandError} a name is not that of a variable, or a value is no valid expression
+ * Returns a function that computes the variables of a command: its `let`, and the time.
+ * @throws {CommandError} a name is not valid for a variable, or a value is not a valid expression
  */
 export function compileVariables(constants: unknown): () => Document {
   const compileValue = createCompiler(undefined, {})
@@ -129,7 +129,7 @@ function compileOperator(expression: Document, scope: Scope): Evaluate {
   if (operator.build !== undefined) return operator.build(operands, scope, compile)
   const isNamed = operator.names !== undefined
   const values = operands.map((operand) =>
-    // By name a missing value is null, and `undefined` an argument that is not given.
+    // For named arguments, a missing value becomes null, and `undefined` means not given.
     compile(isNamed && operand !== undefined ? { $ifNull: [operand, null] } : operand, scope),
   )
   return (root, bindings) =>
@@ -149,7 +149,7 @@ function overList(name: string): Operator {
 }
 
 /**
- * Returns the arguments that an operator is given, in its own order.
+ * Returns the arguments of an operator, in the operator's order.
  * @throws {CommandError} 9, 16020 one is missing or too many
  */
 function readOperands(name: string, operand: unknown, operator: Operator): unknown[] {

@@ -87,10 +87,10 @@ function readAccumulator(name: string, field: unknown): [string, unknown] {
   return first
 }
 
-/** Returns the result of one group from its values; `undefined` stands for a missing one. */
+/** Returns the result of one group from its values; `undefined` is a missing one. */
 export type Accumulator = (values: readonly unknown[], collation: Collation | undefined) => unknown
 
-/** Every accumulator that a group may have, and no other. */
+/** All accumulators that a group supports. */
 export const ACCUMULATORS: ReadonlyMap<string, Accumulator> = new Map<string, Accumulator>([
   ['$sum', sum],
   ['$avg', average],
@@ -104,7 +104,7 @@ export const ACCUMULATORS: ReadonlyMap<string, Accumulator> = new Map<string, Ac
   ['$count', (values) => values.length],
 ])
 
-/** A sum of integers is a long as far as it is in the range of one, and a double beyond. */
+/** A sum of integers is a long if it fits, otherwise a double. */
 function sum(values: readonly unknown[]): unknown {
   const numbers = values.filter(isNumeric)
   const { total, rest } = addExactly(numbers)
@@ -119,7 +119,7 @@ function average(values: readonly unknown[]): unknown {
   return numbers.length === 0 ? null : addExactly(numbers).total / numbers.length
 }
 
-/** Returns a sum and what it has lost to rounding, as 2Sum and Fast2Sum do: ten times 0.1 is 1. */
+/** Returns a sum and its rounding error, as 2Sum and Fast2Sum do: ten times 0.1 is 1. */
 function addExactly(numbers: readonly unknown[]): { total: number; rest: number } {
   let [total, rest, simple] = [0, 0, 0]
   const add = (number: number): void => {
@@ -135,7 +135,7 @@ function addExactly(numbers: readonly unknown[]): { total: number; rest: number 
     if (number instanceof Long) add(number.getLowBitsUnsigned())
     add(number instanceof Long ? number.getHighBits() * 2 ** 32 : Number(number))
   }
-  // With an infinite number among them, what is lost is no number.
+  // With an infinite number, the rounding error is NaN.
   return { total: Number.isNaN(total) ? simple : total, rest }
 }
 
@@ -156,7 +156,7 @@ function toSet(values: readonly unknown[], collation: Collation | undefined): un
   return [...valuesByKey(present, collation).values()]
 }
 
-/** Returns the fields of all documents in one; null and missing ones are left out. */
+/** Returns one document with the fields of all; null and missing ones are skipped. */
 export function mergeObjects(values: readonly unknown[]): Document {
   const merged: Document = {}
   for (const value of values) {

@@ -17,7 +17,7 @@ const LOOKUP_FIELDS = {
   pipeline: 'array',
 } as const
 
-/** The stage `$lookup`: each document with those of another collection that belong to it. */
+/** The stage `$lookup`: joins each document with matching ones of another collection. */
 export const lookup: Stage = (spec, scope) => {
   const given = readFields('$lookup', spec, LOOKUP_FIELDS, { unknown: 9 })
   const { from, localField, foreignField, pipeline, as } = given
@@ -47,7 +47,7 @@ export const lookup: Stage = (spec, scope) => {
   }
 }
 
-/** Joins by equality: each item of an array counts, and a field without a value is null. */
+/** Joins by equality: each item of an array counts, and a missing field is null. */
 function createJoin(
   others: readonly Document[],
   local: readonly string[],
@@ -61,7 +61,7 @@ function createJoin(
   }
 }
 
-/** Returns the inner pipeline; with `let` it is compiled for each document and its values. */
+/** Returns the inner pipeline; with `let` it is compiled for the values of each document. */
 function createInner(
   pipeline: unknown[],
   bindings: Document = {},
@@ -71,7 +71,7 @@ function createInner(
     name: checkVariable(name),
     evaluate: scope.compileExpression(expression),
   }))
-  // Compiled once without values, so that an error in it is found even without a document.
+  // Compiled once without values, so that an error is found even without documents.
   const names = Object.fromEntries(values.map(({ name }) => [name, null]))
   const run = scope.compileInner(pipeline, { ...scope.variables, ...names })
   if (values.length === 0) return (joined) => run(joined)
@@ -85,9 +85,8 @@ function createInner(
 type FindByKeys = (keys: Iterable<string>) => Document[]
 
 /**
- * Returns the values that a join looks for in other documents: an array stands for its items, an
- * array on the way for the documents in it, and an index in the path for that item only. A field
- * that is missing has no value.
+ * Returns the values that a join looks for in other documents. An array at the end counts as its items, an
+ * array on the way as its documents, and an index in the path selects one item. A missing field has no value.
  */
 function joinValuesAt(source: unknown, parts: readonly string[], from = 0): unknown[] {
   const name = parts[from]
@@ -102,9 +101,9 @@ function joinValuesAt(source: unknown, parts: readonly string[], from = 0): unkn
 }
 
 /**
- * Returns how to find documents by the keys of values, as `$in` on the path would find them by the
- * values: by an item of an array or the array as a whole, and by null where the field is missing.
- * Made once, so that a join need not look at each document again for each value.
+ * Returns a function that finds documents by the keys of values, like `$in` on the path: by an item of an
+ * array or the whole array, and by null if the field is missing. Built once, so that a join does not scan all
+ * documents for each value.
  */
 function createFinder(
   documents: readonly Document[],
@@ -136,8 +135,8 @@ const GRAPH_FIELDS = {
 const REQUIRED = ['from', 'startWith', 'connectFromField', 'connectToField', 'as'] as const
 
 /**
- * The stage `$graphLookup`: each document with those of a collection that can be reached from it,
- * step by step. The nearest come first, and those of one depth in the order of the collection.
+ * The stage `$graphLookup`: joins each document with those reachable from it, step by step. The nearest come
+ * first, and those of one depth in the order of the collection.
  */
 export const graphLookup: Stage = (spec, scope) => {
   const given = readFields('$graphLookup', spec, GRAPH_FIELDS, { unknown: 40104 })
@@ -186,7 +185,7 @@ export const graphLookup: Stage = (spec, scope) => {
 
 function toKeys(values: readonly unknown[], collation: Collation | undefined): string[] {
   const wrong = values.find((value) => isRegex(value) || isOperators(value))
-  // MongoDB would search by the pattern, and the operators fail there.
+  // MongoDB would search by the pattern, and fails on the operators.
   if (wrong !== undefined) throw notSupported(`$graphLookup from a ${typeNameOf(wrong)} like this`)
   return [...keysOf(values, collation)]
 }

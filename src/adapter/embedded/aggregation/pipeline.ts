@@ -14,10 +14,10 @@ import { group, sortByCount } from './group-stage.ts'
 import { graphLookup, lookup } from './lookup-stages.ts'
 import type { Run, Stage, StageScope } from './stage.ts'
 
-/** What a pipeline needs beside its documents. */
+/** What a pipeline needs, other than its documents. */
 export interface PipelineOptions {
   readonly collation: Collation | undefined
-  /** The values of the variables by their names: those of `let`, and the time. */
+  /** The values of the variables by name: those of `let`, and the time. */
   readonly variables: Document
   /** Returns all documents of another collection of the same database. @throws {CommandError} 73 */
   readonly readCollection: (name: string) => Document[]
@@ -51,8 +51,8 @@ function compileStage(stage: unknown, scope: StageScope): Run {
 const addFields: Stage = each((spec, scope) => compileAddFields(spec, scope.compileExpression))
 
 /**
- * Every stage that a pipeline may have, and no other: each has been tested against what MongoDB's
- * manual says. `$out` and `$merge` write and are in `commands/output-stages.ts`.
+ * All stages that a pipeline may have, each tested against MongoDB's manual. `$out` and `$merge` write: see
+ * `commands/output-stages.ts`.
  */
 export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   [
@@ -96,7 +96,7 @@ function each(compile: (spec: unknown, scope: StageScope) => Projector): Stage {
   }
 }
 
-/** A search in the first stage is a matter of the command; one in an inner pipeline is not supported. */
+/** The command handles a search in the first stage; in an inner pipeline it is not supported. */
 function checkNoText(spec: unknown): void {
   const clauses = isDocument(spec) && Array.isArray(spec.$and) ? spec.$and : []
   if (isDocument(spec) && '$text' in spec) {
@@ -107,7 +107,7 @@ function checkNoText(spec: unknown): void {
   for (const clause of clauses) checkNoText(clause)
 }
 
-/** @throws {CommandError} `wrong` it is no document, `empty` it has no field */
+/** @throws {CommandError} `wrong` it is not a document, `empty` it has no field */
 function checkNotEmpty(name: string, spec: unknown, wrong: number, empty: number): Document {
   if (isDocument(spec) && Object.keys(spec).length > 0) return spec
   const code = isDocument(spec) ? empty : wrong

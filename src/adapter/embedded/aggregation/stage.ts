@@ -2,18 +2,18 @@ import type { Document } from 'bson'
 import type { Collation } from '../../matching/compare.ts'
 import type { CompileExpression } from '../../matching/filter.ts'
 
-/** A stage or a pipeline made ready to run; the documents given to it stay as they are. */
+/** A compiled stage or pipeline. It does not change the given documents. */
 export type Run = (documents: readonly Document[]) => Document[]
 
-/** What a stage needs beside its specification. */
+/** What a stage needs, other than its specification. */
 export interface StageScope {
   readonly collation: Collation | undefined
-  /** The values of the variables by their names: those of `let`, and the time. */
+  /** The values of the variables by name: those of `let`, and the time. */
   readonly variables: Document
   readonly compileExpression: CompileExpression
   /** Returns all documents of another collection of the same database. @throws {CommandError} 73 */
   readonly readCollection: (name: string) => Document[]
-  /** Returns a pipeline that stands in the specification. @throws {CommandError} it is not valid */
+  /** Returns a pipeline nested in the specification. @throws {CommandError} it is not valid */
   readonly compileInner: (pipeline: unknown, variables: Document) => Run
 }
 

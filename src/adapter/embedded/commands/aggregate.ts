@@ -20,7 +20,7 @@ export const AGGREGATE_COMMANDS: Commands = {
       ...fieldsOf('object', 'cursor', 'let', 'collation'),
       hint: 'any',
       explain: 'refused',
-      // They change nothing here: all is in memory, and there are no validators.
+      // These have no effect: all data is in memory, and there are no validators.
       allowDiskUse: 'bool',
       bypassDocumentValidation: 'bool',
     },
@@ -36,7 +36,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   const first: Document = isDocument(pipeline[0]) ? pipeline[0] : {}
   const [stage = '$documents'] = Object.keys(first)
   if (stage === '$changeStream') throw notSupported("watch(), a stream by '$changeStream',", 40324)
-  // The number 1 in place of a collection.
+  // 1 instead of a collection name.
   if (command.aggregate === 1) throw notSupported(`A pipeline on a database, by ${stage}`, 73)
   const view = readView(command, 'aggregate', context)
   const filter: Document | undefined = isDocument(first.$match) ? first.$match : undefined
@@ -50,7 +50,7 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
     const rest = stages.slice(filter === undefined ? 0 : 1)
     const matched = filter === undefined ? rest : [{ ...first, $match: {} }, ...rest]
     const run = compilePipeline(matched, options)
-    // The first stages are told to the collection, and change nothing about what it returns.
+    // The first stages only help the collection to plan the read; they do not change its result.
     return run(select(view, filter ?? {}, statement, readPage(rest)))
   })
   const { namespace } = view.collection
@@ -59,14 +59,14 @@ async function aggregate(command: Document, context: CommandContext): Promise<Do
   return context.cursors.open(namespace, [], { batchSize, context })
 }
 
-/** Returns how many documents the first stages leave, and in which order, where they have a limit. */
+/** Returns the order and the limit of the first stages, if they have a limit. */
 function readPage([first = {}, second = {}]: readonly Document[]): Page {
   const { $sort: sort = {} } = first
   const { $limit: limit } = '$sort' in first ? second : first
   return limit === undefined ? {} : { sort, limit }
 }
 
-/** Writes the results of a pipeline as its last stage, `$out` or `$merge`, says. */
+/** Writes the results of a pipeline as specified by its last stage, `$out` or `$merge`. */
 function writeOutput(results: readonly Document[], stage: Document, context: CommandContext): void {
   if (context.transaction !== undefined) {
     throw new CommandError(263, 'Stages that write are not allowed in a transaction')
@@ -99,7 +99,7 @@ const MERGE_FIELDS = {
   ...refuse('on', 'whenMatched', 'whenNotMatched', 'let'),
 } as const
 
-/** Each result is merged into the document with its `_id`, or inserted where there is none. */
+/** Merges each result into the document with its `_id`, or inserts it if there is none. */
 function merge(results: readonly Document[], spec: unknown, context: CommandContext): void {
   const options = readFields('$merge', isDocument(spec) ? spec : { into: spec }, MERGE_FIELDS)
   const name = readTarget('$merge', options.into)

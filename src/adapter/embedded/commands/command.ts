@@ -9,7 +9,7 @@ import type { Store } from '../storage/store.ts'
 import { checkNamespace } from '../storage/store.ts'
 import type { Transaction } from '../storage/transaction.ts'
 
-/** What a command works with beside its own fields. */
+/** What a command works with, other than its own fields. */
 export interface CommandContext {
   readonly store: Store
   readonly cursors: Cursors
@@ -17,22 +17,22 @@ export interface CommandContext {
   readonly session: Session | undefined
   readonly transaction: Transaction | undefined
   readonly database: string
-  /** The address that clients are told to connect to. */
+  /** The address that clients should connect to. */
   readonly address: string
 }
 
 /** One command. */
 export interface Command {
   /**
-   * The fields it takes beside its own name and those of every command; all others are refused.
-   * Only a command whose fields can change nothing has no table, and takes any field.
+   * The fields it takes, in addition to its name and those of every command; all others are rejected. Only a
+   * command whose fields have no effect has no table, and takes any field.
    */
   readonly fields?: FieldTypes
-  /** Returns the body of the reply. @throws {CommandError} the command is refused */
+  /** Returns the body of the reply. @throws {CommandError} the command is rejected */
   readonly run: (command: Document, context: CommandContext) => Document | Promise<Document>
 }
 
-/** Commands by their names. */
+/** Commands by name. */
 export type Commands = Readonly<Record<string, Command>>
 
 /** Returns the collection that a field names. @throws {CommandError} 73 it names none */
@@ -51,7 +51,7 @@ export function readView(command: Document, field: string, context: CommandConte
   return context.store.read(context.database, name, context.transaction)
 }
 
-/** The same for writing: a collection that does not exist is created. */
+/** Like {@link readView}, for writing: creates a missing collection. */
 export function writeView(command: Document, field: string, context: CommandContext): View {
   const name = readName(command, field, context)
   return context.store.write(context.database, name, context.transaction)

@@ -5,11 +5,11 @@ import { MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, MAX_WRITE_BATCH } from '../limit
 import { SESSION_TIMEOUT_MINUTES } from '../sessions/sessions.ts'
 import type { CommandContext, Commands } from './command.ts'
 
-/** MongoDB 7.0: the newest whose commands are all here (8.0 adds `bulkWrite`). */
+/** MongoDB 7.0: the newest version whose commands are all supported (8.0 adds `bulkWrite`). */
 const MAX_WIRE_VERSION = 21
 const ELECTION_ID = new ObjectId('7fffffff0000000000000001')
 
-/** Commands about the server, and about what a client keeps there: sessions, cursors, transactions. */
+/** Commands about the server, and about the state of a client: sessions, cursors, transactions. */
 export const CONNECTION_COMMANDS: Commands = {
   // Drivers describe themselves in the fields of these three; none of them changes the reply.
   hello: { run: hello },
@@ -42,12 +42,12 @@ export const CONNECTION_COMMANDS: Commands = {
       return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
     },
   },
-  // The dispatcher ends a transaction itself: these run only where a command names none.
+  // The dispatcher ends transactions itself: these only run if a command names no transaction.
   commitTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
   abortTransaction: { fields: { recoveryToken: 'object' }, run: refuseWithoutTransaction },
 }
 
-/** A replica set of one: that is what makes drivers use sessions, retries and transactions. */
+/** A replica set of one member: it makes drivers use sessions, retries and transactions. */
 function hello(_command: Document, { address }: CommandContext): Document {
   return {
     helloOk: true,

@@ -12,7 +12,9 @@ import { checkNoTextOptions, isTextIndex, toTextIndex } from '../storage/text-in
 import type { CommandContext, Commands } from './command.ts'
 import { readBatchSize, readName } from './command.ts'
 
-/** Commands about indexes: they refuse duplicates and make reads faster, and change no order. */
+/**
+ * Commands about indexes, which reject duplicates and speed up reads, but never change the order of results.
+ */
 export const INDEX_COMMANDS: Commands = {
   createIndexes: {
     // The quorum counts members of a replica set, and there is only one here.
@@ -51,7 +53,7 @@ function createIndexes(command: Document, context: CommandContext): Document {
     for (const name of added) collection.removeIndex(name)
     throw error
   }
-  // Only now: a refused index must not create the collection.
+  // Only now: a rejected index must not create the collection.
   if (existing === undefined) store.put(database, name, collection)
   return {
     numIndexesBefore,
@@ -94,7 +96,7 @@ function toSpec(given: unknown, collection: Collection): Document {
   return { v: 2, key, name, ...options, ...inherited }
 }
 
-/** @throws {CommandError} 2, 197 it is another index on `_id` than the one of every collection */
+/** @throws {CommandError} 2, 197 it is an index on `_id` that differs from the default one */
 function checkIdIndex(key: Document, options: Document, { options: own }: Collection): void {
   if (Object.keys(options).some((option) => option !== 'collation')) {
     throw new CommandError(197, 'An _id index takes no options')
@@ -118,7 +120,7 @@ function checkKey(path: string, value: unknown): void {
   }
 }
 
-/** Of one collection, with the one on `_id`. */
+/** Per collection, including the one on `_id`. */
 const MAX_INDEXES = 64
 
 function addIndex(collection: Collection, spec: Document): void {

@@ -20,7 +20,7 @@ export const READ_COMMANDS: Commands = {
       hint: 'any',
       ...refuse('noCursorTimeout', 'tailable', 'awaitData', 'min', 'max', 'returnKey'),
       ...refuse('showRecordId'),
-      // They change nothing here: all is in memory, and nothing is divided into shards.
+      // These have no effect: all data is in memory, and nothing is sharded.
       ...fieldsOf('bool', 'allowDiskUse', 'allowPartialResults', 'oplogReplay'),
     },
     run: find,

@@ -14,7 +14,7 @@ import type { Updater } from '../updates/update.ts'
 import { compileUpdate } from '../updates/update.ts'
 import type { CommandContext } from './command.ts'
 
-/** What one statement of a command needs: to find documents, and to compute with `let`. */
+/** What one statement of a command needs to find documents, and to compute with `let`. */
 export interface StatementOptions extends FilterOptions {
   readonly variables: () => Document
 }
@@ -85,7 +85,7 @@ export function readUpdate(
   statement: StatementOptions,
   context: CommandContext,
 ): Updater {
-  // Conditions of an update are on items of lists, and no `$text` may be among them.
+  // Conditions in an update apply to list items, and cannot include `$text`.
   const { text: _text, ...options } = statement
   return compileUpdate(update, {
     ...options,

@@ -52,7 +52,7 @@ const UPDATE_FIELDS = {
 
 const DELETE_FIELDS = { q: 'object', limit: 'number', hint: 'any', collation: 'object' } as const
 
-/** What one statement has done; `nModified` and `upserted` are those of updates. */
+/** The result of one statement; only updates have `nModified` and `upserted`. */
 interface Outcome {
   readonly n: number
   readonly nModified?: number
@@ -125,7 +125,7 @@ async function runStatements(
   }
 }
 
-/** The time limit is that of the whole command: when it is over, no other statement is run. */
+/** The time limit applies to the whole command: after it, no other statement runs. */
 function isTimeout(error: unknown): boolean {
   return error instanceof CommandError && error.code === 50
 }
@@ -181,7 +181,7 @@ function findEntries(...[view, ...query]: Parameters<typeof select>): Entry[] {
   return select(view, ...query).map((document) => [view.collection.keyOf(document._id), document])
 }
 
-/** Options that have no meaning where a document is removed. */
+/** Options that have no meaning when a document is removed. */
 const NOT_WITH_REMOVE = ['update', 'new', 'upsert', 'arrayFilters']
 
 function findAndModify(command: Document, context: CommandContext): Document {

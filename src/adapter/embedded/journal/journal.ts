@@ -5,12 +5,12 @@ import { CommandError } from '../../matching/command-error.ts'
 import type { Store } from '../storage/store.ts'
 import { RecordFile } from './record-file.ts'
 
-/** About how many bytes of changes a record of a snapshot has. */
+/** The approximate size of a snapshot record, in bytes of changes. */
 const RECORD_BYTES = 1_000_000
 /** A file below this size is not worth a snapshot. */
 const LEAST_BYTES = 8_000_000
 
-/** Keeps the changes of a store in a file, from which the next start makes them again. */
+/** Keeps the changes of a store in a file, which the next start replays. */
 export class Journal {
   readonly #store: Store
   readonly #path: string
@@ -49,12 +49,12 @@ export class Journal {
     if (this.#file.end > Math.max(2 * this.#snapshotEnd, LEAST_BYTES)) this.#takeSnapshot()
   }
 
-  /** Replaces the file by one of the records that there are, without what they were before. */
+  /** Replaces the file by a snapshot of the current records, without their history. */
   #takeSnapshot(): void {
     const path = `${this.#path}.new`
     try {
       writeSnapshot(path, this.#store)
-      // Windows replaces no file that is open.
+      // Windows cannot replace an open file.
       fs.closeSync(this.#file.descriptor)
       try {
         fs.renameSync(path, this.#path)
@@ -67,7 +67,7 @@ export class Journal {
       process.emitWarning(`No snapshot of '${this.#path}': ${(error as Error).message}`)
       fs.rmSync(path, { force: true })
     }
-    // After a failure too: the next attempt is made when the file has doubled.
+    // Also after a failure: the next attempt follows when the file has doubled.
     this.#snapshotEnd = this.#file.end
   }
 }
@@ -88,7 +88,7 @@ function writeSnapshot(path: string, { databases }: Store): void {
   }
 }
 
-/** Makes a new file and a rename last. Windows cannot open a folder. */
+/** Makes a new file or a rename durable. Windows cannot open a folder. */
 function syncFolder(path: string): void {
   if (process.platform === 'win32') return
   const folder = fs.openSync(path, 'r')
@@ -96,7 +96,7 @@ function syncFolder(path: string): void {
   fs.closeSync(folder)
 }
 
-/** Makes a change again; `ns` names its collection. */
+/** Replays a change; `ns` names its collection. */
 function replay(store: Store, { ns, ...change }: Document): void {
   const [database, ...names] = ns.split('.')
   const name = names.join('.')

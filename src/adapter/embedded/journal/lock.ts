@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 
 /**
- * Takes a folder for this process, makes it if need be, and returns what gives it back. Each process
- * makes a file of its own and then looks for others: of two that start together one at most goes on.
- * The file of a process that has ended counts for nothing.
- * @throws {Error} a server that runs has it
+ * Locks a folder for this process, creating it if needed, and returns a function that unlocks it. Each
+ * process creates its own file and then looks for others: if two start together, at most one goes on. Files
+ * of processes that have ended are ignored.
+ * @throws {Error} a running server has locked it
  */
 export function lockDirectory(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -31,8 +31,8 @@ function inUse(directory: string, lock: string): Error {
 }
 
 /**
- * Returns what tells a process from all others, `undefined` where it does not run. The ids of processes
- * are given out again, above all in containers: on Linux the time of its start comes with it.
+ * Returns a string that identifies a process, `undefined` if it does not run. Process ids are reused,
+ * especially in containers, so on Linux the string includes the start time.
  */
 function identify(pid: number): string | undefined {
   try {
@@ -43,7 +43,7 @@ function identify(pid: number): string | undefined {
   } catch (error) {
     const { code } = error as { readonly code?: unknown }
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
-    // It runs, and belongs to somebody else.
+    // It runs, but belongs to another user.
     if (code === 'EPERM') return String(pid)
     throw error
   }

@@ -5,10 +5,10 @@ import { serialize } from 'bson'
 import { decodeStored } from '../../matching/decode.ts'
 import { MAX_LEVELS, prepareDocument } from '../protocol/message.ts'
 
-/** The length of the changes, a checksum of that length, and one of the changes: 4 bytes each. */
+/** The length of the changes, a checksum of the length, and a checksum of the changes: 4 bytes each. */
 const HEADER_BYTES = 12
 
-/** A file of records: each is a header, and changes in BSON that belong together. */
+/** A file of records: each is a header with changes in BSON that belong together. */
 export class RecordFile {
   readonly descriptor: number
   /** Where the last record ends. */
@@ -59,10 +59,10 @@ export class RecordFile {
     this.pendingBytes += bytes.length
   }
 
-  /** Writes the next record, if it has changes. After a failure it is still to be written. */
+  /** Writes the next record, if it has changes. After a failure, it can be written again. */
   write(): void {
     if (this.pendingBytes === 0) return
-    // A part of a record that could not be written may be there.
+    // Part of a record that could not be written may be left.
     fs.ftruncateSync(this.descriptor, this.end)
     const header = Buffer.alloc(HEADER_BYTES)
     header.writeUInt32LE(this.pendingBytes, 0)

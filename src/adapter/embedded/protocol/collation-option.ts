@@ -12,7 +12,7 @@ const FIELDS = {
   ...refuse('version'),
 } as const
 
-/** By strength; Intl has none for the two that are higher. */
+/** By strength; Intl has no equivalent of the two highest. */
 const SENSITIVITY = [undefined, 'base', 'accent', 'variant', undefined, undefined] as const
 
 /**
@@ -44,7 +44,7 @@ export function createCollation(spec: unknown): Collation | undefined {
 function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Collator {
   const tag = locale.replaceAll('_', '-')
   try {
-    // Intl would replace a locale that it does not know by the one of the process.
+    // Intl would replace an unknown locale by that of the process.
     if (Intl.Collator.supportedLocalesOf(tag).length > 0 && !tag.includes('-u-')) {
       return new Intl.Collator(tag, options)
     }
@@ -54,7 +54,7 @@ function createCollator(locale: string, options: Intl.CollatorOptions): Intl.Col
   throw new CommandError(2, `Field 'locale' is invalid in the collation: '${locale}'`)
 }
 
-/** Intl has no sort keys: of all strings that are equal, the first one seen stands for them. */
+/** Intl has no sort keys: the first string seen represents all that compare as equal. */
 function createCanonical(compare: (a: string, b: string) => number): (value: string) => string {
   const seen = new SortedList(compare, [])
   return (value) => {

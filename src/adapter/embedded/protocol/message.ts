@@ -6,7 +6,7 @@ import { decodeStored } from '../../matching/decode.ts'
 import { isIndex, setField } from '../../matching/field-paths.ts'
 import { MAX_MESSAGE_BYTES } from '../limits.ts'
 
-/** How many documents and arrays may be inside of one another. */
+/** The maximum nesting of documents and arrays. */
 export const MAX_LEVELS = 200
 const OP_REPLY = 1
 const OP_QUERY = 2004
@@ -14,17 +14,17 @@ const OP_MSG = 2013
 const CHECKSUM_PRESENT = 1
 const MORE_TO_COME = 2
 const KNOWN_FLAGS = CHECKSUM_PRESENT | MORE_TO_COME
-/** A message with an unknown flag among the lower 16 bits must be refused. */
+/** A message with an unknown flag among the lower 16 bits must be rejected. */
 const REQUIRED_FLAGS = 0xffff
 
 /** One message from a client: what was asked, and how the reply must be framed. */
 export interface Request {
   readonly requestId: number
-  /** Whether it came as OP_QUERY, which is answered by an OP_REPLY. */
+  /** Whether it came as OP_QUERY, whose reply is an OP_REPLY. */
   readonly legacy: boolean
   readonly wantsReply: boolean
   /**
-   * Returns the command, with the documents that were sent in sections of their own.
+   * Returns the command, with the documents that were sent in separate sections.
    * @throws {CommandError} 15, 22 the BSON is nested too deeply or not valid
    */
   readonly readBody: () => Document
@@ -140,9 +140,9 @@ function decode(bytes: Buffer): Document {
 }
 
 /**
- * Makes documents of the DBRefs in a document. Returns whether its fields may have come in another
+ * Converts the DBRefs in a document to documents. Returns whether the fields may have been sent in another
  * order.
- * @throws {CommandError} 15 more documents and arrays are inside of one another
+ * @throws {CommandError} 15 documents and arrays are nested more deeply
  */
 export function prepareDocument(value: Document, levels: number): boolean {
   if (levels === 0) throw new CommandError(15, 'The document exceeds the levels of nesting')
@@ -161,8 +161,8 @@ export function prepareDocument(value: Document, levels: number): boolean {
 }
 
 /**
- * JavaScript puts names like '2' before all others, and bson those of a DBRef before its others.
- * @throws {CommandError} 2 the fields of a document have come in another order
+ * JavaScript moves names like '2' before all others, and bson moves the fields of a DBRef before its others.
+ * @throws {CommandError} 2 the fields of a document were sent in another order
  */
 function checkOrder(bytes: Uint8Array, start: number, value: Document): void {
   const elements = Array.from(onDemand.parseToElements(bytes, start))

@@ -4,13 +4,13 @@ import { CommandError, notSupported } from '../../matching/command-error.ts'
 import { isTrue } from '../../matching/compare.ts'
 
 /**
- * What a field may hold. A field of type `refused` exists in MongoDB but not here: it may only be
- * false or an empty object, which mean the same as no field. In a field of type `any` null is a
- * value; in all others it means that there is no field.
+ * What a field may hold. A field of type `refused` exists in MongoDB but is not supported here: it may only
+ * be false or an empty object, which mean the same as no field. In a field of type `any`, null is a value; in
+ * all others it means no field.
  */
 export type FieldType = keyof Values
 
-/** The fields of a command, a stage or an option by their names, and no others. */
+/** All fields of a command, a stage or an option, by name. */
 export type FieldTypes = Readonly<Record<string, FieldType>>
 
 interface Values {
@@ -23,7 +23,7 @@ interface Values {
   readonly refused: undefined
 }
 
-/** Returns a table of fields that have one and the same type. */
+/** Returns a table of fields of the same type. */
 export function fieldsOf<Type extends FieldType, Name extends string>(
   type: Type,
   ...names: Name[]
@@ -31,17 +31,19 @@ export function fieldsOf<Type extends FieldType, Name extends string>(
   return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>
 }
 
-/** Returns the table of fields that exist in MongoDB and not here. */
+/** Returns the table of fields that MongoDB has but this server does not support. */
 export function refuse<Name extends string>(...names: Name[]): Readonly<Record<Name, 'refused'>> {
   return fieldsOf('refused', ...names)
 }
 
-/** The fields that were given. */
+/** The given fields. */
 export type Fields<Types extends FieldTypes> = {
   readonly [Name in keyof Types]?: Values[Types[Name]] | undefined
 }
 
-/** MongoDB's codes for a value that is no document, and for its fields, if they are special. */
+/**
+ * MongoDB's codes for a value that is not a document, and for its fields, if they differ from the usual ones.
+ */
 export interface FieldCodes {
   readonly value?: number
   readonly unknown?: number
@@ -61,8 +63,8 @@ const CHECKS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
 /**
  * Returns the fields of a document, checked by a table.
  * @throws {CommandError} `value` (14) it is not a document, 14 a field has the wrong type
- * @throws {CommandError} `unknown` (40415) it has a field that is not in the table, since nothing
- *   is ignored in silence
+ * @throws {CommandError} `unknown` (40415) it has a field that is not in the table: nothing is ignored
+ *   silently
  * @throws {CommandError} `refused` (72) it has a field that this server does not support
  */
 export function readFields<Types extends FieldTypes>(
@@ -133,7 +135,7 @@ export const COMMON_FIELDS: FieldTypes = {
 
 const LEVELS = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
-/** Checked without an effect: the server has one member, which keeps everything in memory. */
+/** Checked, but without effect: the only member keeps everything in memory. */
 const READ_CONCERN = { level: 'string', afterClusterTime: 'any', provenance: 'string' } as const
 const WRITE_CONCERN = {
   w: 'any',

@@ -7,12 +7,12 @@ import { compileFilter, compileItem } from '../../matching/filter.ts'
 import type { Condition } from './conditions.ts'
 import { conditionsOf } from './conditions.ts'
 
-/** Operators that hold for a whole array or for no item of it. */
+/** Operators on a whole array, or on the absence of an item. */
 const WITHOUT_ITEM: ReadonlySet<string> = new Set(['$ne', '$nin', '$not', '$exists', '$size'])
 
 /**
- * Returns what the positional `$` stands for: the index of the array item by which the filter found
- * the document. In MongoDB it is that of one condition, whatever array the path of the update has.
+ * Returns the index that the positional `$` means: that of the array item by which the filter found the
+ * document. As in MongoDB, it comes from one condition, whatever array the update's path leads to.
  * @throws {CommandError} 2 no condition is on an item, or two are met by items of different indexes
  */
 export function findPosition(filter: Document, document: Document, options: FilterOptions): number {
@@ -30,7 +30,7 @@ export function findPosition(filter: Document, document: Document, options: Filt
   throw new CommandError(2, 'The positional operator did not find the match needed from the query.')
 }
 
-/** Returns the index in the first array on the path that is searched, -1 where there is none. */
+/** Returns the index in the first searched array on the path, -1 if there is none. */
 function findItem(
   { path, operator, operand }: Condition,
   document: Document,
@@ -49,6 +49,6 @@ function findItem(
   const found = array.findIndex((item) => isDocument(item) && matches(item))
   const [index = '', ...inner] = rest
   if (found >= 0 || !isIndex(index) || !isDocument(array[Number(index)])) return found
-  // An item that the path names by its index is not one that was found: what is in it may be.
+  // An item that the path names by its index was not found by the filter, but items inside it may be.
   return findItem({ path: inner.join('.'), operator, operand }, array[Number(index)], options)
 }

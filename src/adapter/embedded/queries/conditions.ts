@@ -10,9 +10,9 @@ export interface Condition {
 }
 
 /**
- * Returns the conditions of a valid filter on fields, as MongoDB joins them by "and": a value is an
- * `$eq`, and so is each value of `$all`; a pattern is an `$in` of one.
- * @param chooseOr returns the clauses of an `$or` that hold as well
+ * Returns the conditions on fields of a valid filter, which MongoDB joins by "and": a value is an `$eq`, and
+ * so is each value of `$all`; a pattern is an `$in` of one.
+ * @param chooseOr returns the clauses of an `$or` that also hold
  */
 export function conditionsOf(
   filter: Document,

@@ -8,13 +8,13 @@ import { readPath } from '../protocol/read-fields.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
-/** Returns the projection of a document; what is not changed is shared with it. */
+/** Returns the projection of a document, with which it shares unchanged parts. */
 export type Projector = (document: Document) => Document
 
-/** What a projection needs beside itself. */
+/** What compiling a projection needs. */
 export interface ProjectionOptions {
   readonly compileExpression: CompileExpression
-  /** Given by `find` and `findAndModify`: with it `$meta` may be used. */
+  /** Set by `find` and `findAndModify`, which allow `$meta`. */
   readonly find?: { readonly textScore?: TextScore }
 }
 
@@ -35,7 +35,7 @@ export function compileProjection(spec: unknown, options: ProjectionOptions): Pr
   for (const [name, value] of flatten(spec)) {
     const rule = toRule(value, options)
     const wanted = isMeta(value, options) ? undefined : rule === 'drop' ? 'drop' : 'keep'
-    // Kept or dropped as it is, the id may stand in either kind of projection.
+    // The id may be included or excluded in either kind of projection.
     if ((name !== '_id' || rule === undefined) && wanted !== undefined) {
       if (mode !== undefined && mode !== wanted) throw mixed(name, rule, value)
       mode = wanted
@@ -74,7 +74,7 @@ function setComputed(target: Document, fields: readonly Computed[], document: Do
   ) as Document
 }
 
-/** Returns the fields of a specification by their dotted paths, which nested documents mean too. */
+/** Returns the fields of a specification by dotted path; nested documents are flattened. */
 function flatten(spec: Document, isAdding = false, prefix = ''): [string, unknown][] {
   return Object.entries(spec).flatMap(([name, value]): [string, unknown][] => {
     const path = `${prefix}${name}`
@@ -93,7 +93,7 @@ function flatten(spec: Document, isAdding = false, prefix = ''): [string, unknow
   })
 }
 
-/** Returns the rule of a field, `undefined` where its value is an expression. */
+/** Returns the rule of a field, `undefined` if its value is an expression. */
 function toRule(value: unknown, { find }: ProjectionOptions): 'keep' | 'drop' | undefined {
   if (typeof value === 'boolean' || isNumeric(value)) return isTrue(value) ? 'keep' : 'drop'
   // With other operands it is the aggregation operator of the same name.
@@ -134,7 +134,7 @@ function addRule(rules: Rules, path: string, rule: Rule, code?: number): void {
 function applyRules(source: Document, rules: Rules, keeps: boolean, document: Document): Document {
   const result: Document = {}
   const names = Object.keys(source)
-  // The id comes first, wherever earlier stages have put it.
+  // The id comes first, wherever earlier stages put it.
   if (source === document && names.includes('_id')) names.unshift('_id')
   for (const name of new Set(names)) {
     const rule = rules.get(name) ?? (keeps ? 'drop' : 'keep')
@@ -154,7 +154,7 @@ function applyRule(value: unknown, rule: Rule, keeps: boolean, document: Documen
     .filter((item) => item !== undefined)
 }
 
-/** Returns whether a field below is computed: then a document takes the place of any other value. */
+/** Returns whether a field below is computed: then a document replaces any other value. */
 function isComputed(rule: Rule): boolean {
   return rule instanceof Map ? [...rule.values()].some(isComputed) : rule === 'compute'
 }

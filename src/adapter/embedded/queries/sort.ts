@@ -8,7 +8,7 @@ import { readPath } from '../protocol/read-fields.ts'
 import type { TextScore } from './text-query.ts'
 import { readTextScore } from './text-query.ts'
 
-/** Returns the first documents in order, at most `limit`; those that are equal keep their places. */
+/** Returns the first documents in order, at most `limit`; equal ones keep their order. */
 export type Sorter = (documents: readonly Document[], limit?: number) => Document[]
 
 /** Returns a sort specification as a function. @throws {CommandError} it is not valid */
@@ -51,7 +51,7 @@ export function compileSort(
     let first: Keyed[] = []
     for (const document of documents) {
       first.push({ document, keys: toKeys(document) })
-      // What is behind the limit now will not come before it.
+      // Documents beyond the limit now will never move before it.
       if (first.length > 2 * limit + SPARE) first = first.sort(compare).slice(0, limit)
     }
     const sorted = first.sort(compare).slice(0, limit)
@@ -59,7 +59,7 @@ export function compileSort(
   }
 }
 
-/** By how many documents more than twice the limit are sorted at once. */
+/** How many documents beyond twice the limit are collected before sorting. */
 const SPARE = 256
 
 interface Keyed {
@@ -67,7 +67,9 @@ interface Keyed {
   readonly keys: readonly unknown[]
 }
 
-/** @throws {CommandError} 2 the fields of a sort lead to or through several arrays, or to one twice */
+/**
+ * @throws {CommandError} 2 the fields of a sort lead to or through several arrays, or to the same one twice
+ */
 function checkArrays([array, ...others]: readonly string[]): void {
   if (others.some((path) => path !== array)) {
     throw new CommandError(2, 'cannot sort with keys that are parallel arrays')

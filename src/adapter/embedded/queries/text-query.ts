@@ -9,14 +9,14 @@ export interface IndexedText {
   readonly weight: number
 }
 
-/** What a `$text` asks of the indexed strings of a document. */
+/** How a `$text` tests the indexed strings of a document. */
 export interface TextQuery {
   readonly matches: (texts: readonly IndexedText[]) => boolean
   /** Returns how well they match, for `$meta: 'textScore'`. */
   readonly score: (texts: readonly IndexedText[]) => number
 }
 
-/** A search, divided: words are joined by "or", all else by "and". */
+/** A parsed search: words are joined by "or", everything else by "and". */
 interface ParsedSearch {
   readonly words: string
   readonly negatedWords: string
@@ -30,13 +30,12 @@ const FIELDS = {
   ...refuse('$caseSensitive', '$diacriticSensitive'),
 } as const
 
-/** A blank, a sign, or what stands between them; a tab is part of a text. */
+/** A blank, a sign, or the text between them; a tab is part of the text. */
 const TOKEN = /[ \n\v\f\r]+|[-"]|[^ \n\v\f\r"-]+/g
 
 /**
  * Returns the operand of `$text` as a query.
- * @throws {CommandError} a field is missing, unknown, refused or of another type, or the language
- *   is one
+ * @throws {CommandError} a field is missing, unknown, unsupported or of another type, or a language is set
  */
 export function readTextQuery(operand: unknown): TextQuery {
   if (!isDocument(operand)) throw new CommandError(2, '$text expects an object')
@@ -66,7 +65,7 @@ function createQuery(search: ParsedSearch): TextQuery {
   }
 }
 
-/** Words that fill a text count more than those in a long one, and the second of a kind half as much. */
+/** Words of a short text count more than those of a long one, and a repeated word counts half as much. */
 function scoreText({ text, weight }: IndexedText, terms: ReadonlySet<string>): number {
   const counts = new Map<string, number>()
   const words = toWords(text)
@@ -88,8 +87,8 @@ function toAsciiLower(text: string): string {
 }
 
 /**
- * A `-` behind a blank negates all up to the next blank, a phrase as a whole. The words of a phrase
- * are searched for as well, unless it is negated.
+ * A `-` after a blank negates everything up to the next blank, a phrase as a whole. The words of a phrase are
+ * also searched, unless it is negated.
  */
 function parseSearch(search: string): ParsedSearch {
   const words = { kept: '', negated: '' }
@@ -127,8 +126,8 @@ function parseSearch(search: string): ParsedSearch {
 }
 
 /**
- * A word: what stands between the delimiters of text indexes of version 3. The last three are what
- * Unicode's property `Hyphen` has and JavaScript's `Dash` has not.
+ * A word: the text between the delimiters of version 3 text indexes. The last three characters are in
+ * Unicode's property `Hyphen`, but not in JavaScript's `Dash`.
  * @see https://www.mongodb.com/docs/v7.0/core/indexes/index-types/index-text/text-index-versions/
  */
 const WORD =
@@ -142,7 +141,7 @@ export function toWords(text: string): string[] {
   return Array.from(text.matchAll(WORD), ([word]) => foldText(word))
 }
 
-/** Returns a text as it is compared: without differences of case and of diacritics. */
+/** Returns a text in the form that is compared: without case and diacritics. */
 export function foldText(text: string): string {
   if (!ABOVE_ASCII.test(text)) return text.toLowerCase().replace(DIACRITICS, '')
   return Array.from(text, (character) => removeDiacritics(foldCase(character))).join('')
@@ -171,13 +170,13 @@ function isOne(text: string): boolean {
 }
 
 /**
- * Returns how well a document matches the `$text` of the filter: `null` where the filter has none,
- * `undefined` where there are no scores at all.
+ * Returns how well a document matches the `$text` of the filter: `null` if the filter has none, `undefined`
+ * if there are no scores at all.
  */
 export type TextScore = ((document: Document) => number) | null | undefined
 
 /**
- * Returns what `{ $meta: 'textScore' }` stands for.
+ * Returns the value of `{ $meta: 'textScore' }`.
  * @throws {CommandError} 40218 the filter has no `$text`; 2 it asks for something else
  */
 export function readTextScore(

@@ -7,8 +7,8 @@ import type { Session } from './sessions.ts'
 
 const FIRST_BATCH_SIZE = 101
 /**
- * A client decodes a batch at once, and stands still for as long: 10 ms for 256 kB of small documents,
- * 70 ms for 2 MB. Larger batches are not faster either.
+ * A client blocks while it decodes a batch: 10 ms for 256 kB of small documents, 70 ms for 2 MB. Larger
+ * batches are not faster either.
  */
 const MAX_BATCH_BYTES = 256_000
 const IDLE_MS = 600_000
@@ -44,13 +44,13 @@ export class Cursors {
     return this.#cursors.size
   }
 
-  /** Returns the reply of a command whose results are these documents. */
+  /** Returns the reply of a command that found these documents. */
   open(namespace: string, documents: readonly Document[], options: BatchOptions): Document {
     const { session } = options.context
     const cursor = { namespace, session, documents, position: 0, usedAt: this.#now() }
     const size = readCount('batchSize', options.batchSize, FIRST_BATCH_SIZE)
     const isSingle = options.singleBatch === true
-    // What does not fit into a single batch is lost, so it has all the bytes that MongoDB allows.
+    // Documents that do not fit into a single batch are lost, so it may be as large as MongoDB allows.
     const firstBatch = takeBatch(cursor, size, isSingle ? MAX_DOCUMENT_BYTES : MAX_BATCH_BYTES)
     const isDone = cursor.position >= documents.length || isSingle
     const id = isDone ? 0 : this.#keep(cursor)
@@ -104,14 +104,14 @@ export class Cursors {
   }
 }
 
-/** Takes as many documents as a batch may have, and at least one. */
+/** Takes as many documents as fit into a batch, and at least one. */
 function takeBatch(cursor: Cursor, size: number, maxBytes: number): Document[] {
   const batch: Document[] = []
   let bytes = 0
   while (batch.length < size) {
     const document = cursor.documents[cursor.position]
     if (document === undefined) break
-    // An item of an array has a byte for its type, and its index as a name that ends with a zero.
+    // An array item has a type byte, and its index as a zero-terminated name.
     bytes += 2 + `${batch.length}`.length + calculateObjectSize(document, { ignoreUndefined: true })
     if (bytes > maxBytes && batch.length > 0) break
     batch.push(document)

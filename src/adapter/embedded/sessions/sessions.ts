@@ -5,13 +5,13 @@ import { readFields } from '../protocol/read-fields.ts'
 import type { Clock } from '../storage/collection.ts'
 import { Transaction } from '../storage/transaction.ts'
 
-/** How long a session is kept while it is not used. */
+/** How long an unused session is kept. */
 export const SESSION_TIMEOUT_MINUTES = 30
 const TIMEOUT_MS = SESSION_TIMEOUT_MINUTES * 60_000
 const MAX_SESSIONS = 10_000
 const UUID_SUBTYPE = 4
 
-/** What is remembered of a client's session: its last numbered write or transaction. */
+/** The remembered state of a client's session: its last numbered write or transaction. */
 export interface Session {
   txnNumber: number
   /** The reply to the last retryable write, for a client that sends the same write again. */
@@ -42,7 +42,7 @@ export class Sessions {
   }
 
   /**
-   * Returns the session of a command, `undefined` where it names none.
+   * Returns the session of a command, `undefined` if it names none.
    * @throws {CommandError} 261 there are too many
    */
   find(lsid: unknown): Session | undefined {
@@ -122,7 +122,7 @@ export function readTransaction(session: Session, txnNumber: number): Transactio
   throw new CommandError(251, message)
 }
 
-/** In MongoDB a session belongs to a user as well; without authentication there is only one. */
+/** In MongoDB a session also belongs to a user; without authentication there is only one. */
 function toKey(lsid: unknown): string {
   const { id } = readFields('lsid', lsid, { id: 'any', uid: 'refused' })
   if (!(id instanceof Binary) || id.sub_type !== UUID_SUBTYPE || id.length() !== 16) {
@@ -131,7 +131,7 @@ function toKey(lsid: unknown): string {
   return id.toString('hex')
 }
 
-/** A command's place in its session: as a retryable write, or as a part of a transaction. */
+/** A command's place in its session: a retryable write, or part of a transaction. */
 interface Numbering {
   /** The number of the retryable write or of the transaction. */
   readonly txnNumber: number | undefined
@@ -140,7 +140,7 @@ interface Numbering {
   readonly starts: boolean
 }
 
-/** Returns the numbering of a command. @throws {CommandError} its fields do not fit together */
+/** Returns the numbering of a command. @throws {CommandError} its fields contradict each other */
 export function readNumbering(command: Document): Numbering {
   const { lsid, txnNumber: given, autocommit, startTransaction } = command
   const number = given instanceof Long ? Number(given) : given

@@ -16,7 +16,7 @@ export interface View {
   readonly collection: Collection
   readonly get: (key: string) => Document | undefined
   readonly entries: () => Iterable<[string, Document]>
-  /** Returns what it consists of: a record is what the first layer that knows it says. */
+  /** Returns the layers of the view: the first layer that has a record decides. */
   readonly layers: () => readonly Layer[]
   /** @throws {LockedError} the write would have to wait for a transaction */
   readonly check: (key: string, document: Document | undefined) => void
@@ -25,16 +25,16 @@ export interface View {
   readonly remove: (key: string) => void
 }
 
-/** Records by their keys, with their entries in indexes: a collection, or what is laid over one. */
+/** Records by key, with their index entries: a collection, or a layer over one. */
 export class Layer {
-  /** `undefined` stands for a record that is not there, whatever the layers below have. */
+  /** `undefined` is a removed record, even if a layer below has it. */
   readonly records: Map<string, Document | undefined> = new Map()
-  /** Where each record stands in the natural order. */
+  /** The place of each record in the natural order. */
   readonly places: Map<string, number> = new Map()
   /** The entries of the indexes that were asked for. */
   readonly lists: Map<IndexKeys, SortedList<IndexEntry>> = new Map()
 
-  /** Stores what is known of a record; one that is there keeps its place. */
+  /** Sets a record; an existing one keeps its place. */
   set(key: string, document: Document | undefined, newPlace: number): void {
     const place = this.places.get(key) ?? newPlace
     for (const [index, list] of this.lists) {
@@ -45,7 +45,7 @@ export class Layer {
     this.records.set(key, document)
   }
 
-  /** Returns the entries of all records in an index, which are kept from now on. */
+  /** Returns the index entries of all records, and maintains them from now on. */
   entriesOf(index: IndexKeys): SortedList<IndexEntry> {
     const known = this.lists.get(index)
     if (known !== undefined) return known
@@ -58,25 +58,25 @@ export class Layer {
     return list
   }
 
-  /** Returns the key of a record, other than one, that has a key of an index. */
+  /** Returns the key of another record that has a given index key. */
   holderOf(index: IndexKeys, values: IndexKey, other: string): string | undefined {
     const list = this.entriesOf(index).run((entry) => index.compare(entry.values, values))
     return [...list].find(({ key }) => key !== other)?.key
   }
 
-  /** Returns a key of a document in an index that another record has. */
+  /** Returns an index key of a document that another record already has. */
   takenKey(index: IndexKeys, key: string, document: Document): IndexKey | undefined {
     return index.keysOf(document).find((one) => this.holderOf(index, one, key) !== undefined)
   }
 }
 
-/** What all collections of a server share: the count of writes, by which snapshots are taken. */
+/** Shared by all collections of a server: the count of writes, which identifies snapshots. */
 export interface Clock {
   time: number
   readonly changes: Changes
   /** The open transactions. */
   readonly open: Set<Owner>
-  /** What each write has replaced, as long as a transaction is open that may have to see it. */
+  /** What each write replaced, as long as an open transaction may need it. */
   readonly history: {
     readonly collection: Collection
     readonly key: string
@@ -94,13 +94,13 @@ export class Collection extends Layer implements View {
   readonly indexes: Map<string, Document> = new Map()
   /** All indexes but the one for texts. */
   readonly keyIndexes: Map<string, IndexKeys> = new Map()
-  /** Those that are unique, apart from that of the `_id`. */
+  /** The unique indexes, except that of the `_id`. */
   readonly uniqueIndexes: Map<string, IndexKeys> = new Map()
-  /** There is one at most. */
+  /** At most one. */
   textIndex: TextIndex | undefined
   /** Writes of open transactions: they lock the records and claim the unique keys they name. */
   readonly pending: Map<Owner, Layer> = new Map()
-  /** Whether the store has it: to read a missing collection means to read an empty one. */
+  /** Whether the store has it: a missing collection reads as an empty one. */
   isStored = false
   /** Adds it to the store. Called before its first record is written. */
   enter: () => void = () => undefined
@@ -119,7 +119,7 @@ export class Collection extends Layer implements View {
     this.#addKeyIndex({ ...spec, collation: options.collation })
   }
 
-  /** Returns the key under which the record with this `_id` is kept. */
+  /** Returns the key of the record with this `_id`. */
   keyOf(id: unknown): string {
     return keyOf(id, this.collation)
   }
@@ -129,7 +129,7 @@ export class Collection extends Layer implements View {
   }
 
   entries(): Iterable<[string, Document]> {
-    // Below a collection there is no layer: it has no record that is not there.
+    // No layer lies below a collection, so it has no `undefined` records.
     return this.records as Map<string, Document>
   }
 
@@ -161,7 +161,7 @@ export class Collection extends Layer implements View {
   /** @throws {CommandError} 171, 17261, 17262 an index cannot hold the document */
   checkIndexable(document: Document): void {
     this.textIndex?.textsOf(document)
-    // Only an index on several fields refuses documents.
+    // Only an index on several fields can reject documents.
     for (const index of this.keyIndexes.values())
       if (index.fields.length > 1) index.keysOf(document)
   }
@@ -192,7 +192,7 @@ export class Collection extends Layer implements View {
     this.bytes += growth
   }
 
-  /** Yields the changes that would make it what it is. */
+  /** Yields the changes that would recreate it. */
   *toChanges(): Generator<Document> {
     const ns = this.namespace
     yield { ns, create: this.options }
@@ -273,7 +273,7 @@ export class Collection extends Layer implements View {
   }
 }
 
-/** A transaction with records that nobody else may write until it has ended. */
+/** A transaction with records that no other call may write until it ends. */
 export interface Owner {
   readonly ended: Promise<void>
   /** The collections with its records. */
@@ -290,7 +290,7 @@ export class LockedError extends Error {
   }
 }
 
-/** Returns what `write` returns, which is called again after each transaction that locks it out. */
+/** Returns the result of `write`, which is called again after each transaction that blocks it. */
 export async function whenUnlocked<Result>(write: () => Result): Promise<Result> {
   for (;;) {
     try {

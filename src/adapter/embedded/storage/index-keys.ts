@@ -13,12 +13,12 @@ import { SortedList } from '../sorted-list.ts'
 /** The values that a document has for the fields of an index, `undefined` for a missing one. */
 export type IndexKey = readonly unknown[]
 
-/** One key of a record in an index; a record with several items in a list has several. */
+/** One key of a record in an index; a record with a list may have several. */
 export interface IndexEntry {
   readonly values: IndexKey
   /** The key of the record. */
   readonly key: string
-  /** Where the record stands in the natural order. */
+  /** The place of the record in the natural order. */
   readonly place: number
 }
 
@@ -36,7 +36,10 @@ export class IndexKeys {
   readonly fields: readonly IndexField[]
   /** Returns whether a document is in the index, by its `partialFilterExpression`. */
   readonly covers: Predicate
-  /** Whether a path of any document led to a list: it may have several keys, as in MongoDB for good. */
+  /**
+   * Whether a path of any document ever led to a list, so that documents may have several keys. As in
+   * MongoDB, this is permanent.
+   */
   isMultikey = false
 
   constructor(spec: Document) {
@@ -60,7 +63,7 @@ export class IndexKeys {
     return keys
   }
 
-  /** Returns the order of two keys by the first of their fields. */
+  /** Returns the order of two keys by their first fields. */
   compare(a: IndexKey, b: IndexKey, count: number = this.fields.length): number {
     let order = 0
     for (let at = 0; at < count && order === 0; at += 1) {
@@ -70,7 +73,7 @@ export class IndexKeys {
   }
 
   createList(entries: readonly IndexEntry[]): SortedList<IndexEntry> {
-    // A record has one place: its entries differ in their values.
+    // A record has one place, so its entries differ only in their values.
     return new SortedList((a, b) => this.compare(a.values, b.values) || a.place - b.place, entries)
   }
 
@@ -86,7 +89,7 @@ export class IndexKeys {
       return
     }
     const columns = this.fields.map(({ parts }) => indexValuesAt(document, parts))
-    // At most one column has several values: one key for each of them.
+    // At most one column has several values, with one key for each.
     for (let row = 0; row < Math.max(...columns.map((values) => values.length)); row += 1) {
       const values = columns.map((column) => (column.length === 1 ? column[0] : column[row]))
       if (this.spec.sparse === true && values.every((value) => value === undefined)) continue
@@ -94,7 +97,7 @@ export class IndexKeys {
     }
   }
 
-  /** Adds the keys of an index on several fields of one array: each item has a key of its own. */
+  /** Adds the keys of an index on several fields of one array: each item has its own key. */
   #addItemKeys(document: Document, path: readonly string[], keys: IndexKey[]): void {
     const items = valuesAt(document, path).flat()
     if (items.some(Array.isArray)) throw new CommandError(171, 'cannot index parallel arrays')
@@ -108,16 +111,16 @@ const LISTS: ReadonlySet<string> = new Set(['$and', '$or'])
 
 const COMPARISONS: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$type'])
 
-/** Returns whether an operator may stand in the filter of a partial index, with this operand. */
+/** Returns whether the filter of a partial index may have an operator with this operand. */
 function isAllowed([operator, operand]: readonly [string, unknown]): boolean {
   if (operator === '$exists') return operand === true || operand === 1
-  // A regular expression runs at each write, where nothing could stop it.
+  // A regular expression would run on each write, where nothing could stop it.
   if (operator === '$in') return Array.isArray(operand) && !operand.some(isRegex)
   return COMPARISONS.has(operator)
 }
 
 /**
- * @throws {CommandError} 67 the filter of a partial index has an operator it must not have
+ * @throws {CommandError} 67 the filter of a partial index has an operator that is not allowed
  * @see https://www.mongodb.com/docs/v7.0/core/index-partial/
  */
 function checkPartialFilter(filter: unknown): void {

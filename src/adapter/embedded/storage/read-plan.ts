@@ -10,8 +10,8 @@ import type { View } from './collection.ts'
 import type { IndexEntry, IndexKeys } from './index-keys.ts'
 
 /**
- * Returns the keys of the records that a filter is tried on, `undefined` where they are all, and
- * whether they come in the order of the sort, of which the first ones are wanted.
+ * Returns the keys of the records to try the filter on, `undefined` for all of them, and whether they are
+ * already in sort order. The caller reads only the first `wanted` records of that order.
  */
 export function planRead(
   view: View,
@@ -30,7 +30,7 @@ export function planRead(
   }
   const conditions = all.filter(setsBounds)
   const named = new Set([...conditions.map(({ path }) => path), ...Object.keys(sort)])
-  // What a transaction sees of the past may be such that an index on several fields refuses it.
+  // A transaction's snapshot may contain records that an index on several fields rejects.
   const isPresent = view.layers().every((layer) => layer === collection)
   const paths = [...collection.keyIndexes.values()]
     .filter(({ fields }) => named.has(fields[0]?.path ?? '') && (isPresent || fields.length === 1))
@@ -40,8 +40,8 @@ export function planRead(
     .toSorted((a, b) => a.size - b.size)
   const narrow = paths.find(({ isBounded }) => isBounded)
   const ordered = paths.find(({ isOrdered }) => isOrdered)
-  // The matches are among the entries of the one, and spread over those of the other, which is
-  // read until there are enough of them: where that is likely to be sooner.
+  // The narrow index contains all matches. The ordered index is read until there are enough matches, so it is
+  // chosen if that is likely to be sooner.
   const most = narrow?.size ?? collection.records.size
   if (ordered !== undefined && wanted * ordered.size <= most * most) {
     return { keys: readInOrder(ordered), isSorted: true }
@@ -49,9 +49,9 @@ export function planRead(
   return narrow === undefined ? { isSorted } : { keys: toKeys(readRuns(narrow)), isSorted }
 }
 
-/** Returns what a filter asks of each document that it finds; `$eq` is an `$in` of one. */
+/** Returns the conditions that every matching document meets; `$eq` is an `$in` of one. */
 function readConditions(filter: Document): Condition[] {
-  // Of an `$or` nothing holds for all of them.
+  // No clause of an `$or` holds for all matches.
   return conditionsOf(filter, () => []).map((condition) =>
     condition.operator === '$eq'
       ? { path: condition.path, operator: '$in', operand: [condition.operand] }
@@ -59,12 +59,12 @@ function readConditions(filter: Document): Condition[] {
   )
 }
 
-/** Returns the values that conditions on one field leave. */
+/** Returns the values that conditions on one field allow. */
 function readList(conditions: readonly Condition[]): unknown[] | undefined {
   return conditions.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
-/** Where an entry is, by the order of its value to the operand. */
+/** The side of an entry, by the order of its value and the operand. */
 const SIDES: ReadonlyMap<string, (order: number) => number> = new Map([
   ['$in', (order) => order],
   ['$gt', (order) => (order > 0 ? 0 : -1)],
@@ -73,7 +73,7 @@ const SIDES: ReadonlyMap<string, (order: number) => number> = new Map([
   ['$lte', (order) => Math.max(order, 0)],
 ])
 
-/** Null also stands for a missing field, a list for its items, a pattern for strings. */
+/** Null also matches a missing field, a list its items, a pattern strings. */
 const UNBOUND: ReadonlySet<number> = new Set([
   ...[TYPE_ORDER.minKey, TYPE_ORDER.null, TYPE_ORDER.array, TYPE_ORDER.regex, TYPE_ORDER.maxKey],
 ])
@@ -83,7 +83,7 @@ function setsBounds({ operator, operand }: Condition): boolean {
   return SIDES.has(operator) && !operands.some((one) => UNBOUND.has(typeOrderOf(one)))
 }
 
-/** An index, and its entries that may be of matching documents. */
+/** An index, and its entries that may belong to matching documents. */
 interface AccessPath {
   readonly index: IndexKeys
   /** The entries in each layer of the view. */
@@ -93,7 +93,7 @@ interface AccessPath {
   readonly size: number
   /** Whether there is a condition on the first field: then each matching document has that field. */
   readonly isBounded: boolean
-  /** Whether the entries come in the order of the sort, which is that of `count` fields. */
+  /** Whether the entries are in the order of the sort, over `count` fields. */
   readonly isOrdered: boolean
   readonly count: number
   readonly isBackwards: boolean
@@ -105,12 +105,12 @@ function toAccessPath(
   conditions: readonly Condition[],
   sort: Document,
 ): AccessPath {
-  // Now the index has all entries that it may have, and knows whether there are lists among them.
+  // From here on, the index has all its entries, and knows whether they include lists.
   const lists = view.layers().map((layer) => layer.entriesOf(index))
   const { fields, isMultikey, spec } = index
   let sides: Side<IndexEntry>[][] = [[]]
   let fixed = 0
-  // Each condition on a list may be met by another item, which may have another entry.
+  // Different items of a list may meet the conditions, with different entries.
   for (const [at, { path }] of isMultikey && fields.length > 1 ? [] : fields.entries()) {
     const own = conditions.filter((condition) => condition.path === path)
     const values = readList(own)
@@ -122,7 +122,7 @@ function toAccessPath(
     if (own.length === 0 || (at > 0 && choices.length !== 1)) break
     sides = sides.flatMap((run) => choices.map((choice) => [...run, ...choice]))
     if (values === undefined) break
-    // In all entries of a single run the field has the same value.
+    // All entries of a single run have the same value in this field.
     if (sides.length === 1) fixed += 1
   }
   const isBounded = sides[0]?.length !== 0
@@ -145,7 +145,7 @@ function toAccessPath(
   }
 }
 
-/** Returns where entries are to a condition on a field, whose operator finds values of one type. */
+/** Returns on which side of a condition's range entries lie; its operator finds values of one type. */
 function toSide(
   { fields, collation }: IndexKeys,
   at: number,
@@ -159,7 +159,7 @@ function toSide(
     direction * (typeOrderOf(value) - type || sideOf(compareValues(value, operand, collation)))
 }
 
-/** The first that is not zero decides: a second field counts where the first has one value. */
+/** The first that is not zero decides: a second field only matters if the first has one value. */
 function allOf(sides: readonly Side<IndexEntry>[]): Side<IndexEntry> {
   return (entry) => {
     for (const side of sides) {
@@ -174,7 +174,7 @@ function* readRuns({ lists, runs, isBackwards }: AccessPath): Generator<IndexEnt
   for (const list of lists) for (const run of runs) yield* list.run(run, isBackwards)
 }
 
-/** Yields the keys of records in the order of an index; those that are equal in the natural one. */
+/** Yields the keys of records in the order of an index; equal ones in natural order. */
 function* readInOrder(path: AccessPath): Generator<string> {
   let equal: IndexEntry[] = []
   for (const entry of readRuns(path)) {

@@ -13,18 +13,18 @@ import { isTextIndex } from './text-index.ts'
 /** One record: its key in the collection and its document. */
 export type Entry = readonly [key: string, document: Document]
 
-/** Which of the matching documents are wanted. */
+/** Which of the matching documents to return. */
 export interface Page {
   readonly sort?: Document
   readonly skip?: number
-  /** 0 stands for no limit. */
+  /** 0 means no limit. */
   readonly limit?: number
   readonly textScore?: TextScore
 }
 
 /**
- * Returns the matching documents in the order of `sort`. Those that are equal under it, or all
- * without one, come in their natural order, or in that of their `_id`s where the filter names these.
+ * Returns the matching documents in the order of `sort`. Equal ones, or all without a sort, come in natural
+ * order, or in the order of their `_id`s if the filter names these.
  */
 export function select(
   view: View,
@@ -52,11 +52,11 @@ function* lookUp(view: View, keys: Iterable<string>): Generator<Entry> {
 }
 
 /**
- * A hint changes nothing here. In MongoDB that of a sparse or partial index hides what is not in it.
+ * A hint has no effect here. In MongoDB, a sparse or partial index as a hint hides documents that it lacks.
  * @throws {CommandError} 2 the hint names no index, or is not supported
  */
 export function checkHint(hint: unknown, collection: Collection): void {
-  // MongoDB ignores the hint where the collection does not exist.
+  // MongoDB ignores the hint if the collection does not exist.
   if (hint === undefined || isEqual(hint, {}) || !collection.isStored) return
   if (typeof hint !== 'string' && !isDocument(hint)) {
     throw new CommandError(9, 'hint must be a string or an object')

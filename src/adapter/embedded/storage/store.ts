@@ -12,7 +12,7 @@ export class Store {
   readonly clock: Clock = { time: 0, changes: new Changes(), open: new Set(), history: [] }
   readonly databases: Map<string, Map<string, Collection>> = new Map()
 
-  /** Returns a collection, `undefined` where there is none. */
+  /** Returns a collection, `undefined` if there is none. */
   find(database: string, name: string): Collection | undefined {
     return this.databases.get(database)?.get(name)
   }
@@ -60,7 +60,7 @@ export class Store {
   }
 
   /**
-   * Adds a collection, in the place of the one with its name.
+   * Adds a collection, replacing the one with its name.
    * @throws {LockedError} an open transaction is creating another one with this name
    */
   put(database: string, name: string, collection: Collection): void {
@@ -90,7 +90,7 @@ export class Store {
   }
 }
 
-/** @throws {CommandError} 73 no collection can have this name */
+/** @throws {CommandError} 73 a collection cannot have this name */
 export function checkNamespace(database: string, name: string): void {
   const isValid = name !== '' && !/[$\0]|^\.|\.$/.test(name)
   if (!isValid || !/^[^/\\. "$\0]{1,63}$/.test(database)) throw invalidNamespace(database, name)
@@ -111,12 +111,12 @@ const PERIOD_MS = 60_000
 
 const MOST_SECONDS = 2 ** 31 - 1
 
-/** Removes the records of a store that have expired, again and again, until the timer is cleared. */
+/** Removes expired records of a store periodically, until the timer is cleared. */
 export function startExpiry(store: Store, now: () => number): NodeJS.Timeout {
   return setInterval(() => removeExpired(store, now()), PERIOD_MS).unref()
 }
 
-/** @throws {CommandError} 67 records can not expire by such an index */
+/** @throws {CommandError} 67 records cannot expire by such an index */
 export function checkExpiry({ key, expireAfterSeconds }: Document): void {
   if (expireAfterSeconds === undefined) return
   const isCount = Number.isInteger(expireAfterSeconds) && expireAfterSeconds >= 0
@@ -141,7 +141,7 @@ function removeExpired({ databases }: Store, now: number): void {
 function removeByIndex(collection: Collection, spec: Document, now: number): void {
   const { key, expireAfterSeconds, partialFilterExpression: partial = {} } = spec
   const [path = ''] = Object.keys(key)
-  // Of several dates in a list the earliest counts; what is no date never expires.
+  // Of several dates in a list, the earliest counts; other values never expire.
   const expired = { [path]: { $lte: new Date(now - expireAfterSeconds * 1_000) } }
   const options = {
     collation: createCollation(spec.collation),
@@ -149,7 +149,7 @@ function removeByIndex(collection: Collection, spec: Document, now: number): voi
   }
   for (const { _id } of select(collection, { $and: [partial, expired] }, options)) {
     const record = collection.keyOf(_id)
-    // What a transaction has written waits for the next time.
+    // Records that a transaction has written wait for the next run.
     if (collection.ownerOf(record) === undefined) collection.remove(record)
   }
 }

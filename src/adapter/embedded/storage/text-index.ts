@@ -8,10 +8,10 @@ import { readTextQuery } from '../queries/text-query.ts'
 
 const MAX_WEIGHT = 100_000
 
-/** The field in which a document names a language of its own. */
+/** The field in which a document names its own language. */
 const LANGUAGE = 'language'
 
-/** Options of an index that mean something to a text index. */
+/** Index options that only apply to text indexes. */
 const OPTIONS: ReadonlySet<string> = new Set([
   ...['weights', 'default_language', 'language_override', 'textIndexVersion'],
 ])
@@ -24,7 +24,7 @@ export function isTextIndex({ key }: Document): boolean {
   return Object.values(key).includes('text')
 }
 
-/** @throws {CommandError} 67 an index for something else has an option of text indexes */
+/** @throws {CommandError} 67 another kind of index has an option of text indexes */
 export function checkNoTextOptions(options: Document): void {
   const name = Object.keys(options).find((option) => OPTIONS.has(option))
   if (name !== undefined) throw new CommandError(67, `${name} is an option of text indexes`)
@@ -32,8 +32,7 @@ export function checkNoTextOptions(options: Document): void {
 
 /**
  * Returns the key and the options of a text index as MongoDB keeps them.
- * @throws {CommandError} 67 something about it is not valid or not supported; so is every language,
- *   since none is known here
+ * @throws {CommandError} 67 it is invalid or not supported, as is every language
  */
 export function toTextIndex(key: Document, options: Document): Document {
   const other = Object.keys(options).find((name) => !OPTIONS.has(name))
@@ -91,8 +90,7 @@ export class TextIndex {
 
   /**
    * Returns the indexed strings of a document.
-   * @throws {CommandError} 17261, 17262 the document names a language of its own, or a string can
-   *   not be indexed here
+   * @throws {CommandError} 17261, 17262 the document names its own language, or a string cannot be indexed
    */
   textsOf(document: Document): IndexedText[] {
     const texts: IndexedText[] = []
@@ -119,7 +117,10 @@ export class TextIndex {
     }
   }
 
-  /** MongoDB looks at the next path alone: `a-b` hides from it that `a.c` leads into the list `a`. */
+  /**
+   * MongoDB only looks at the next path: if that is `a-b`, it does not see that `a.c` leads into the list
+   * `a`.
+   */
   #holdsList(path: string): boolean {
     const [next] = this.#weights.find(([one]) => one >= path) ?? []
     return next === path || next?.startsWith(`${path}.`) === true
@@ -143,8 +144,8 @@ function checkText(text: string): string {
 }
 
 /**
- * Returns the `$text` of a filter, `undefined` where it has none.
- * @throws {CommandError} 2 it stands where it must not, 27 the collection has no text index
+ * Returns the `$text` of a filter, `undefined` if it has none.
+ * @throws {CommandError} 2 it is in the wrong place, 27 the collection has no text index
  */
 export function readTextSearch(
   filter: unknown,
@@ -161,7 +162,7 @@ export function readTextSearch(
   }
 }
 
-/** What a filter may join its conditions by, and why not where a `$text` is among them. */
+/** The operators that join conditions, with the error if `$text` is among them. */
 const LISTS: ReadonlyMap<string, (() => CommandError) | undefined> = new Map([
   ['$and', undefined],
   ['$nor', () => new CommandError(2, 'text expression not allowed in nor')],

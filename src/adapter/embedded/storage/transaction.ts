@@ -7,20 +7,20 @@ import { Layer } from './collection.ts'
 const LIFETIME_MS = 60_000
 
 /**
- * A transaction sees a snapshot of the moment it began, with its own writes laid over it. It locks
- * the records it writes. Another transaction that writes one of them, or any that writes a record
- * which has changed since its snapshot, gets a write conflict (112).
+ * A transaction sees a snapshot of the moment it began, overlaid with its own writes. It locks the records it
+ * writes. Another transaction that writes one of them gets a write conflict (112), and so does a transaction
+ * that writes a record changed since its snapshot.
  */
 export class Transaction implements Owner {
   readonly ended: Promise<void>
   readonly #clock: Clock
-  /** What the records that others have changed since were at its snapshot. */
+  /** The state at the snapshot of records that others changed since. */
   readonly #past: Map<Collection, Layer> = new Map()
-  /** How much of the clock's history is in `#past`, or was before. */
+  /** How much of the clock's history `#past` already covers. */
   #read: number
   readonly written: Set<Collection> = new Set()
   readonly #expiry: NodeJS.Timeout
-  /** The BSON bytes of what it has written. */
+  /** The BSON bytes that it has written. */
   #bytes = 0
   #markEnded: () => void = () => undefined
 
@@ -58,7 +58,8 @@ export class Transaction implements Owner {
           if (isHeld || own.holderOf(index, values, key) !== undefined) {
             throw collection.duplicate(index, values)
           }
-          // Taken or left after the snapshot: this transaction can not see that, and must not take it.
+          // The key was taken or freed after the snapshot: this transaction cannot see that, and must not
+          // take it.
           const isTaken = holder !== undefined && !own.records.has(holder)
           if (isTaken || past.holderOf(index, values, key) !== undefined) throw writeConflict()
         }
@@ -93,7 +94,7 @@ export class Transaction implements Owner {
           if (document !== undefined) yield [key, document]
         }
       },
-      // A transaction never waits: its write fails where another one holds the lock.
+      // A transaction never waits: its write fails if another one holds the lock.
       check: () => undefined,
       put: write,
       remove: (key) => write(key, undefined),
@@ -109,7 +110,7 @@ export class Transaction implements Owner {
     this.abort()
   }
 
-  /** Forgets what has not been committed and releases the locks. */
+  /** Discards uncommitted writes and releases the locks. */
   abort(): void {
     clearTimeout(this.#expiry)
     for (const collection of this.written) collection.pending.delete(this)
@@ -128,7 +129,7 @@ export class Transaction implements Owner {
     this.#bytes += growth
   }
 
-  /** Returns what the records that others changed since the snapshot were at that time. */
+  /** Returns the state at the snapshot of records that others changed since. */
   #changedSince(collection: Collection): Layer {
     const { history } = this.#clock
     for (const change of history.slice(this.#read)) {

@@ -15,12 +15,12 @@ import { checkConflicts } from '../updates/update.ts'
 import type { View } from './collection.ts'
 import type { Entry } from './select-records.ts'
 
-/** One change that has been worked out and not been made yet. */
+/** One planned change, not yet applied. */
 export interface PlannedUpdate {
   readonly key: string
   readonly before: Document
   readonly after: Document
-  /** Why the change fails, after which no other is planned. */
+  /** Why the change fails. No other is planned after it. */
   readonly error?: unknown
 }
 
@@ -38,7 +38,7 @@ export function insertDocument(view: View, document: Document): Document {
   return stored
 }
 
-/** Returns what an update makes of each entry, up to the first error, without storing it. */
+/** Returns the result of an update for each entry, up to the first error, without storing it. */
 export function planUpdates(entries: readonly Entry[], update: Updater): PlannedUpdate[] {
   const planned: PlannedUpdate[] = []
   for (const [key, before] of entries) {
@@ -51,24 +51,24 @@ export function planUpdates(entries: readonly Entry[], update: Updater): Planned
   return planned
 }
 
-/** Returns the document an upsert makes where nothing matched, without storing it. */
+/** Returns the document that an upsert creates if nothing matched, without storing it. */
 export function planUpsert(filter: Document, update: Updater, isReplacement: boolean): Document {
   return withId(update(toUpsertBase(filter, isReplacement), true))
 }
 
 /**
- * Stores planned updates and returns how many documents have changed. What is stored before an error
- * stays, as in MongoDB: outside of a transaction nothing is taken back.
+ * Stores planned updates and returns how many documents have changed. As in MongoDB, changes before an error
+ * stay: outside of a transaction nothing is rolled back.
  */
 export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): number {
   const changed = updates.filter(
-    // The number 1 and Decimal128 1 are equal, and are not the same.
+    // The number 1 and Decimal128 1 are equal, but not identical.
     ({ before, after, error }) =>
       error !== undefined ||
       !isEqual(before, after) ||
       Buffer.compare(serialize(before), serialize(after)) !== 0,
   )
-  // Checked before the first write: a statement that has to wait is run again as a whole.
+  // Checked before the first write: a statement that has to wait runs again as a whole.
   for (const { key, after } of changed) view.check(key, after)
   for (const { key, after, error } of changed) {
     if (error !== undefined) throw error
@@ -78,10 +78,10 @@ export function applyUpdates(view: View, updates: readonly PlannedUpdate[]): num
   return changed.length
 }
 
-/** How deep a stored document may be: MongoDB keeps twenty levels for what replies put around it. */
+/** How deep a stored document may be: MongoDB reserves twenty levels for replies that wrap it. */
 const MAX_STORED_LEVELS = 180
 
-/** @throws {CommandError} 15, 52, 53, 10334 the document must not be stored */
+/** @throws {CommandError} 15, 52, 53, 10334 the document cannot be stored */
 function checkDocument(document: Document): void {
   prepareDocument(document, MAX_STORED_LEVELS)
   const id: unknown = document._id
@@ -102,7 +102,7 @@ function checkDocument(document: Document): void {
 
 /**
  * Returns the document an upsert starts from: the equalities of its filter, ordered by their paths.
- * @throws {CommandError} 54, 111 two of them are in conflict, or a replacement's is a part of `_id`
+ * @throws {CommandError} 54, 111 two of them conflict, or a replacement's is part of `_id`
  */
 function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   const base: Document = {}
@@ -120,12 +120,12 @@ function toUpsertBase(filter: Document, isReplacement: boolean): Document {
   return base
 }
 
-/** Returns a document to be stored: with an `_id`, which is its first field. */
+/** Returns a document to store, with `_id` as its first field. */
 function withId({ _id = new ObjectId(), ...fields }: Document): Document {
   return { _id, ...fields }
 }
 
-/** Returns the fields that a filter says are equal to one value. */
+/** Returns the fields that a filter requires to equal one value. */
 function readEqualities(filter: Document): [path: string, value: unknown][] {
   const conditions = conditionsOf(filter, (clauses) => (clauses.length === 1 ? clauses : []))
   return conditions.flatMap(({ path, operator, operand }): [string, unknown][] => {

@@ -6,16 +6,16 @@ import type { FilterOptions, Predicate } from '../../matching/filter.ts'
 import { compileFilter, withoutExpression } from '../../matching/filter.ts'
 import { findPosition } from '../queries/array-position.ts'
 
-/** What decides which array items the placeholders in an update's paths stand for. */
+/** What decides which array items the placeholders in an update's paths mean. */
 export interface PlaceholderContext extends FilterOptions {
   readonly filter: Document
   readonly arrayFilters: unknown
 }
 
-/** Conditions on array items by the name that a path has for them: `a.$[name].b`. */
+/** Conditions on array items by their name in a path: `a.$[name].b`. */
 type Placeholders = ReadonlyMap<string, Predicate>
 
-/** Returns the array filters of an update by their names. @throws {CommandError} one is not used */
+/** Returns the array filters of an update by name. @throws {CommandError} one is not used */
 export function compileArrayFilters(
   paths: readonly string[],
   context: PlaceholderContext,
@@ -28,7 +28,8 @@ export function compileArrayFilters(
     const names = new Set(readPaths(filter).map((path) => path.split('.')[0] ?? ''))
     const [name = ''] = names
     if (names.size !== 1 || placeholders.has(name)) {
-      const message = 'Each array filter needs exactly one top-level field name of its own'
+      const message =
+        'Each array filter needs exactly one top-level field name that no other filter has'
       throw new CommandError(9, message)
     }
     if (!paths.some((path) => path.includes(`$[${name}]`))) {
@@ -46,7 +47,7 @@ function readPaths(filter: Document): string[] {
   )
 }
 
-/** Returns the paths without placeholders that a path with `$`, `$[]` or `$[name]` stands for. */
+/** Expands a path with `$`, `$[]` or `$[name]` to paths without placeholders. */
 export function expandPath(
   document: Document,
   parts: readonly string[],
@@ -91,11 +92,10 @@ function matchingIndexes(
 const MAX_ARRAY_PADDING = 1_500_000
 
 /**
- * Changes one field, in place, to what `change` returns for its old value: `undefined` removes it,
- * and an item of an array becomes null. A missing field, with the documents on the way, is created
- * or left.
- * @throws {CommandError} 28 the path leads through a value that can have no such field, unless any
- *   path may be left
+ * Changes one field, in place, to what `change` returns for its old value: `undefined` removes it, and an
+ * item of an array becomes null. A missing field is created, with the documents on its path, or left missing.
+ * @throws {CommandError} 28 the path leads through a value that cannot have such a field, unless missing
+ *   fields may be left
  */
 export function modifyField(
   document: Document,

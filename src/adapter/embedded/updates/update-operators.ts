@@ -11,12 +11,12 @@ import { calculate } from '../../matching/numbers.ts'
 import { isRegex } from '../../matching/regular-expression.ts'
 import { compileSort } from '../queries/sort.ts'
 
-/** What an update operator needs beside the old value and its operand. */
+/** What an update operator needs, other than the old value and its operand. */
 export interface UpdateOptions extends FilterOptions {
   readonly now: Date
 }
 
-/** Returns the new value of a field from the old one; `undefined` where there is none. */
+/** Returns the new value of a field from the old one; `undefined` for no value. */
 export type UpdateOperator = (
   old: unknown,
   operand: unknown,
@@ -27,7 +27,7 @@ export type UpdateOperator = (
 /** Operators that leave a missing field missing; all others create it. */
 export const NEVER_CREATING: ReadonlySet<string> = new Set(['$unset', '$pop', '$pull', '$pullAll'])
 
-/** The update operators by name, without `$rename`: it works on two paths, see `update.ts`. */
+/** The update operators by name, except `$rename`, which works on two paths: see `update.ts`. */
 export const UPDATE_OPERATORS: ReadonlyMap<string, UpdateOperator> = new Map<
   string,
   UpdateOperator
@@ -80,7 +80,7 @@ function toCurrentDate(_old: unknown, operand: unknown, { now }: UpdateOptions):
   throw new CommandError(2, "$currentDate takes a bool, or { $type: 'date' or 'timestamp' }")
 }
 
-/** Returns a time as a timestamp: its seconds, with the milliseconds as their count. */
+/** Returns a time as a timestamp: its seconds, with the milliseconds as the counter. */
 export function toTimestamp(time: Date): Timestamp {
   return new Timestamp({ t: Math.floor(time.getTime() / 1000), i: time.getMilliseconds() + 1 })
 }
@@ -113,7 +113,7 @@ function isModified(operand: Document): boolean {
 function sortItems(items: unknown[], sort: unknown, collation: Collation | undefined): unknown[] {
   if (isDocument(sort) && Object.keys(sort).length > 0) {
     const paths = Object.keys(sort).map((path) => path.split('.'))
-    // MongoDB compares whole arrays here, and not their items as where it sorts documents.
+    // MongoDB compares whole arrays here, not their items as when it sorts documents.
     if (items.some((item) => Array.isArray(item) || paths.some((path) => arrayOn(item, path)))) {
       throw notSupported('$sort by an array in $push')
     }
@@ -154,7 +154,7 @@ function pop(old: unknown, operand: unknown, _options: UpdateOptions, path: stri
   return operand === 1 ? old.slice(0, -1) : old.slice(1)
 }
 
-/** Removes the items that match a filter, or those that are equal to any other value. */
+/** Removes the items that match a filter, or that equal any other value. */
 function pull(old: unknown, operand: unknown, options: UpdateOptions): unknown {
   const isCondition = isRegex(operand) || (isOperators(operand) && !isLogical(operand))
   const matches =

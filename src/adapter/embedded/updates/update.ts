@@ -9,7 +9,7 @@ import { compileArrayFilters, expandPath, modifyField } from './field-changes.ts
 import type { UpdateOptions } from './update-operators.ts'
 import { NEVER_CREATING, toTimestamp, UPDATE_OPERATORS } from './update-operators.ts'
 
-/** What an update needs beside itself. */
+/** What compiling an update needs. */
 export interface UpdateContext extends UpdateOptions, PlaceholderContext {
   /** Returns a pipeline as a function of one document. */
   readonly compilePipeline: (pipeline: readonly Document[]) => (document: Document) => Document
@@ -47,7 +47,7 @@ function compileChange(update: unknown, context: UpdateContext): Updater {
   return compileOperators(update, context)
 }
 
-/** Returns whether an update is a new document, and neither operators nor a pipeline. */
+/** Returns whether an update is a new document, rather than operators or a pipeline. */
 export function isReplacement(update: unknown): update is Document {
   return isDocument(update) && !startsWithOperator(update)
 }
@@ -65,12 +65,12 @@ function compileReplacement(update: Document, { arrayFilters, now }: UpdateConte
   return (document) => replace(document, stamped)
 }
 
-/** The `_id` stands first, and stays where the replacement has none. */
+/** The `_id` comes first, and is kept if the replacement has none. */
 function replace({ _id: old }: Document, { _id = old, ...fields }: Document): Document {
   return _id === undefined ? fields : { _id, ...fields }
 }
 
-/** Returns a document in which fields that are an empty timestamp, but for `_id`, have the time. */
+/** Returns a document in which empty timestamps, except in `_id`, are set to the time. */
 export function stampEmptyTimestamps(document: Document, now: Date): Document {
   const fields = Object.entries(document).map(([name, value]) => {
     const isEmpty = name !== '_id' && value instanceof Timestamp && value.isZero()
@@ -81,7 +81,7 @@ export function stampEmptyTimestamps(document: Document, now: Date): Document {
 
 /** One operator on one path. */
 interface Step {
-  /** Returns what the path stands for in a document. */
+  /** Returns the paths that the path means in a document. */
   readonly expand: (document: Document, isInsert: boolean) => string[][]
   readonly apply: (copy: Document, parts: readonly string[]) => void
 }
@@ -103,7 +103,7 @@ function compileOperators(update: Document, context: UpdateContext): Updater {
   checkConflicts(paths, 40)
   checkPlaceholders(paths)
   const placeholders = compileArrayFilters(paths, context)
-  // MongoDB goes through the paths in this order, and so adds new fields in it.
+  // MongoDB visits the paths in this order, so it adds new fields in this order.
   targets.sort((a, b) => comparePaths(a.target.split('.'), b.target.split('.')))
   const steps = targets.map(({ operator, path, operand, target }): Step => {
     const parts = path.split('.')
@@ -113,7 +113,7 @@ function compileOperators(update: Document, context: UpdateContext): Updater {
     const change = UPDATE_OPERATORS.get(operator)
     const kept = operator === '$unset' ? 'leave any' : 'leave'
     const missing = NEVER_CREATING.has(operator) ? kept : 'create'
-    // An operand that is not valid is refused even where no document is found.
+    // An invalid operand is rejected even if no document is found.
     change?.(missing === 'leave' ? [] : undefined, operand, context, path)
     return {
       expand: (document, isInsert) =>
@@ -129,7 +129,7 @@ function compileOperators(update: Document, context: UpdateContext): Updater {
     const changes = steps.flatMap(({ expand, apply }) =>
       expand(document, isInsert).map((parts) => ({ parts, apply })),
     )
-    // Two placeholders may stand for the same item.
+    // Two placeholders may mean the same item.
     if (mayMeet) {
       const changed = changes.map(({ parts }) => parts.join('.'))
       checkConflicts(changed, 40)
@@ -140,7 +140,7 @@ function compileOperators(update: Document, context: UpdateContext): Updater {
   }
 }
 
-/** Returns the new path of a field. @throws {CommandError} 2 it is no other, or not a field's */
+/** Returns the new path of a field. @throws {CommandError} 2 it is the same path, or not a field's */
 function checkRename(from: string, to: unknown): string {
   if (typeof to !== 'string' || [from, to].some((path) => path.includes('.$'))) {
     throw new CommandError(2, 'The fields of $rename must be strings without placeholders')
@@ -183,7 +183,7 @@ function checkPath(path: string): void {
   }
 }
 
-/** @throws {CommandError} `code` a path is given twice, or leads into another one */
+/** @throws {CommandError} `code` a path is given twice, or lies inside another one */
 export function checkConflicts(paths: readonly string[], code: number): void {
   const sorted = paths.toSorted((a, b) => comparePaths(a.split('.'), b.split('.')))
   for (const [index, path] of sorted.entries()) {
@@ -195,7 +195,7 @@ export function checkConflicts(paths: readonly string[], code: number): void {
   }
 }
 
-/** @throws {CommandError} 40 items of one array are named by `$[]` or `$[name]` and in another way */
+/** @throws {CommandError} 40 items of one array are addressed by `$[]` or `$[name]` and in another way */
 function checkPlaceholders(paths: readonly string[]): void {
   const kinds = new Map<string, boolean>()
   for (const path of paths) {
@@ -211,7 +211,7 @@ function checkPlaceholders(paths: readonly string[]): void {
   }
 }
 
-/** Returns below, at or above zero: the order in which MongoDB goes through paths. */
+/** Returns below, at or above zero: the order in which MongoDB visits paths. */
 function comparePaths(a: readonly string[], b: readonly string[]): number {
   for (const [index, part] of a.entries()) {
     const other = b[index]

@@ -7,7 +7,7 @@ import { checkDomain, checkInteger, checkNumber, orNull, positional } from './op
 
 const MANY = Number.POSITIVE_INFINITY
 
-/** Arithmetic, which is null where an argument is null or missing. */
+/** Arithmetic, which returns null if an argument is null or missing. */
 export const ARITHMETIC: Operators = {
   $abs: numeric('$abs', Math.abs),
   $add: orNull(positional(0, MANY, add)),

@@ -82,13 +82,13 @@ function toObjectId(value: unknown): unknown {
   throw conversionFailed(value, 'objectId')
 }
 
-/** Returns a number in decimal digits, filled up with zeros. @throws {CommandError} 18537 */
+/** Returns a number in decimal digits, padded with zeros. @throws {CommandError} 18537 */
 export function padNumber(number: number, digits: number): string {
   if (number >= 0 && number <= 9999) return String(number).padStart(digits, '0')
   throw new CommandError(18537, `${number} in a date is outside of the range of 0-9999`)
 }
 
-/** Returns a value as MongoDB's string for it. @throws {CommandError} 241 there is none */
+/** Returns MongoDB's string form of a value. @throws {CommandError} 241 there is none */
 export function toMongoString(value: unknown): string {
   if (value instanceof Date) {
     return `${padNumber(value.getUTCFullYear(), 4)}${value.toISOString().slice(4)}`
@@ -100,7 +100,7 @@ export function toMongoString(value: unknown): string {
     throw new CommandError(241, `Unsupported conversion from ${typeNameOf(value)} to string`)
   }
   const text = Object.is(value, -0) ? '-0' : String(value)
-  // MongoDB writes exponents in another way, below 0.0001 and from 17 digits on.
+  // MongoDB writes exponents differently, below 0.0001 and from 17 digits on.
   if (typeof value === 'number' && /e|^-?(?:0\.0{4}|\d{17})/.test(text))
     throw notSupported(`Converting ${text} to a string`)
   return text
@@ -116,7 +116,7 @@ export function dateOf(value: unknown): Date | undefined {
   return value instanceof Timestamp ? new Date(value.t * 1000) : undefined
 }
 
-/** Returns a date from ISO 8601, in UTC where no offset is given. @throws {CommandError} 241 */
+/** Returns a date from ISO 8601, in UTC without an offset. @throws {CommandError} 241 */
 export function parseDate(text: string): Date {
   const parts = DATE.exec(text)
   if (parts === null) {
@@ -129,7 +129,7 @@ export function parseDate(text: string): Date {
   const offset = sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`
   const written = new Date(`${iso}Z`)
   const date = new Date(`${iso}${offset}`)
-  // `Date` would move a day or an hour that does not exist to the next one.
+  // `Date` would move a nonexistent day or hour to the next one.
   if (Number.isNaN(date.getTime()) || written.toISOString() !== `${iso}Z`) {
     throw conversionFailed(text, 'date')
   }

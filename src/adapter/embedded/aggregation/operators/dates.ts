@@ -6,14 +6,14 @@ import { checkString, named } from './operator.ts'
 
 const MS_PER_DAY = 86_400_000
 const MS_PER_MINUTE = 60_000
-/** A zone by its offset: those that have a name need tables of the past. */
+/** A time zone by offset: named zones need historical tables. */
 const OFFSET = /^([+-])(\d{2})(?::?(\d{2}))?$/
 
 type Part = (local: Date) => number
 
 /**
- * The parts of a date, read from one whose UTC fields show the local time: the specifier of each in
- * a format and how many digits it has there.
+ * The parts of a date, read from one whose UTC fields hold the local time, each with its format specifier and
+ * number of digits.
  */
 const PARTS: Readonly<Record<string, readonly [letter: string, digits: number, read: Part]>> = {
   year: ['Y', 4, (local) => local.getUTCFullYear()],
@@ -27,7 +27,7 @@ const PARTS: Readonly<Record<string, readonly [letter: string, digits: number, r
   dayOfWeek: ['w', 1, (local) => local.getUTCDay() + 1],
 }
 
-/** Operators on dates; each is null where the date is null or missing. */
+/** Operators on dates; each returns null if the date is null or missing. */
 export const DATES: Operators = {
   ...Object.fromEntries(
     Object.entries(PARTS).map(([name, [, , part]]): [string, Operator] => [
@@ -43,7 +43,7 @@ export const DATES: Operators = {
   $dateToString: named(['date', 'format?', 'timezone?', 'onNull?'], formatDate),
 }
 
-/** Returns a date, or that of an ObjectId or a timestamp, whose UTC fields are those of a clock there. */
+/** Converts a date, an ObjectId or a timestamp to a date whose UTC fields hold the local time. */
 function toLocal(value: unknown, offset: number): Date {
   const date = dateOf(value)
   if (date !== undefined) return new Date(date.getTime() + offset * MS_PER_MINUTE)

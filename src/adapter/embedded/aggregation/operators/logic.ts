@@ -60,7 +60,7 @@ export const LOGIC: Operators = {
   },
 }
 
-/** Unlike in a filter, a missing value is not equal to null but below it. */
+/** Unlike in a filter, a missing value is not equal to null, but sorts below it. */
 function compare(a: unknown, b: unknown, collation: Collation | undefined): number {
   const missing = Number(a !== undefined) - Number(b !== undefined)
   return missing === 0 ? compareValues(a, b, collation) : missing
@@ -118,7 +118,7 @@ function checkBranch(branch: unknown): Document {
   throw new CommandError(code, '$switch requires each branch to have a case and a then')
 }
 
-/** Operators that evaluate an expression with variables of its own. */
+/** Operators that evaluate an expression with its own variables. */
 export const VARIABLES: Operators = {
   $let: { names: ['vars', 'in'], build: buildLet },
   $map: { names: ['input', 'as?', 'in'], build: buildMap },
@@ -131,13 +131,13 @@ export function bind(name: string, value: unknown, next: Bindings | undefined): 
   return { name, value, next }
 }
 
-/** @throws {CommandError} 16867 a variable of this name cannot be made */
+/** @throws {CommandError} 16867 a variable cannot have this name */
 export function checkVariable(name: unknown): string {
   if (typeof name === 'string' && /^[a-z\u0080-\uffff][\w\u0080-\uffff]*$/.test(name)) return name
   throw new CommandError(16867, `'${String(name)}' is not a valid variable name`)
 }
 
-/** Returns a scope in which these variables are known as well. */
+/** Returns a scope that also knows these variables. */
 function extendScope(scope: Scope, names: readonly string[]): Scope {
   return { ...scope, names: new Set([...scope.names, ...names.map(checkVariable)]) }
 }

@@ -11,7 +11,7 @@ export interface Bindings {
   readonly next: Bindings | undefined
 }
 
-/** An expression as a function of a document; `undefined` stands for a missing value. */
+/** An expression as a function of a document; `undefined` is a missing value. */
 export type Evaluate = (root: Document, bindings: Bindings | undefined) => unknown
 
 /** What an expression is compiled with. */
@@ -27,7 +27,7 @@ export type Compile = (expression: unknown, scope: Scope) => Evaluate
 /** Returns an operator's value from those of its arguments. */
 export type Compute = (values: readonly unknown[], collation: Collation | undefined) => unknown
 
-/** One operator of expressions: the arguments it takes, and what it makes of them. */
+/** One operator of expressions: its arguments, and how it evaluates. */
 export interface Operator {
   /** How many arguments it takes in an array; a single one may be given without the array. */
   readonly count?: readonly [least: number, most: number]
@@ -36,14 +36,14 @@ export interface Operator {
   /** Whether its operand is its only argument, even if it is an array or a document. */
   readonly isRaw?: boolean
   readonly compute?: Compute
-  /** In place of `compute`, where an argument may be evaluated never or more than once. */
+  /** Replaces `compute` if an argument may be evaluated never or more than once. */
   readonly build?: (operands: readonly unknown[], scope: Scope, compile: Compile) => Evaluate
 }
 
 /** Operators by name. */
 export type Operators = Readonly<Record<string, Operator>>
 
-/** Returns an operator of `least` to `most` arguments, all of which are evaluated. */
+/** Returns an operator of `least` to `most` arguments. All are evaluated. */
 export function positional(least: number, most: number, compute: Compute): Operator {
   return { count: [least, most], compute }
 }
@@ -53,7 +53,7 @@ export function named(names: readonly string[], compute: Compute): Operator {
   return { names, compute }
 }
 
-/** Returns the same operator with the result null where an argument is null or missing. */
+/** Returns the same operator with the result null if an argument is null or missing. */
 export function orNull(operator: Operator): Operator {
   const { compute, count } = operator
   return {
@@ -61,7 +61,7 @@ export function orNull(operator: Operator): Operator {
     compute: (values, collation) => {
       const at = values.findIndex(isNullish)
       if (at < 0) return compute?.(values, collation)
-      // Of any number of arguments those in front of it are checked first.
+      // With any number of arguments, those before it are checked first.
       if (count?.[1] === Number.POSITIVE_INFINITY) compute?.(values.slice(0, at), collation)
       return null
     },
@@ -82,7 +82,7 @@ export function checkString(name: string, value: unknown, code: number): string 
 
 /**
  * Returns a whole number of 32 bits.
- * @throws {CommandError} `code` the value is no number, the code after that it is another number
+ * @throws {CommandError} `code` the value is not a number; the next code: it is not a whole number of 32 bits
  */
 export function checkInteger(name: string, value: unknown, code: number): number {
   const number = toSafe(value)
@@ -97,7 +97,7 @@ export function checkDomain(value: number, isValid: boolean, code: number, rule:
   throw new CommandError(code, rule)
 }
 
-/** @throws {CommandError} `code` the value is no number, 2 JavaScript cannot compute with it */
+/** @throws {CommandError} `code` the value is not a number, 2 JavaScript cannot compute with it */
 export function checkNumber(name: string, value: unknown, code: number): number {
   const number = toSafe(value)
   if (typeof number === 'number') return number
@@ -107,7 +107,7 @@ export function checkNumber(name: string, value: unknown, code: number): number 
   throw new CommandError(code, `${name} only supports numeric types, not ${typeNameOf(value)}`)
 }
 
-/** Returns a long up to 2^53, such as a depth of `$graphLookup`, as the number that it is. */
+/** Returns a long up to 2^53, such as a depth of `$graphLookup`, as a number. */
 function toSafe(value: unknown): unknown {
   return value instanceof Long && Number.isSafeInteger(value.toNumber()) ? value.toNumber() : value
 }
