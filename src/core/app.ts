@@ -24,12 +24,12 @@ import { isMethodName, requireSupport, resolveServiceOptions } from './services/
 
 type Entry = ServiceEntryFace<Application>
 
-/** Called with every service that is registered (`'added'`) or removed (`'removed'`). */
+/** Called when a service is registered (`'added'`) or removed (`'removed'`). */
 export type ServiceObserver = (change: 'added' | 'removed', path: string, entry: Entry) => void
 
 /**
- * The registry of named services, with settings, hooks for all of them and events of its own. The
- * public class is the one of `create-app`, whose applications set their services up.
+ * The registry of named services, with settings, application hooks and its own events. The public class is
+ * the one in `create-app`, whose applications set up their services.
  */
 export class Application<
   Services = AnyServices,
@@ -37,23 +37,23 @@ export class Application<
 > extends Emitter {
   /** Without prototype, so that no setting is there before it is set. */
   readonly settings: Partial<Settings> = Object.create(null)
-  /** The release of Feathers whose plug-ins work here; they compare it. */
+  /** The Feathers version whose plug-ins work here; plug-ins compare it. */
   readonly version: string = '5.0.50'
-  /** Functions that run with each new service; plug-ins of Feathers add theirs. */
+  /** Functions that run for each new service; Feathers plug-ins add theirs. */
   readonly mixins: ServiceMixin<Application>[] = createMixins()
-  /** Gets the errors that can't be reported to a caller. Default: `console`. */
+  /** Gets the errors that cannot be reported to a caller. Default: `console`. */
   logger: Logger = console
-  /** Checks by name, of a database for example: the application is ready while none rejects. */
+  /** Readiness checks by name, such as one for a database: the application is ready while none rejects. */
   readonly readiness: Map<string, () => Promise<unknown>> = new Map()
-  /** The hooks of the application; method names differ from service to service: any will do. */
+  /** The hooks of the application. Any method name is allowed, since methods differ between services. */
   readonly hookRegistry: HookRegistry
-  /** What only servers need. Applications of `createApp()` have it; browsers do not load it. */
+  /** Features that only servers need. Applications of `createApp()` have them; browsers do not load them. */
   readonly support: ServerSupport | undefined
   readonly #entries = new Map<string, Entry>()
   readonly #observers = new Set<ServiceObserver>()
   // Without its type parameters, as the parts of the core take an application.
   readonly #untyped: Application = this as unknown as Application
-  /** Sets services up. Those of `createClient()` have none: browsers would have to load it. */
+  /** Sets up services. Applications of `createClient()` have none, so that browsers do not load it. */
   readonly #lifecycle: ServiceLifecycle | undefined
 
   constructor(support?: ServerSupport, createLifecycle?: (app: Application) => ServiceLifecycle) {
@@ -63,8 +63,8 @@ export class Application<
     this.hookRegistry = new HookRegistry({
       label: 'the application',
       shortGroup: 'around',
-      // Services that come later may have any method. A client that took hooks of `setup` would never
-      // run them.
+      // Services added later may have any method. A client would never run hooks of `setup`, so it rejects
+      // them.
       methods: {
         has: (name) => this.#lifecycle !== undefined || isMethodName(name),
         keys: () => STANDARD_METHODS,
@@ -90,13 +90,10 @@ export class Application<
     return this.#lifecycle?.isStarted ?? false
   }
 
-  // Plug-ins of Feathers take an application whose methods accept any name. The overloads with
-  // `this: never`, here and below, let the compiler pass ours to them; nobody can call these.
+  // Feathers plug-ins take an application whose methods accept any name. The overloads with `this: never`,
+  // here and below, make ours assignable to theirs; they cannot be called.
   /** @internal */ get(this: never): never
-  /**
-   * Returns a setting. It is `undefined` when it was never set: declare those that may be as optional
-   * in `Settings`.
-   */
+  /** Returns a setting, `undefined` if it was never set: declare such settings as optional in `Settings`. */
   get<Name extends keyof Settings & string>(name: Name): Settings[Name]
   get(name?: keyof Settings): unknown {
     return this.settings[name as keyof Settings]
@@ -111,8 +108,8 @@ export class Application<
   }
 
   /**
-   * Runs a function with the application, for set-up code that lives in files of its own.
-   * @throws {TypeError} not a function, or one that takes more than the application
+   * Runs a function with the application, for set-up code in separate files.
+   * @throws {TypeError} the argument is not a function, or is a function that takes more than the application
    */
   configure(configurator: (this: this, app: this) => unknown): this {
     if (typeof configurator !== 'function' || configurator.length > 1) {
@@ -157,7 +154,7 @@ export class Application<
     return this.#untyped.use(servicePath, this.defaultService(servicePath)).service(servicePath)
   }
 
-  /** Makes the service for a path where none is registered; clients replace this. */
+  /** Creates the service for a path without one; clients override this. */
   defaultService(path: string): object {
     const error = this.support?.createMissingError(path, this.#entries.keys())
     throw error ?? new NotFound(`Can not find service '${path}'`)
@@ -195,9 +192,9 @@ export class Application<
   }
 
   /**
-   * Sets up every service, in the order of registration; those that come later at once.
-   * @throws {TypeError} a hook can never do what it is for, by a strategy that does not exist; or the
-   *   application is a client, which sets nothing up
+   * Sets up every service, in the order of registration. Services added later are set up at once.
+   * @throws {TypeError} a hook cannot work, for example because its strategy does not exist; or the
+   *   application is a client, which sets up nothing
    */
   async setup(server?: unknown): Promise<this> {
     await requireSupport(this.#lifecycle, 'app.setup()').setup(server)
@@ -211,7 +208,7 @@ export class Application<
     return this
   }
 
-  /** Calls an observer with every service added or removed from now on. Returns what stops that. */
+  /** Calls an observer for every service added or removed from now on. Returns a function that stops this. */
   observe(observer: ServiceObserver): () => void {
     this.#observers.add(observer)
     return () => void this.#observers.delete(observer)
@@ -245,6 +242,6 @@ export class Application<
   }
 }
 
-/** An application with whatever services and settings: what takes one looks at neither. */
+/** An application with any services and settings, for code that looks at neither. */
 // biome-ignore lint/suspicious/noExplicitAny: a generic constraint
 export type AnyApplication = Application<any, any>

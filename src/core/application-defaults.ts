@@ -16,8 +16,8 @@ import {
 import type * as addons from './services/service-map.ts'
 import type { AnyService } from './services/service-map.ts'
 
-// Inside the core, hooks and services know of their application only what they need of it, so that
-// no file below needs `app.ts`. Users get these names with the whole application filled in.
+// Inside the core, hooks and services only know the part of the application that they need, so that no lower
+// file imports `app.ts`. Users get these names with the full application type.
 
 /** Runs before, after or on an error. A returned copy of the context is assigned onto it. */
 export type Hook<S = object, M extends string = string, A = Application> = forms.Hook<S, M, A>
@@ -61,7 +61,7 @@ export type LifecycleContext<A = Application> = forms.LifecycleContext<A>
 /** Runs around `setup` or `teardown` of an application. */
 export type LifecycleHook<A = Application> = forms.LifecycleHook<A>
 
-/** What every registered service has beside its own methods. */
+/** What every registered service has in addition to its own methods. */
 export type ServiceAddons<S, A = Application> = addons.ServiceAddons<S, A>
 
 /** Called with the record that was written and the context of the call. */

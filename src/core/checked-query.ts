@@ -3,18 +3,18 @@ import type { Params, Query } from './params.ts'
 import { changeParams } from './transport-facts.ts'
 import { isObject, isPlainObject } from './value-kind.ts'
 
-/** The operators that a schema names for one object of a query, and what it names inside of it. */
+/** The operators that a schema names for one object of a query and for the objects inside it. */
 export interface OperatorPlace {
-  /** What the schema has for each name: operators, and fields with what is named in their values. */
+  /** The operators by name, and the places inside the values of fields. */
   readonly names: ReadonlyMap<string, OperatorPlace>
-  /** What it has for each item, where the value is a list. */
+  /** The place of each item, if the value is a list. */
   readonly items: OperatorPlace | undefined
 }
 
-// A symbol: no caller outside can send one, and a copy of params, `{ ...params, query }`, keeps it.
+// A symbol: external callers cannot send one, and a copy of params, `{ ...params, query }`, keeps it.
 const MARK = Symbol('allowed operators')
 
-/** Whom operators are allowed for. Private, so that a log of params does not show the service. */
+/** The service that the operators are allowed for. Private, so that a log of params does not show it. */
 class OperatorMark {
   readonly #services = new WeakSet<object>()
   readonly #places: OperatorPlace
@@ -25,36 +25,35 @@ class OperatorMark {
 
   /** Allows the operators for the service of a call. */
   allowFor({ service, self }: Pick<CheckedCall, 'service' | 'self'>): void {
-    // The adapter knows itself as the object that its method is called on.
+    // The adapter sees itself as the object that its method is called on.
     for (const callee of [service, self]) if (isObject(callee)) this.#services.add(callee)
   }
 
-  /** Returns the places of a mark for a service, none for the marks of others and for anything else. */
+  /** Returns the places of a mark for its service, none for other services and other values. */
   static read(mark: unknown, service: object): readonly OperatorPlace[] {
     if (typeof mark !== 'object' || mark === null || !(#places in mark)) return []
     return mark.#services.has(service) ? [mark.#places] : []
   }
 }
 
-/** Places with their mark: to make one for each call would cost as much as to check it. */
+/** Places with their mark: creating one per call would cost as much as the check. */
 interface MarkedPlace extends OperatorPlace {
   readonly [MARK]?: readonly [OperatorMark]
 }
 
-/** Params that may carry marks, those of each schema that a call is checked by. */
+/** Params that may carry marks, one for each schema that checks the call. */
 interface MarkedParams extends Params {
   [MARK]?: readonly unknown[]
 }
 
-/** The call of a method, whose query has been checked. */
+/** A method call whose query has been checked. */
 type CheckedCall = Pick<HookContext, 'params' | 'service'> & {
   readonly self?: object | undefined
 }
 
 /**
- * Sets the query of a call that a schema has checked, and allows operators at the places that the schema
- * names. That holds for the service of the call alone, also where a hook passes the params on to another
- * one.
+ * Sets the checked query of a call, and allows operators at the places that its schema names. They are
+ * allowed only for the service of the call, even if a hook passes the params on to another service.
  */
 export function setCheckedQuery(
   context: CheckedCall,
@@ -82,7 +81,7 @@ function toMarks(places: OperatorPlace, context: CheckedCall): readonly unknown[
   return others === undefined ? marks : [...others, ...marks]
 }
 
-/** Not enumerable: a copy of the places is of another schema. */
+/** Not enumerable: a copy of the places belongs to another schema. */
 function addMark(places: OperatorPlace): readonly [OperatorMark] {
   const value = [new OperatorMark(places)] as const
   Object.defineProperty(places, MARK, { value })
@@ -92,8 +91,8 @@ function addMark(places: OperatorPlace): readonly [OperatorMark] {
 const DIGITS = /^[0-9]+$/
 
 /**
- * Returns the list that a value is: an array, or an object whose keys are indexes, as query string
- * parsers make it of long lists. `undefined` for anything else.
+ * Returns a value as a list: an array, or an object whose keys are indexes, which query string parsers
+ * produce for long lists. `undefined` for anything else.
  */
 export function toList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value

@@ -1,10 +1,13 @@
 import { pickVersion } from './versions/record-version.ts'
 import type { VersionParams } from './versions/version-tag.ts'
 
-/** What features read from the params of a call. */
+/** The params that features read. */
 export interface FeatureParams extends VersionParams {}
 
 export {
-  /** Returns the fields in the data of a call that are conditions of its write, `null` for none: no schema drops them. */
+  /**
+   * Returns the fields in the data of a call that are conditions of the write, `null` for none. Schemas never
+   * drop them.
+   */
   pickVersion as pickConditions,
 }

@@ -34,7 +34,7 @@ export const SERVER_SUPPORT: ServerSupport = {
   warnOfReturned,
 }
 
-/** The registry of named services, with settings, hooks for all of them and events of its own. */
+/** The registry of named services, with settings, application hooks and its own events. */
 export type Application<
   Services = AnyServices,
   Settings = Record<string, unknown>,

@@ -1,7 +1,7 @@
 /**
- * What an application declares once for all of its services and hooks. Empty, to be augmented:
- * `declare module 'remex' { interface DeclaredTypes { user: User } }`. `user` is the type of
- * `params.user`, `feathers` the application that plug-ins of Feathers take.
+ * Types that an application declares once for all its services and hooks. Empty, to be augmented: `declare
+ * module 'remex' { interface DeclaredTypes { user: User } }`. `user` is the type of `params.user`, `feathers`
+ * the application that plug-ins of Feathers take.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
 export interface DeclaredTypes {}
@@ -10,8 +10,8 @@ export interface DeclaredTypes {}
 export type DeclaredUser = DeclaredTypes extends Record<'user', infer User> ? User : unknown
 
 /**
- * What packages have added to the type of the application of Feathers, where that is declared. It is not
- * there, and `never` lets nobody use it; the compiler takes our application for that one by it.
+ * Members that packages added to the type of the Feathers application, if that is declared. They make our
+ * application assignable to it; `never` prevents their use, since they do not exist.
  */
 export type DeclaredMembers<Own> =
   DeclaredTypes extends Record<'feathers', infer Feathers>
@@ -19,11 +19,11 @@ export type DeclaredMembers<Own> =
     : unknown
 
 /**
- * Options of services that other packages read, by their names: the option `extensions`. Empty, to be
- * augmented by who reads them: `declare module 'remex' { interface ServiceExtensions { docs: Docs } }`.
+ * Options of services that other packages read, by name: the option `extensions`. Empty, to be augmented by
+ * those packages: `declare module 'remex' { interface ServiceExtensions { docs: Docs } }`.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
 export interface ServiceExtensions {}
 
-/** Some of the {@link ServiceExtensions}; any, as long as none is declared. */
+/** Some of the {@link ServiceExtensions}; any options as long as none are declared. */
 export type GivenExtensions = Readonly<Partial<ServiceExtensions>>

@@ -1,20 +1,20 @@
 import { isObject } from './value-kind.ts'
 
-/** Returns a copy of a record without what callers outside may not see. */
+/** Returns a copy of a record without what external callers may not see. */
 export type ExternalForm = (record: unknown) => unknown
 
-/** What is noted of a record, or of another result of a method. */
+/** Notes about a record, or about another result of a method. */
 interface RecordNotes {
   forms?: readonly ExternalForm[]
-  /** What `resolveExternal` has made of a record that can't have a property. */
+  /** The result of `resolveExternal` for a record that cannot have a property. */
   dispatch?: unknown
-  /** The event that a result stands for, in the place of that of its method; `null` for none. */
+  /** The event of a result, instead of the event of its method; `null` for none. */
   event?: string | null
-  /** A removed record as it was stored, where a stream or a hook asks for it. */
+  /** A removed record as it was stored, if a stream or a hook needs it. */
   stored?: object
 }
 
-/** The notes of records, which get no property for them: they may be frozen, compared or stored. */
+/** The notes of records. Not a property: records may be frozen, compared or stored. */
 class RecordTable extends WeakMap<object, RecordNotes> {
   /**
    * Whether any record has had an external form: until then, responses are not searched for one. The flag belongs to
@@ -25,42 +25,42 @@ class RecordTable extends WeakMap<object, RecordNotes> {
 
 const NOTES = /* @__PURE__ */ new RecordTable()
 
-/** What is noted of records, for readers. A function would be one more in the path of each call. */
+/** The notes of records, for readers. Not a function, which would lengthen the path of each call. */
 export const RECORD_NOTES: Pick<WeakMap<object, Readonly<RecordNotes>>, 'get'> = NOTES
 
 const NOTHING: RecordNotes = {}
 
-/** Where `resolveExternal` of `@feathersjs/schema` keeps how a record looks outside. */
+/** The property in which `resolveExternal` of `@feathersjs/schema` keeps the external form of a record. */
 const DISPATCH = Symbol.for('@feathersjs/schema/dispatch')
 
 interface WithDispatch {
   readonly [DISPATCH]?: unknown
 }
 
-/** Adds to what is noted of a record. */
+/** Adds notes to a record. */
 export function addNotes(record: object, notes: RecordNotes): void {
   NOTES.set(record, { ...NOTES.get(record), ...notes })
 }
 
-/** Sets how a record looks wherever it ends up in an answer; further forms are applied after it. */
+/** Sets how a record looks wherever it ends up in a response; forms added later are applied after it. */
 export function addExternalForm(record: object, form: ExternalForm): void {
   const { forms = [] } = NOTES.get(record) ?? {}
   if (forms.includes(form)) return
   addNotes(record, { forms: [...forms, form] })
   NOTES.hasForms = true
-  // Another `resolveExternal` would put it in the place of the record.
+  // The dispatch of another `resolveExternal` replaces the record, so it needs the form too.
   const dispatch = readDispatch(record)
   if (isObject(dispatch)) addExternalForm(dispatch, form)
 }
 
 /**
- * Sets how a record looks outside by `resolveExternal`, in place of what was set before; the forms that
- * were added are applied to it. Returns it.
+ * Sets the external form of a record, as `resolveExternal` does, replacing an earlier one. Added forms are
+ * applied to it. Returns it.
  */
 export function setDispatch<D>(record: object, dispatch: D): D {
   NOTES.hasForms = true
   const descriptor = { value: dispatch, configurable: true }
-  // A record that is frozen, or whose property another `resolveExternal` has made.
+  // Fails for a frozen record, or if another `resolveExternal` has defined the property.
   if (!Reflect.defineProperty(record, DISPATCH, descriptor)) addNotes(record, { dispatch })
   return dispatch
 }
@@ -70,14 +70,14 @@ export function readDispatch(record: object): unknown {
   return NOTES.get(record)?.dispatch ?? (record as WithDispatch)[DISPATCH]
 }
 
-/** Gives a copy of a record the forms that the record itself has, and how it was stored. */
+/** Copies the external forms of a record, and its stored form, to a copy. */
 export function copyExternalForms(record: object, copy: object): void {
   const { forms, stored } = NOTES.get(record) ?? NOTHING
   if (forms !== undefined) addNotes(copy, { forms })
   if (stored !== undefined) addNotes(copy, { stored })
 }
 
-/** Notes whether the result, one of its items or one of a page holds its form itself. */
+/** Notes whether the result, or one of its items or page records, carries its own form. */
 export function noteExternalForm(result: unknown): void {
   const data = (result as { data?: unknown } | null | undefined)?.data ?? result
   NOTES.hasForms ||= [result, ...(Array.isArray(data) ? data : [])].some(
@@ -86,20 +86,20 @@ export function noteExternalForm(result: unknown): void {
 }
 
 /**
- * Returns what callers outside get to see of a value: itself if nothing in it has a form of its
- * own, else a copy in which each such record, at any depth, is replaced by that.
+ * Returns a value as external callers see it: the value itself if no record in it has an external form, else
+ * a copy in which each such record, at any depth, is replaced by its form.
  */
 export function toExternalForm(value: unknown): unknown {
   return NOTES.hasForms && holdsForm(value) ? replaceForms(value as object) : value
 }
 
-/** Whether a record with a form of its own is in a value, anywhere that JSON would look. */
+/** Whether a value contains a record with an external form, anywhere that JSON would look. */
 function holdsForm(value: unknown): boolean {
   if (!isObject(value)) return false
   const { forms, dispatch = (value as WithDispatch)[DISPATCH] } = NOTES.get(value) ?? NOTHING
   if (forms !== undefined || dispatch !== undefined) return true
   if (Array.isArray(value)) return value.some(holdsForm)
-  // The JSON of bytes takes time and holds no record.
+  // The JSON of bytes takes time and contains no record.
   if (ArrayBuffer.isView(value)) return false
   const json = hasToJSON(value) ? value.toJSON() : value
   if (json !== value) return holdsForm(json)

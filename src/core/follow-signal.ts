@@ -1,4 +1,4 @@
-/** Where a signal keeps what follows it, as long as anything does. */
+/** The property in which a signal keeps its followers, as long as there are any. */
 const FOLLOWERS = Symbol('remex.followers')
 
 interface FollowedSignal extends AbortSignal {
@@ -6,9 +6,9 @@ interface FollowedSignal extends AbortSignal {
 }
 
 /**
- * Has a function called once when a signal aborts. Returns what ends this, to be called when there is
- * nothing to abort any more. A signal may be that of many calls at a time: all of them share one
- * listener, since Node takes the eleventh for a leak and warns of it.
+ * Calls a function once when a signal aborts. Returns a function that ends this, to be called when there is
+ * nothing left to abort. Many calls may share a signal, so they share one listener: Node warns of a leak at
+ * the eleventh.
  */
 export function followSignal(signal: AbortSignal, onAbort: () => void): () => void {
   const followed: FollowedSignal = signal

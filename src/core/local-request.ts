@@ -8,9 +8,9 @@ const PROXY_HEADERS = [
 ]
 
 /**
- * Whether a request comes from the developer of the application: `NODE_ENV` is `development`, the `Host` is this
- * machine, and no proxy has added a header. Headers alone prove nothing: by default, nginx adds none, and sends the
- * address of the upstream as `Host`.
+ * Whether a request comes from the developer of the application: `NODE_ENV` is `development`, the `Host` is
+ * this machine, and no proxy has added a header. Headers on their own prove nothing: by default, nginx adds
+ * none, and sends the address of the upstream as `Host`.
  */
 export function isFromDeveloper(headers: Headers): boolean {
   const url = `http://${headers['host']}`
@@ -22,7 +22,7 @@ export function isFromDeveloper(headers: Headers): boolean {
   )
 }
 
-/** Whether a host name, as `URL` has it, is one of this machine. */
+/** Whether a host name, as in `URL`, is one of this machine. */
 export function isLocalHost(hostname: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }

@@ -1,9 +1,9 @@
 import type { IdentifiedRecord, IdObject, NullableId, Params, Query } from './params.ts'
 
 /**
- * The last three overloads of a method; a function with fewer matches with its first one repeated. Any
- * before them are for calls out of the ordinary, whose results are no records. By single arguments: lists
- * of them would be an array type each, which takes the compiler several times as long.
+ * The last three overloads of a method; for a function with fewer, the first one is repeated. Earlier
+ * overloads are for unusual calls, whose results are not records. Arguments are inferred one by one:
+ * inferring argument lists creates an array type each, which takes the compiler several times as long.
  */
 type Overloads<F> = F extends {
   (first: infer A1, second: infer B1, third: infer C1): infer R1
@@ -41,7 +41,9 @@ export interface WithMulti<Multi> {
   readonly [MULTI]?: Multi
 }
 
-/** What a method takes or returns, without lists where the option is known not to allow any to `create`. */
+/**
+ * What a method takes or returns, without lists if the option `multi` is known to reject them in `create`.
+ */
 type ByMulti<S, T> =
   S extends WithMulti<infer Multi>
     ? true extends Multi
@@ -67,19 +69,19 @@ type AnyList = readonly unknown[]
 type Fields = Record<string, unknown>
 
 /**
- * Data with fields of any name added. None for data that states no name, as update operators do: with
- * such fields it would fit wrong data too.
+ * Data with fields of any name added. Not for data that declares no name, such as update operators: with such
+ * fields it would also fit wrong data.
  */
 type WithFields<D> = Record<never, never> extends Record<keyof D, unknown> ? never : D & Fields
 
-/** What hooks may make of data: the same, with fields of any name added. */
+/** Data as hooks may change it: with fields of any name added. */
 export type NewData<D> =
   | D
   | (D extends readonly (infer Item extends object)[] ? (Item & Fields)[] : WithFields<D>)
 
 /**
- * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none.
- * Those of the last overload: others are for some params of the same kind, `{ paginate: false }`.
+ * The params that a method takes, never `undefined` in a hook; {@link Params} where it takes none. Taken from
+ * the last overload: others are for special params, such as `{ paginate: false }`.
  */
 export type ParamsOf<S, M> = string extends M
   ? Params
@@ -97,8 +99,8 @@ export type ParamsOf<S, M> = string extends M
 export type QueryOf<S, M> = ParamsOf<S, M> extends { query?: infer Q } ? NonNullable<Q> : Query
 
 /**
- * What a method resolves to. One that reads, by its last overload: others are for some params of the same
- * kind, as `paginate: false`.
+ * What a method resolves to. For reads, taken from the last overload: others are for special params, such as
+ * `paginate: false`.
  */
 export type ResultOf<S, M> = M extends keyof S
   ? M extends 'find' | 'get'
@@ -112,14 +114,14 @@ type EventMethod = { created: 'create'; updated: 'update'; patched: 'patch'; rem
 
 type ItemOf<T> = T extends readonly (infer Item)[] ? Item : T
 
-/** What the listeners of an event get first: one record, also when many were written. */
+/** The first argument of an event's listeners: one record, even if many were written. */
 export type EventData<S, E> = E extends keyof EventMethod
   ? ItemOf<ResultOf<S, EventMethod[E]>>
   : unknown
 
 /**
- * Names of the members that every registered service gets. They are the keys of `ServiceAddons`,
- * whose hooks are typed by {@link MethodName} and which can't be asked here for that reason.
+ * Names of the members that every registered service gets. They are the keys of `ServiceAddons`, whose hooks
+ * are typed by {@link MethodName}; so it cannot be used here.
  */
 export type AddonName =
   | 'hooks'
@@ -132,10 +134,10 @@ export type AddonName =
   | 'emit'
   | 'listenerCount'
 
-/** Names that a service has and that are no methods for callers. */
+/** Members of a service that are not methods for callers. */
 type ReservedName = AddonName | 'setup' | 'teardown' | 'publish' | `_${string}`
 
-// `any` stands for the arguments here: every function must match, whatever it takes.
+// `any` for the arguments: every function must match, whatever it takes.
 // biome-ignore lint/suspicious/noExplicitAny: a generic constraint
 type AnyFunction = (...args: any[]) => unknown
 

@@ -6,25 +6,22 @@ export type Id = string | number
 
 /** An id that is an object: the `ObjectId` of MongoDB. */
 export interface IdObject {
-  /** Returns the 24 hexadecimal digits that stand for it over HTTP. */
+  /** Returns its 24 hexadecimal digits, as sent over HTTP. */
   toHexString(): string
 }
 
-/**
- * A record in the place of its id. Clients take it, for a write that is meant for the version which the
- * record has.
- */
+/** A record in place of its id. Clients accept it, for a write that requires the version of the record. */
 export type IdentifiedRecord =
   | {
-      /** The id, of most services. */
+      /** The id in most services. */
       readonly _id: Id | IdObject
     }
   | {
-      /** The id, of others. */
+      /** The id in other services. */
       readonly id: Id | IdObject
     }
 
-/** What stands for one record of a server: its id, or the record itself. Hooks always see the id. */
+/** Identifies one record of a server: its id, or the record itself. Hooks always see the id. */
 export type RecordId = Id | IdObject | IdentifiedRecord
 
 /** `null` addresses many records at once, in `update`, `patch` and `remove`. */
@@ -36,11 +33,11 @@ export type Query = Record<string, unknown>
 /** Request headers with lower-case names, as Node gives them. */
 export type Headers = Record<string, string | string[] | undefined>
 
-/** What was proven about a caller: the claims of an access token, or what is known of an API key. */
+/** What was proven about a caller: the claims of an access token, or the facts about an API key. */
 export interface AuthenticationPayload {
   /** The id of the user as a string. */
   readonly sub?: string
-  /** What the caller may do: of an API key always a list, of an access token a claim of your own. */
+  /** What the caller may do: always a list for an API key, a custom claim for an access token. */
   readonly scopes?: readonly string[]
   readonly [claim: string]: unknown
 }
@@ -49,9 +46,9 @@ export interface AuthenticationPayload {
  * What a strategy reads to authenticate a call: `{ strategy, accessToken }` from a bearer token.
  */
 export interface AuthenticationRequest {
-  /** The name of the strategy that is to authenticate the call. */
+  /** The name of the strategy that should authenticate the call. */
   strategy?: string | undefined
-  /** What the hook `authenticate` has found out; of a request that is not proven yet nothing. */
+  /** What the hook `authenticate` has proven; nothing before. */
   payload?: AuthenticationPayload | undefined
   [key: string]: unknown
 }
@@ -66,7 +63,7 @@ export interface Params<Q = Query> extends FeatureParams {
   headers?: Headers | undefined
   /** Values of the placeholders in the service path, percent-decoded. */
   route?: Readonly<Record<string, string>> | undefined
-  /** What the call is to be authenticated by, or has been. */
+  /** How the call should be authenticated, or was. */
   authentication?: AuthenticationRequest | undefined
   /**
    * Set by the `authenticate` hook: the user behind the call. Its type is `unknown` until the
@@ -77,15 +74,15 @@ export interface Params<Q = Query> extends FeatureParams {
   payload?: Record<string, unknown> | undefined
   /** The connection of a real-time transport; in clients: options for the HTTP library. */
   connection?: unknown
-  /** Aborts when the caller of an external call goes away. Never hand it to a write. */
+  /** Aborts when the caller of an external call goes away. Never pass it to a write. */
   signal?: AbortSignal | undefined
-  /** Network address of the caller outside, for throttling and the log. */
+  /** Network address of the external caller, for throttling and the log. */
   address?: string | undefined
-  /** The URL that the caller outside has reached, with its query: behind a proxy, that of the proxy. */
+  /** The URL that the external caller requested, with its query: behind a proxy, that of the proxy. */
   requestUrl?: string | undefined
-  /** The HTTP method of an external call: `'HEAD'` calls what `'GET'` does. */
+  /** The HTTP method of an external call: `'HEAD'` calls the same method as `'GET'`. */
   requestMethod?: string | undefined
-  /** Id of the HTTP request, as it stands in the log. */
+  /** Id of the HTTP request, as in the log. */
   requestId?: string | undefined
 }
 
@@ -100,18 +97,18 @@ export interface Page<T> {
   /** The records of this page. */
   data: T[]
   /**
-   * What `$after` takes for the records behind this page, `null` where `hasNext` is `false`. Pages that
-   * `$after`, `$before` or `$total` asks for have cursors; they have no `skip`, and a `total` where `$total`
-   * asks for one.
+   * The value of `$after` for the records after this page, `null` if `hasNext` is `false`. Pages requested by
+   * `$after`, `$before` or `$total` have cursors; they have no `skip`, and only have a `total` if `$total`
+   * asks for it.
    */
   nextCursor?: string | null
-  /** What `$before` takes for the records in front of this page, `null` where `hasPrevious` is `false`. */
+  /** The value of `$before` for the records before this page, `null` if `hasPrevious` is `false`. */
   previousCursor?: string | null
-  /** Whether there are records behind this page; pages that `$before` asks for do not know it. */
+  /** Whether there are records after this page; unknown for pages requested by `$before`. */
   hasNext?: boolean
-  /** Whether there are records in front of this page; only pages that `$before` asks for know it. */
+  /** Whether there are records before this page; only known for pages requested by `$before`. */
   hasPrevious?: boolean
-  /** Whether more records match than `total` says, where `$total` has a `cap`. */
+  /** Whether more records match than `total` says, if `$total` has a `cap`. */
   isTotalCapped?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The names in a query that are no conditions: without them, the query matches the same records. */
+/** The names in a query that are not conditions: without them, the query matches the same records. */
 export const RESULT_NAMES = [
   '$limit',
   '$skip',

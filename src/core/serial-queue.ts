@@ -2,10 +2,10 @@
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Calls a function when those before it have ended, however they did. Settles as the function does. */
+  /** Calls a function when those before it have settled. Settles as the function does. */
   run<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#last.then(work)
-    // The caller gets the error: whoever comes next only waits for the end.
+    // The caller gets the error; the next function only waits for the end.
     this.#last = done.catch(() => undefined)
     return done
   }

@@ -1,20 +1,20 @@
-/** One entity tag of a list, and what stands between it and the next one. @see RFC 9110 §8.8.3 */
+/** One entity tag of a list, and what separates it from the next one. @see RFC 9110 §8.8.3 */
 const LISTED_TAG = /[ \t]*(?:W\/)?"([\x21\x23-\x7E\x80-\xFF]*)"[ \t]*(?:,|$)/y
 
-/** What proxies add to the tag of an answer that they compress. */
+/** The suffix that proxies add to the tag of a response that they compress. */
 const COMPRESSION = /(?:--?|;)(?:gzip|br|deflate|zstd)$/
 
-/** A hash of the whole answer. */
+/** A hash of the whole response. */
 const HASH = /^[\w-]{43}$/
 
-/** Whether what stands in the quotes of a tag is a hash of the answer, as this package makes it. */
+/** Whether the text in the quotes of a tag is a hash of the response made by this package. */
 export function isHash(tag: string): boolean {
   return HASH.test(tag)
 }
 
 /**
- * Whether a header, `If-None-Match`, names the tag of an answer, by weak comparison.
- * @param isOurs whether this package has made a tag: those of applications may end as those of proxies do
+ * Whether an `If-None-Match` header names the tag of a response, by weak comparison.
+ * @param isOurs whether this package made a tag: tags of applications may end like those of proxies
  */
 export function namesTag(
   header: string | undefined,
@@ -28,12 +28,12 @@ export function namesTag(
   return tags.some((one) => one === own || (comparesEnd && withoutCompression(one) === own))
 }
 
-/** Returns what stands in the quotes of a tag without what proxies add to it. */
+/** Returns the text in the quotes of a tag without the suffix that proxies add. */
 export function withoutCompression(tag: string): string {
   return tag.replace(COMPRESSION, '')
 }
 
-/** Returns what stands in the quotes of the tags of a header; `null` where it is malformed. */
+/** Returns the texts in the quotes of a header's tags; `null` if it is malformed. */
 export function readTags(header: string): readonly string[] | '*' | null {
   if (header.trim() === '*') return '*'
   const tags: string[] = []

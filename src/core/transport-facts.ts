@@ -2,14 +2,14 @@ import type { Params } from './params.ts'
 import { isPlainObject } from './value-kind.ts'
 
 /**
- * The key under which params carry the facts of their call. It is never enumerable: a spread of the
- * params of one call would give its facts to another one.
+ * The key under which params carry the facts of their call. It is never enumerable: a spread of params would
+ * otherwise pass the facts to another call.
  */
 export const TRANSPORT_FACTS: unique symbol = Symbol('remex.transportFacts')
 
 /**
- * The key under which params carry what hooks have said of the records of a call. It is enumerable: copies
- * of params keep it. No caller outside can send a symbol.
+ * The key under which params carry the rules that hooks set for the records of a call. It is enumerable, so
+ * that copies of params keep it. External callers cannot send a symbol.
  */
 export const CALL_RULES: unique symbol = Symbol('remex.callRules')
 
@@ -25,26 +25,26 @@ export function isRepeated(params: Params): boolean {
 }
 
 /**
- * The key under which params say that the call is answered by a stream of events. It is enumerable, as
- * {@link CALL_RULES} is.
+ * The key under which params say that the response is a stream of events. It is enumerable, like {@link
+ * CALL_RULES}.
  */
 export const EVENT_STREAM: unique symbol = Symbol('remex.eventStream')
 
-/** Whether a transport answers a call by a stream of events, which lasts longer than the call. */
+/** Whether the response to a call is a stream of events, which lasts longer than the call. */
 export function isEventStream(params: Params): boolean {
   return (params as TransportParams)[EVENT_STREAM] === true
 }
 
-/** What a transport knows of one call. */
+/** What a transport knows about one call. */
 export interface TransportFacts {
   /**
-   * Gives params that a hook has put in place of others the facts of these. Login limits and the log
-   * need them. An object with other headers is no copy: many calls may share it.
+   * Copies the facts to params that a hook set in place of the original ones. Login limits and the log need
+   * them. An object with other headers is not a copy: many calls may share it.
    */
   carry(from: Params, to: Params): void
   /** Frees what only a running call needs. A stream calls it between its calls of `find`: it may last for days. */
   release(): void
-  /** How many calls of a database the call has made so far. */
+  /** How many database calls the call has made so far. */
   databaseCalls: number
 }
 
@@ -73,9 +73,9 @@ export function carryFacts<P extends TransportParams>(from: TransportParams, to:
 }
 
 /**
- * Changes the params of a call. Those of a transport are its own, and are changed in place; those of a caller
- * in this process are not ours to change, and a copy takes their place. The copy has their symbols, but for the
- * facts of a transport, which such params do not have.
+ * Changes the params of a call. Params of a transport are changed in place; those of an internal caller are
+ * not ours to change, and are replaced by a copy. The copy has their symbols, but no facts of a transport,
+ * which such params do not have.
  */
 export function changeParams<P extends object>(context: { params: object }, changes: P): void {
   if (isPlainObject(context.params)) context.params = { ...context.params, ...changes }

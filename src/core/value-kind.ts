@@ -1,11 +1,11 @@
 import { isObject } from './errors/service-error.ts'
 
-// Errors stand below the core and can't import it.
+// Errors are a layer below the core and cannot import it.
 export { isObject }
 
 /**
- * Whether a value is an object as JSON, literals and query string parsers make it: without a class.
- * An own key `constructor` changes nothing about it; dates, lists and ObjectIds are not plain.
+ * Whether a value is an object without a class, as JSON, literals and query string parsers create. An own key
+ * `constructor` does not matter; dates, lists and ObjectIds are not plain.
  */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false
@@ -14,9 +14,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 /**
- * Whether an object is one value, and not a set of fields: bytes, a date, a regular expression, or
- * one of a class of BSON, as an ObjectId is. A literal with a key `_bsontype`, which JSON can hold,
- * is none.
+ * Whether an object is a single value, not a set of fields: bytes, a date, a regular expression, or an
+ * instance of a BSON class, such as an ObjectId. A literal with a key `_bsontype`, which JSON can contain, is
+ * not.
  */
 export function isSingleValue(value: object): boolean {
   if (value instanceof Date || value instanceof RegExp || value instanceof Uint8Array) return true
@@ -39,8 +39,8 @@ export function isNonEmptyString(value: unknown): value is string {
 }
 
 /**
- * Whether a value is a string that can be a key: neither empty nor with half of a character, since
- * databases store all halves as the same U+FFFD.
+ * Whether a value is a string that can be a key: not empty and without lone surrogates, which databases all
+ * store as U+FFFD.
  */
 export function isKeyString(value: unknown): value is string {
   return isNonEmptyString(value) && value.isWellFormed()

@@ -9,7 +9,7 @@ export class NotAuthenticated extends ServiceError {}
 /** 402: payment is required. */
 export class PaymentError extends ServiceError {}
 
-/** 403: known, and not allowed to do this. */
+/** 403: the caller is known, but may not do this. */
 export class Forbidden extends ServiceError {}
 
 /** 404: no such service or record. */
@@ -24,10 +24,10 @@ export class NotAcceptable extends ServiceError {}
 /** 408: took too long. */
 export class Timeout extends ServiceError {}
 
-/** 409: in conflict with the state of the record, a duplicate for example. */
+/** 409: conflicts with the state of the record, such as a duplicate. */
 export class Conflict extends ServiceError {}
 
-/** 410: was here once and is gone for good. */
+/** 410: existed once and is gone for good. */
 export class Gone extends ServiceError {}
 
 /** 411: a length is required. */
@@ -39,10 +39,10 @@ export class PreconditionFailed extends ServiceError {}
 /** 413: the body or document is larger than allowed. */
 export class PayloadTooLarge extends ServiceError {}
 
-/** 415: a body of this media type is not read. */
+/** 415: bodies of this media type are not supported. */
 export class UnsupportedMediaType extends ServiceError {}
 
-/** 422: well-formed, and refused by a rule of the data. */
+/** 422: well-formed, but rejected by a rule of the data. */
 export class Unprocessable extends ServiceError {}
 
 /** 428: the request must name the version that it is about. */
@@ -60,7 +60,7 @@ export class NotImplemented extends ServiceError {}
 /** 502: a server behind this one failed. */
 export class BadGateway extends ServiceError {}
 
-/** 503: not now; the database is away, for example. */
+/** 503: unavailable for now, for example because the database is down. */
 export class Unavailable extends ServiceError {}
 
 type ErrorName =
@@ -86,7 +86,7 @@ type ErrorName =
   | 'BadGateway'
   | 'Unavailable'
 
-/** Every class of this file, with its name, because bundlers rename classes, and its status. */
+/** Every class of this file with its status and its name, because bundlers rename classes. */
 const ERRORS: readonly (readonly [typeof ServiceError, name: ErrorName, code: number])[] = [
   [BadRequest, 'BadRequest', 400],
   [NotAuthenticated, 'NotAuthenticated', 401],
@@ -122,18 +122,18 @@ export const ERROR_CLASSES: readonly (typeof ServiceError)[] = ERRORS.map(
   ([errorClass]) => errorClass,
 )
 
-/** All error classes by their names, as `errors` of `@feathersjs/errors` has them. */
+/** All error classes by name, like `errors` of `@feathersjs/errors`. */
 // Marked as pure: a bundle that does not use it leaves it out.
 export const errors = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ ERRORS.map(([errorClass, name]) => [name, errorClass]),
 ) as Readonly<Record<ErrorName, typeof ServiceError>>
 
-/** Whether a status says that a server is away for now, or the one behind it. */
+/** Whether a status says that the server, or one behind it, is unavailable for now. */
 export function isAway(status: number): boolean {
   return status >= 502 && status <= 504
 }
 
-/** Whether a later attempt may go better: the server has a fault, was too slow, or got too many requests. */
+/** Whether a later attempt may succeed: the server failed, was too slow, or got too many requests. */
 export function isPassing(status: number): boolean {
   return status >= 500 || status === 408 || status === 429
 }

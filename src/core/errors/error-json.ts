@@ -3,12 +3,12 @@ import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './servic
 
 type ErrorClass = typeof ServiceError
 
-// Maps, because names come from outside and `constructor` is no error class.
+// Maps, because names come from external input and `constructor` is not an error class.
 const CLASS_BY_NAME: ReadonlyMap<unknown, ErrorClass> = new Map(
   [ServiceError, ...ERROR_CLASSES].map((errorClass) => [errorClass.name, errorClass]),
 )
 
-/** Keys of an error body that have a place of their own, or that no error gets from outside. */
+/** Keys of an error body that are read separately, or that an error never takes from a body. */
 const OWN_PLACE: readonly string[] = [
   ...['code', 'className', 'data', 'errors', 'stack', 'cause', 'type'],
 ]
@@ -19,9 +19,8 @@ export function toErrorClass(code: number): ErrorClass {
 }
 
 /**
- * Returns the error that an error body stands for, of the class that it names, else of the class
- * for its `code`. Name, code and further keys of the body are kept; a body that is no error at all
- * becomes a {@link GeneralError}.
+ * Returns an error body as an error, of the class that it names, else of the class for its `code`. Name, code
+ * and other keys of the body are kept; a body that is not an error becomes a {@link GeneralError}.
  */
 export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceError {
   if (!isObject(json)) {
@@ -48,8 +47,8 @@ export function errorFromJSON(json: unknown, options?: ErrorOptions): ServiceErr
 }
 
 /**
- * Returns an error for anything that was thrown or received: falsy values and errors as they are, a
- * body with a known error name as that class, everything else as a plain `Error`.
+ * Returns an error for anything thrown or received: falsy values and errors as they are, a body with a known
+ * error name as that class, everything else as a plain `Error`.
  */
 export function convert(value: unknown): unknown {
   if (!value || value instanceof ServiceError) return value
@@ -65,15 +64,15 @@ export function convert(value: unknown): unknown {
 }
 
 /**
- * Returns what a caller outside the process may see of anything that was thrown. The message of an
- * ordinary `new Error('message')` is kept; a `TypeError`, an error of the driver, of the system or
- * of another library becomes "Internal error". The original is the `cause`, for the log only.
+ * Returns what an external caller may see of anything that was thrown. The message of an ordinary `new
+ * Error('message')` is kept; a `TypeError`, an error of the driver, of the system or of another library
+ * becomes "Internal error". The original is the `cause`, for the log only.
  */
 export function toServiceError(thrown: unknown): ServiceError {
   try {
     return readError(thrown)
   } catch (failure) {
-    // What is thrown may throw itself when it is read: a getter, `toJSON`, a revoked proxy.
+    // Reading a thrown value may throw too: a getter, `toJSON`, a revoked proxy.
     return new GeneralError('Internal error', undefined, { cause: failure })
   }
 }
@@ -90,7 +89,7 @@ function readError(thrown: unknown): ServiceError {
   return new GeneralError(message, data, options)
 }
 
-/** An error of `@feathersjs/errors`: services that were moved here may still throw them. */
+/** An error of `@feathersjs/errors`: migrated services may still throw them. */
 function isForeignServiceError(thrown: unknown): thrown is { toJSON(): unknown } {
   return (
     thrown instanceof Error &&

@@ -1,7 +1,7 @@
 /**
- * What the author of an application may write instead of what was refused. As the `cause` of an error
- * it stays in the process: callers outside learn nothing of options and code. Without a stack, since
- * callers outside can have such errors made.
+ * What the author of an application can write instead of what was rejected. As the `cause` of an error it
+ * stays within the process: external callers learn nothing of options and code. It has no stack, since
+ * external callers can cause such errors at will.
  */
 export class Hint {
   readonly hint: string

@@ -8,27 +8,24 @@ export interface ErrorJSON {
   code: number
   /** The name in kebab case, as clients of Feathers know it: `not-found`. */
   className: string
-  /** Structured information, where there is some. */
+  /** Structured information, if there is any. */
   data?: unknown
-  /** What is wrong with each part of the input, where that was told. */
+  /** What is wrong with each part of the input, if known. */
   errors?: unknown
 }
 
 /** Structured information for the caller; a key `errors` in it becomes `error.errors`. */
 export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/**
- * Whether stacks can be limited: not where built-in objects are frozen, or on other engines
- * than V8.
- */
+/** Whether stacks can be limited: only on V8, and unless built-in objects are frozen. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
- * An error with an HTTP status that every transport sends as
- * `{ name, message, code, className, data?, errors? }`. `cause` and the stack stay in the process.
+ * An error with an HTTP status. Every transport sends it as `{ name, message, code, className, data?, errors?
+ * }`. `cause` and the stack stay in the process.
  */
 export class ServiceError extends Error {
-  /** Written out in every class here, because bundlers shorten the names of classes. */
+  /** Written out in every class here, because bundlers rename classes. */
   static override readonly name: string = 'ServiceError'
   /** The HTTP status of errors of this class. */
   static readonly code: number = 500
@@ -36,9 +33,9 @@ export class ServiceError extends Error {
   static readonly className: string = 'general-error'
 
   /**
-   * How many stack frames errors below 500 keep. Such errors are answers to the caller rather than
-   * faults of the program, and to collect frames costs more than the rest of the answer. Raise it
-   * to debug. Default: 0.
+   * How many stack frames errors below 500 keep. Such errors are responses to the caller rather than faults
+   * of the program, and collecting frames costs more than the rest of the response. Raise it to debug.
+   * Default: 0.
    */
   static expectedStackFrames: number = 0
 
@@ -46,17 +43,17 @@ export class ServiceError extends Error {
   readonly code: number
   /** The name in kebab case, as clients of Feathers know it: `not-found`. */
   readonly className: string
-  /** Structured information for the caller; an own property only where there is some. */
+  /** Structured information for the caller; an own property only if there is any. */
   declare readonly data?: unknown
-  /** What is wrong with each part of the input; an own property only where that was told. */
+  /** What is wrong with each part of the input; an own property only if known. */
   declare readonly errors?: unknown
 
   /**
    * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an
    *   error, which becomes the `cause`: its message and `errors` are copied, and the other properties
    *   as well if it is an ordinary `new Error()`
-   * @param data further information; its `errors` key is lifted to `error.errors`. An error here is
-   *   read as one in the place of the message, and is that where there is none
+   * @param data additional information; its `errors` key is lifted to `error.errors`. An error here is read
+   *   like an error given as the message, and replaces a missing message
    */
   constructor(
     message?: string | ErrorData | Error | null,
@@ -76,8 +73,8 @@ export class ServiceError extends Error {
   }
 
   /**
-   * The status that Fastify answers with where no handler of ours does, on a plain route of a host
-   * for instance: `code`, or 500 if that is no status of an error. It stands on the prototype.
+   * The response status that Fastify uses where our error handler does not run, such as on a host's plain
+   * routes: `code`, or 500 if that is not an error status. Lives on the prototype.
    */
   get statusCode(): number {
     return isErrorStatus(this.code) ? this.code : 500
@@ -93,8 +90,7 @@ export class ServiceError extends Error {
   }
 }
 
-// On the prototype, and not enumerable there: a property of each error would cost as much as the
-// error.
+// On the prototype and not enumerable: an own property would cost as much as the error itself.
 Object.defineProperty(ServiceError.prototype, 'name', {
   get(this: ServiceError): string {
     return (this.constructor as typeof ServiceError).name
@@ -114,7 +110,7 @@ export function getClassName(error: ServiceError): string {
   return /^[A-Za-z]\w{0,63}$/.test(name) ? name : ServiceError.name
 }
 
-/** Whether a value is the status of an HTTP error: with any other one a body could not be sent on. */
+/** Whether a value is the status of an HTTP error. An error with another status could not be sent. */
 export function isErrorStatus(code: unknown): code is number {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599
 }
@@ -140,10 +136,10 @@ function toParts(message: unknown, data: unknown): ErrorParts {
   return joinParts(typeof text === 'string' ? text : 'Error', rest)
 }
 
-/** Lifts `errors` out of the data. What is not an object is no data. */
+/** Lifts `errors` out of the data. Values that are not objects are ignored. */
 function joinParts(text: string, given: unknown, cause?: Error): ErrorParts {
   const isRecord = isObject(given) && !Array.isArray(given)
-  // To leave out a key costs several times as much as to copy all.
+  // Omitting a key costs several times as much as copying everything.
   if (isRecord && 'errors' in given) {
     const { errors, ...data } = given
     return { text, data, errors, cause }
@@ -153,9 +149,9 @@ function joinParts(text: string, given: unknown, cause?: Error): ErrorParts {
 }
 
 /**
- * What a caller may see of an error beside its message: all properties of an ordinary
- * `new Error()`, which the service itself has set, else `errors` alone. Drivers of databases keep whole
- * records in theirs.
+ * What a caller may see of an error, other than its message: all properties of an ordinary `new Error()`,
+ * which the service itself set, else only `errors`, since database drivers put whole records into their
+ * errors.
  */
 function toErrorData(error: Error & { errors?: unknown }): object {
   const { errors } = error
@@ -163,8 +159,8 @@ function toErrorData(error: Error & { errors?: unknown }): object {
 }
 
 /**
- * Whether this is a `new Error()`: of no subclass, and without the `code` that systems and
- * drivers set.
+ * Whether this is a plain `new Error()`: not of a subclass, and without the `code` that systems and drivers
+ * set.
  */
 export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: unknown } {
   return (
@@ -175,7 +171,7 @@ export function isOrdinaryError(thrown: unknown): thrown is Error & { errors?: u
   )
 }
 
-/** Whether a value is an object of whatever kind, lists and class instances too. */
+/** Whether a value is an object of any kind, including lists and class instances. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

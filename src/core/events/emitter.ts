@@ -1,9 +1,7 @@
 import type { HookApplication } from '../hooks/hook-context.ts'
 import { hasMethod } from '../value-kind.ts'
 
-/**
- * Called with what was emitted. A promise may be returned; its rejection is reported, not thrown.
- */
+/** Called with the emitted values. May return a promise, whose rejection is reported, not thrown. */
 export type Listener = (...values: never[]) => unknown
 
 interface Registration {
@@ -14,7 +12,7 @@ interface Registration {
 /** Called with what a listener threw or rejected with. */
 type ListenerErrorHandler = (error: unknown, event: string | symbol) => void
 
-/** Logs that a listener of an event has failed: the caller of a method does not get its error. */
+/** Logs that a listener of an event failed: the caller of the method does not get its error. */
 export function logListenerError({ logger }: HookApplication, error: unknown, event: string): void {
   logger.error({ err: error, event }, 'An event listener failed')
 }
@@ -31,7 +29,7 @@ export class Emitter {
     this.#onListenerError = onListenerError
   }
 
-  /** Adds a listener behind the others of an event. */
+  /** Adds a listener after the others of an event. */
   on(event: string | symbol, listener: Listener): this {
     return this.#add(event, listener)
   }
@@ -41,7 +39,7 @@ export class Emitter {
     return this.on(event, listener)
   }
 
-  /** Adds a listener that is called for the next event alone. */
+  /** Adds a listener that is called only for the next event. */
   once(event: string | symbol, listener: Listener): this {
     return this.#add(event, listener, { once: true })
   }
@@ -51,12 +49,12 @@ export class Emitter {
     return this.#add(event, listener, { isFirst: true })
   }
 
-  /** Adds a listener before the others that is called for the next event alone. */
+  /** Adds a listener before the others that is called only for the next event. */
   prependOnceListener(event: string | symbol, listener: Listener): this {
     return this.#add(event, listener, { once: true, isFirst: true })
   }
 
-  /** Removes a listener; of one that was added several times the latest. */
+  /** Removes a listener; if it was added several times, the latest one. */
   off(event: string | symbol, listener: Listener): this {
     const latest = this.#of(event).findLast((registration) => registration.listener === listener)
     if (latest !== undefined) this.#remove(event, latest)
@@ -79,7 +77,7 @@ export class Emitter {
   emit(event: string | symbol, ...values: unknown[]): boolean {
     const registrations = this.#of(event)
     for (const registration of registrations) {
-      // It may be gone by now: another listener may have emitted the same event and used it up.
+      // It may be gone: another listener may have emitted the same event and used it up.
       if (registration.once && !this.#remove(event, registration)) continue
       callListener(registration.listener, undefined, values, (error) => {
         this.#onListenerError(error, event)
@@ -93,7 +91,7 @@ export class Emitter {
     return this.#of(event).map(({ listener }) => listener)
   }
 
-  /** The same as {@link listeners}: here those for one event alone are not wrapped. */
+  /** The same as {@link listeners}: one-time listeners are not wrapped here. */
   rawListeners(event: string | symbol): Listener[] {
     return this.listeners(event)
   }
@@ -108,7 +106,7 @@ export class Emitter {
     return [...this.#registrations.keys()]
   }
 
-  /** Changes nothing: Node warns above its limit, and here there is none. */
+  /** Does nothing: Node warns above its limit, but here there is none. */
   setMaxListeners(_count: number): this {
     return this
   }
@@ -147,7 +145,7 @@ export const EMITTER_METHODS: readonly (keyof Emitter)[] = Object.getOwnProperty
   Emitter.prototype,
 ).filter((name): name is keyof Emitter => name !== 'constructor')
 
-/** Calls a listener; what it throws, or rejects with, goes to `onError` and nowhere else. */
+/** Calls a listener; what it throws or rejects with only goes to `onError`. */
 function callListener(
   listener: Listener,
   self: object | undefined,
@@ -168,8 +166,8 @@ interface NodeEmitter {
 }
 
 /**
- * Returns the methods that make a service an emitter. One that is an emitter already keeps its own:
- * of Node's emitter only `emit` is replaced, because a listener that fails there stops the others.
+ * Returns the methods that make a service an emitter. An existing emitter keeps its methods; only `emit` of
+ * Node's emitter is replaced, because a failing listener there stops the others.
  */
 export function createEmitterMethods(
   service: object,
@@ -190,8 +188,8 @@ export function createEmitterMethods(
 }
 
 /**
- * Whether the service inherits from an emitter like Node's, and does not emit in a way of its own:
- * one of this package has the same methods, and lets no listener fail the others.
+ * Whether the service inherits from an emitter like Node's, without its own `emit`. The emitter of this
+ * package has the same methods, but a failing listener never affects the others.
  */
 function isNodeEmitter(service: object): service is NodeEmitter {
   return (
@@ -201,7 +199,7 @@ function isNodeEmitter(service: object): service is NodeEmitter {
   )
 }
 
-/** Returns the object in the chain of prototypes that a property comes from. */
+/** Returns the object in the prototype chain that has a property. */
 function findOwner(object: object | null, name: string): object | null {
   if (object === null || Object.hasOwn(object, name)) return object
   return findOwner(Object.getPrototypeOf(object), name)

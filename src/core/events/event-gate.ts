@@ -1,8 +1,8 @@
 import type { HookContext } from '../hooks/hook-context.ts'
 
 /**
- * Takes what would emit the events of a call, and which call that is, `null` for something else that waits like
- * events. Returns whether it does so itself, later or never.
+ * Gets a function that emits the events of a call, and the call, or `null` for other work that waits like
+ * events. Returns whether it takes over: it then calls the function later or never.
  */
 type HoldEvents = (emit: () => void, context: HookContext | null) => boolean
 
@@ -12,20 +12,20 @@ interface EventGate {
 }
 
 /**
- * What the events of all applications of a process pass. A transaction holds back the events of every call below
- * it, and such a call may go to an application that has neither an adapter nor a transaction.
+ * The gate for the events of all applications of the process. A transaction holds back the events of every
+ * call inside it, and such a call may go to an application without an adapter or transaction.
  */
 export const EVENT_GATE: EventGate = { hold: null }
 
 /**
- * Has a function called as events are emitted: after the commit of the transaction that runs here, and not at all
- * after an abort. Returns `false` where no transaction runs, and the function is not called.
+ * Calls a function like events are emitted: after the commit of the current transaction, never after an
+ * abort. Returns `false` without calling it if no transaction is running.
  */
 export function afterCommit(run: () => void): boolean {
   return EVENT_GATE.hold?.(run, null) ?? false
 }
 
-/** What emits the events of a service. */
+/** The emitter of a service's events. */
 interface EventSource {
   /** `events` are those that the service emits itself. */
   readonly options: { readonly events: readonly string[] }
@@ -33,9 +33,8 @@ interface EventSource {
 }
 
 /**
- * Emits `context.event` on the service, after every hook: once for each item of an array, else once
- * with the result; later, where they are held back. Events that the service says it emits itself are
- * left to it.
+ * Emits `context.event` on the service, after every hook: once for each item of an array, else once with the
+ * result; later if events are held back. The service emits events in `options.events` itself.
  */
 export function emitEvent(source: EventSource, context: HookContext): void {
   const { event, result } = context

@@ -19,7 +19,7 @@ export interface Surrounded {
  */
 export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
 
-/** Runs the rest of a call for a hook, with what a hook around it has handed to its own `next`. */
+/** Runs the rest of a call for a hook, with what an outer hook has passed to its own `next`. */
 export function runRest(next: () => Promise<void>, reasons: readonly unknown[]): Promise<void> {
   return (next as (...given: unknown[]) => Promise<void>)(...reasons)
 }

@@ -7,7 +7,7 @@ import type { HookRegistry, StoredHook } from './hook-registry.ts'
 import type { MethodCall } from './method-call.ts'
 import { setReturned, startMethod } from './method-call.ts'
 
-/** Everything that runs for one method of one service, put together when hooks change. */
+/** Everything that runs for one method of one service, compiled when hooks change. */
 export type Chain = (context: HookContext) => Promise<void>
 
 /** Before, after and error hooks that share one try block. */
@@ -28,7 +28,7 @@ export interface BeforeHooks {
 /** The hooks of an application or a service. */
 export interface HookSource {
   readonly hooks: Pick<HookRegistry, 'get' | 'getAround'>
-  /** Puts a check of what callers have sent between the before hooks. Default: there is none. */
+  /** Inserts a check of external input between the before hooks. Default: no check. */
   readonly schemas?: { addCheck(before: BeforeHooks): BeforeHooks } | null
 }
 
@@ -52,7 +52,7 @@ export function compileChain(
 export interface HookOrder {
   /** Around and before hooks, until the method runs. */
   readonly before: readonly OrderedHook[]
-  /** After hooks, when it has run. Around hooks go on beside them, the outermost last. */
+  /** After hooks, when it has run. Around hooks continue at the same time, the outermost last. */
   readonly after: readonly OrderedHook[]
   /** Error hooks, when something has failed. */
   readonly error: readonly OrderedHook[]
@@ -65,7 +65,7 @@ export interface OrderedHook {
 }
 
 /**
- * Returns the hooks of a method in the order in which they run, for people who look for one.
+ * Returns the hooks of a method in the order in which they run, for display.
  * @param sources as for {@link compileChain}
  */
 export function listHooks(sources: readonly HookSource[], method: string): HookOrder {
@@ -83,7 +83,9 @@ export function listHooks(sources: readonly HookSource[], method: string): HookO
   }
 }
 
-/** Returns the steps of all sources, outermost first. The last one makes the checks of the hooks before a write. */
+/**
+ * Returns the steps of all sources, outermost first. The last step runs the checks of hooks before a write.
+ */
 function listSteps(sources: readonly HookSource[], method: string): Step[] {
   const steps = sources.flatMap((source) => toSteps(source, method))
   const before = steps.flatMap((step) => metadataOf(step).findCheck?.(method) ?? [])
@@ -131,8 +133,8 @@ function isLayer(step: Step | undefined): step is Layer {
 }
 
 /**
- * Returns the chain of one layer: its before hooks, the inner chain or the method call, its after
- * hooks. One function serves both, since each async function on the way costs as much as ten hooks.
+ * Returns the chain of one layer: its before hooks, the inner chain or the method call, its after hooks. One
+ * function serves both, since each async function in the path costs as much as ten hooks.
  */
 function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
   const { before, after, error: onError } = layer
@@ -160,8 +162,8 @@ function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
 }
 
 /**
- * Returns the chain of before hooks alone. It is no async function: a promise less for each call of a
- * service that has a schema, or `authenticate`, and nothing else.
+ * Returns a chain of before hooks only. It is not an async function: this saves a promise in each call of a
+ * service with just a schema or `authenticate`.
  */
 function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
   return (context) => {
@@ -183,16 +185,14 @@ function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
   return Promise.reject(thrown)
 }
 
-/** Calls the method below around hooks alone, and sets its result unless there is one. */
+/** Calls the method inside around hooks only, and sets its result unless there is one. */
 function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
   const pending = startMethod(call, context)
   if (pending === undefined) return Promise.resolve()
   return Promise.resolve(pending).then((returned) => setReturned(context, returned))
 }
 
-/**
- * Runs hooks one after the other; returns a promise only from the first hook on that returns one.
- */
+/** Runs hooks one after the other. Returns a promise only if a hook returns one. */
 function runEach(
   hooks: readonly StoredHook[],
   start: number,
@@ -226,13 +226,13 @@ async function continueEach(
   await runEach(hooks, index + 1, context, type)
 }
 
-/** Throws what `context.error` is in the end, unless a hook cleared it or set a result. */
+/** Throws the final `context.error`, unless a hook cleared it or set a result. */
 async function runErrorHooks(
   hooks: readonly StoredHook[],
   context: HookContext,
   error: unknown,
 ): Promise<void> {
-  // An error that an inner layer passes on has its snapshot already.
+  // An error passed on by an inner layer already has its snapshot.
   if (context.error !== error || 'result' in context) {
     context.original = context.toObject()
     context.error = error
@@ -261,14 +261,13 @@ function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
 }
 
-/** Properties that say which call it is; no hook can change them. */
+/** Properties that identify the call; hooks cannot change them. */
 const FIXED: ReadonlySet<string> = new Set(['app', 'service', 'path', 'method', 'self', 'type'])
 
 /**
- * Assigns onto the context what a before, after or error hook returned, if it is a copy of the
- * context with changes: `{ ...context, data }`. A copy is recognised by the application in it,
- * which no data from outside can hold. Anything else changes nothing: it may be data of a caller,
- * with a key `params` by chance.
+ * Assigns onto the context what a before, after or error hook returned, if it is a copy of the context with
+ * changes: `{ ...context, data }`. A copy is recognised by the application in it, which external data cannot
+ * contain. Anything else is ignored: it may be a caller's data that happens to have a key `params`.
  */
 function mergeReturned(context: HookContext, returned: unknown, hook: object): void {
   if (returned === context || !isObject(returned)) return

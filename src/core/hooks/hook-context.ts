@@ -4,28 +4,25 @@ import { toMethodSpec } from '../method-table.ts'
 import type { TransportParams } from '../transport-facts.ts'
 import { carryFacts } from '../transport-facts.ts'
 
-/** What running the hooks needs of an application. Hooks themselves get the whole one. */
+/** The part of an application that running hooks needs. Hooks themselves get the whole application. */
 export interface HookApplication {
   readonly logger: Logger
   readonly support?: HookAdvice | undefined
 }
 
-/**
- * What tells the authors of hooks of their mistakes. Without it, errors are shorter, and there are no
- * warnings.
- */
+/** Explains mistakes to the authors of hooks. Without it, errors are shorter, and there are no warnings. */
 export interface HookAdvice {
   /** Returns `; did you mean 'name'?` for the name that a mistyped one is closest to, else `''`. */
   suggestName(mistyped: string, names: Iterable<string>): string
-  /** Returns what a value is that is no hook, and how one is made of it, where that is known. */
+  /** Returns what a value that is not a hook is, and how to turn it into one, if that is known. */
   describeHook(value: unknown): string | undefined
-  /** @throws {TypeError} the value is a map, where the hooks of a method or of `all` are meant */
+  /** @throws {TypeError} the value is a map in place of the hooks of a method or of `all` */
   refuseMap(value: unknown, group: HookGroup, name: string, label: string): void
   /** Called with an object that a hook has returned and that has changed nothing. */
   warnOfReturned(context: HookContext, returned: object, hook: object): void
 }
 
-/** The method that a context is the call of. */
+/** The method that a context calls. */
 export interface CalledMethod<A = HookApplication> {
   /** The name of the method. */
   readonly name: string
@@ -35,15 +32,15 @@ export interface CalledMethod<A = HookApplication> {
   readonly entry: { readonly app: A; readonly path: string; readonly service: object }
 }
 
-/** What a hook may say about the HTTP answer; other transports ignore it. */
+/** What a hook may set for the HTTP response; other transports ignore it. */
 export interface HttpAnswer {
-  /** Replaces the status that follows from method and result. */
+  /** Overrides the status that follows from method and result. */
   status?: number
   /** Sent as they are; an array becomes several headers of one name. */
   headers?: Record<string, string | string[]>
   /** Sent percent-encoded as `Location`, with status 303 unless `status` is set. */
   location?: string
-  /** The entity tag of the answer, with its quotes: `"7"` or `W/"7"`. */
+  /** The entity tag of the response, with its quotes: `"7"` or `W/"7"`. */
   etag?: string
 }
 
@@ -69,8 +66,8 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
    * Written out, because bundlers rename the class: its public name is that of another constant.
    */
   static readonly name: string = 'HookContext'
-  // Never set: mapped types make the compiler compare contexts by their properties, so that a hook
-  // for any service fits each service. From the types above it concludes that none fits another.
+  // Never set: mapped types make the compiler compare contexts by their properties, so that a hook for any
+  // service fits each service. From the types above alone it would conclude that none fits another.
   /** @internal */
   declare protected readonly shape?: { [K in keyof S]?: unknown } & { [K in M]?: unknown }
   /** The application of the service. */
@@ -91,13 +88,13 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   params: ParamsOf<S, M>
   /** The event to emit after the call, `null` for none. */
   event: string | null
-  /** What hooks have said about the HTTP answer. */
+  /** What hooks have set for the HTTP response. */
   http: HttpAnswer
   /** What transports send instead of `result`. */
   dispatch?: unknown
-  /** What the method has returned, or a hook in its place. */
+  /** The result of the method, or what a hook set instead. */
   declare result?: ResultOf<S, M>
-  /** What was thrown; an error hook may replace it, or clear it to swallow it. */
+  /** The thrown error; an error hook may replace it, or clear it to swallow it. */
   declare error?: unknown
   /** The own properties of the context at the moment when the error was thrown. */
   declare original?: Readonly<Record<string, unknown>>
@@ -131,12 +128,12 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     return #method in value
   }
 
-  /** The arguments of the method in their order, with what hooks made of them. */
+  /** The arguments of the method in their order, as hooks changed them. */
   get arguments(): readonly unknown[] {
     return Object.freeze(toMethodSpec(this.method).arguments.map((name) => this[name]))
   }
 
-  /** Sets `id`, `data` and `params` by their positions; those that are not given stay. */
+  /** Sets `id`, `data` and `params` by position; missing ones stay. */
   set arguments(values: readonly unknown[]) {
     const names = toMethodSpec(this.method).arguments
     for (const [index, value] of values.slice(0, names.length).entries()) {
@@ -171,13 +168,13 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     return this.http.status
   }
 
-  /** `undefined` leaves the status to the method and its result again. */
+  /** `undefined` restores the status that follows from method and result. */
   set statusCode(status: number | undefined) {
     if (status === undefined) delete this.http.status
     else this.http.status = status
   }
 
-  /** Whether this is a call of the given method: such a context may be handed to it. */
+  /** Whether this is a call of the given method: then the context may be passed to it. */
   isFor(method: CalledMethod<unknown>): boolean {
     return #method in this && this.#method === method
   }
@@ -201,9 +198,9 @@ function omitOwners(context: object): object {
   return original ? { ...call, original: omitOwners(original) } : call
 }
 
-// Beside the class, where only an accessor can be set to more than it returns: `data` is a property of
-// each context itself, which copies of it have as well.
-/** The data of a call, to which hooks may add fields. */
+// Declared next to the class, because in a class only an accessor can accept more than it returns, and `data`
+// is an own property of each context, so that copies of the context have it.
+/** The data of a call. Hooks may add fields. */
 // biome-ignore lint/correctness/noUnusedVariables: the parameters have to be those of the class
 export interface HookContext<S = object, M extends string = string, A = HookApplication> {
   /** The data that the method is called with. Hooks may set more fields than callers may send. */
@@ -211,12 +208,12 @@ export interface HookContext<S = object, M extends string = string, A = HookAppl
   set data(data: NewData<DataOf<S, M>>)
 }
 
-/** Takes what can't be reported to a caller; `console` and Fastify's logger both fit. */
+/** Logs what cannot be reported to a caller; `console` and Fastify's logger both fit. */
 export interface Logger {
   /** Logs a failure; `details.err` is the error. */
   error(details: object, message?: string): void
   /** Logs what is probably a mistake. */
   warn(details: object, message?: string): void
-  /** Logs what is worth knowing. */
+  /** Logs useful information. */
   info(details: object, message?: string): void
 }

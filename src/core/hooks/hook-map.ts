@@ -4,8 +4,8 @@ import type { HookApplication, HookContext, HookType } from './hook-context.ts'
 
 type OneOrMany<T> = T | readonly T[]
 
-// For places where a map by method name may stand too: of names that arrays have, `{ find: [hook] }`,
-// compilers would report that the hooks are no `Array.prototype.find`. It takes more memory.
+// Used where a map by method name is also allowed: with array types, compilers would compare `{ find: [hook]
+// }` with `Array.prototype.find`. It takes more memory.
 type List<T> = ArrayLike<T> & Iterable<T>
 
 /** Hooks by method name, with `all` for those that run for each method. */
@@ -16,7 +16,7 @@ type HooksByMethod<Kind extends HookType, S, A, Name extends string> = {
   [M in Exclude<StandardMethod, Name>]?: readonly never[]
 }
 
-/** Hooks around the life of an application. */
+/** Hooks around `setup` and `teardown` of an application. */
 type LifecycleHooks<A> = { [M in LifecycleMethod]?: OneOrMany<LifecycleHook<A>> }
 
 /** The kinds of hooks, each for all methods or by method name. */
@@ -40,17 +40,17 @@ export type AnyApplicationHookMap<S, A, Name extends string> =
 
 declare const STATED: unique symbol
 
-/** Never set. By it the compiler knows hooks whose type is stated, without their names. */
+/** Never set. It tells the compiler that the hooks have a stated type, without method names. */
 export interface Stated<S, A> {
   readonly [STATED]?: (service: S, app: A) => void
 }
 
-/** What does not stand beside others: where names are inferred, `AtTop` says so. */
+/** Names that cannot be combined with others. Where names are inferred, `AtTop` says so. */
 type None<Name extends string> = { readonly [K in Name]?: never }
 
-// Of members that a map fits equally badly, compilers report the last one, and they sort intersections by
-// their length. Written kind by kind, the kinds are longer than the methods: the mistake is reported, and
-// not that `before` should be undefined.
+// If a map fits several members equally badly, compilers report the last one, and they sort intersections by
+// length. Written kind by kind, the kinds are longer than the methods, so the compiler reports the real
+// mistake instead of "`before` should be undefined".
 
 /** Hooks whose type is stated, by kind, as a list, or in short by method name. */
 type StatedHookMap<S, A, Name extends string> =
@@ -69,15 +69,15 @@ export type HookOptions<S, A = HookApplication, Name extends string = MethodName
 > &
   StatedHookMap<S, A, Name>
 
-/** What an application takes: {@link HookOptions} of any service, or hooks around its life. */
+/** What an application takes: {@link HookOptions} of any service, or hooks around `setup` and `teardown`. */
 export type StatedApplicationHookMap<S, A, Name extends string> =
   | StatedHookMap<S, A, Name>
   | (LifecycleHooks<A> & None<HookType>)
 
-// What follows looks at what is there, so that each name has one type alone: of a union, the compiler
-// would report the whole, or a member that was not meant. What can not be there has a sentence as its
-// type, which then is the message. Where a compiler can not tell what is there, as with factories of other
-// packages alone, `Map` is unknown, and all that may be there is compared.
+// The types below depend on the given map, so that each name has exactly one type: for a union, the compiler
+// would report all of it, or the wrong member. The type of an invalid name is a sentence, which becomes the
+// error message. If the compiler cannot infer the map, as with only factories of other packages, `Map` is
+// unknown and everything allowed is compared.
 
 type NoMethod<
   M extends string,
@@ -95,18 +95,21 @@ type NoKindNorMethod<
 type OfApplication =
   'setup and teardown have hooks of the application: app.hooks({ setup: [hook] })'
 
-/** Matches the places of a list: a mapped type makes a list of a list, place by place. */
+/** Matches the indexes of a list: a mapped type maps a list to a list, index by index. */
 type Place = number | `${number}`
 
-/** A name that is computed, `[kind]: …`, is any string for the compiler. */
+/** For the compiler, a computed name, `[kind]: …`, is any string. */
 type AnyString<Name> = string extends Name ? string : never
 
-/** Tells maps from functions: those have it. A name would be one of the methods of any service. */
+/** Distinguishes maps from functions, which have this member. A plain name could be a method of a service. */
 interface NoFunction {
   readonly [Symbol.hasInstance]?: never
 }
 
-/** The hooks of a method. Where methods may have any name, a misspelt kind is one: a list is no map. */
+/**
+ * The hooks of a method. If methods may have any name, a misspelt kind counts as one: a list must not be a
+ * map.
+ */
 type OfMethod<Hooks, Name> = string extends Name ? Hooks | List<Hooks> : OneOrMany<Hooks>
 
 /** The type of what a name has in the map of one kind. */
@@ -125,7 +128,8 @@ type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Pla
             : NoMethod<M & string, Name>
 
 /** The type of the hooks of one kind, by the names that `Map` has. */
-// The list stands beside the mapped type for lists that begin with another one: `[...hooks, (context) => …]`.
+// The list is in the union in addition to the mapped type for lists that begin with another list: `[...hooks,
+// (context) => …]`.
 type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
   | HookOf<Kind, S, string, A>
   | List<HookOf<Kind, S, string, A>>
@@ -133,7 +137,7 @@ type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
       ? HooksByMethod<Kind, S, A, Name>
       : { [M in keyof Map]: InKind<M, Kind, S, A, Name> } & NoFunction)
 
-/** The type of what a name has beside kinds, or where there are none. */
+/** The type of a name next to kinds, or in a map without kinds. */
 type InShort<K, Kinds, S, A, Name extends string> = K extends Place
   ? HookOf<'around', S, string, A>
   : [Kinds] extends [never]
@@ -156,7 +160,7 @@ export type HookMap<Map, S, A = HookApplication, Name extends string = MethodNam
   | Stated<S, A>
   | ({ [K in keyof Map]: AtTop<K, Map[K], keyof Map & HookType, S, A, Name> } & NoFunction)
 
-/** {@link HookMap} of an application, which has hooks around its life as well. */
+/** {@link HookMap} of an application, with hooks around `setup` and `teardown`. */
 export type ApplicationHookMap<Map, S, A, Name extends string> =
   | Stated<S, A>
   | ({
@@ -167,7 +171,7 @@ export type ApplicationHookMap<Map, S, A, Name extends string> =
         : AtTop<K, Map[K], keyof Map & HookType, S, A, Name>
     } & NoFunction)
 
-/** One member of a union: a compiler can not list them, but it takes one of overloads. */
+/** One member of a union: the compiler cannot list the members, but it can pick one of several overloads. */
 type OneOf<Union> = (Union extends unknown ? (make: () => Union) => void : never) extends (
   make: infer Make,
 ) => void
@@ -187,7 +191,7 @@ type Joined<Name extends string, Last = OneOf<Name>, Rest extends string = ''> =
 export interface LifecycleContext<A = HookApplication> {
   /** The application that starts or stops. */
   readonly app: A
-  /** What the method was called on: the application. */
+  /** The object that the method was called on: the application. */
   readonly self: A
   /** Whether it starts or stops. */
   readonly method: LifecycleMethod
@@ -218,26 +222,26 @@ export type AroundHook<S = object, M extends string = string, A = HookApplicatio
   next: NextFunction,
 ) => unknown
 
-// Of a union, compilers report what comes first. Here the hooks for the contexts of Remex come first, by
-// their names (in the order of the alphabet) and by the order in which their types are made: those of other
-// packages have `S` and `M` for that reason alone.
+// For a union, compilers report the first member. The hooks with Remex's contexts come first here, by their
+// names (alphabetically) and by the order in which their types are created: the types for other packages have
+// `S` and `M` only for that reason.
 
 interface ContextHook<S, M extends string, A> {
-  // biome-ignore lint/style/useShorthandFunctionType: a type of its own name
+  // biome-ignore lint/style/useShorthandFunctionType: a named type
   (context: HookContext<S, M, A>, next?: undefined): unknown
 }
 
 interface ContextAroundHook<S, M extends string, A> {
-  // biome-ignore lint/style/useShorthandFunctionType: a type of its own name
+  // biome-ignore lint/style/useShorthandFunctionType: a named type
   (context: HookContext<S, M, A>, next: NextFunction): unknown
 }
 
 /**
- * What hooks of other packages may ask of a context: the members of the context of
- * `@feathersjs/feathers` that are always there, and what `fastJoin` adds. They are `never`, which
- * fits whatever those packages declare. All that they declare of params may be missing: a hook that
- * demands a member, `{ params: { tenant: string } }`, is for a service that has it. Hooks for the contexts
- * here do not fit: they ask for private members as well.
+ * What hooks of other packages may require of a context: the members that the context of
+ * `@feathersjs/feathers` always has, and what `fastJoin` adds. Their type is `never`, which fits any
+ * declaration. All declared params may be missing: a hook that requires a member, `{ params: { tenant: string
+ * } }`, is for a service that has it. Hooks for Remex's contexts do not fit here: they require private
+ * members.
  */
 type PackageContext = Readonly<
   Record<
@@ -247,8 +251,8 @@ type PackageContext = Readonly<
   > & { readonly params: Readonly<Record<string, never>> }
 >
 
-// The second signature is there so that the compiler leaves hooks that are written in a map to the
-// other member of the union. It is the last one, by which factories infer the type of their contexts.
+// The second signature makes the compiler leave hooks written in a map to the other member of the union. It
+// comes last, since factories infer the type of their contexts from the last one.
 
 /** A hook of another package, typed for the contexts of Feathers. */
 interface PackageHook<S, M> {
@@ -264,13 +268,13 @@ interface PackageAroundHook<S, M> {
   (context: any, next: NextFunction, none?: [S, M]): unknown
 }
 
-/** A hook as it stands among before, after and error hooks: there is no `next` for it. */
+/** A before, after or error hook: it gets no `next`. */
 type HookWithoutNext<S, M extends string, A> = ContextHook<S, M, A> | PackageHook<S, M>
 
-/** A hook as it stands among around hooks. */
+/** An around hook. */
 type HookWithNext<S, M extends string, A> = ContextAroundHook<S, M, A> | PackageAroundHook<S, M>
 
-/** What may stand in a map, for a kind of hooks. */
+/** The hooks that a map may have for a kind. */
 type HookOf<Kind extends HookType, S, M extends string, A> = Kind extends 'around'
   ? HookWithNext<S, M, A>
   : HookWithoutNext<S, M, A>

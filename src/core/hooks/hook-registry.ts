@@ -2,8 +2,8 @@ import { isObject, isPlainObject } from '../value-kind.ts'
 import type { HookAdvice, HookContext, HookGroup, HookType } from './hook-context.ts'
 
 /**
- * A hook as it is stored, without the types of its service. Around hooks alone are called with
- * `next`: by it, hooks written for Feathers tell as which kind they run.
+ * A stored hook, without the types of its service. Only around hooks are called with `next`: hooks written
+ * for Feathers use it to tell as which kind they run.
  */
 export type StoredHook = (context: HookContext, next?: () => Promise<void>) => unknown
 
@@ -13,9 +13,9 @@ export const HOOK_KINDS: readonly HookType[] = ['around', 'before', 'after', 'er
 interface HookRegistryOptions {
   /** How errors name the owner of the hooks. */
   readonly label: string
-  /** The group of the hooks that are given without a kind. */
+  /** The group of hooks given without a kind. */
   readonly shortGroup: 'around' | 'short'
-  /** The methods that hooks can be registered for; those that an error names are its keys. */
+  /** The methods that hooks can be registered for. Errors list its keys. */
   readonly methods: { has(name: string): boolean; keys(): Iterable<string> }
   readonly advice: HookAdvice | undefined
 }
@@ -35,7 +35,7 @@ export class HookRegistry {
 
   /**
    * Adds hooks in any of the documented formats.
-   * @throws {TypeError} an unknown kind or method name, or something that is no function
+   * @throws {TypeError} an unknown kind or method name, or a value that is not a function
    */
   add(options: unknown): void {
     const { label } = this
@@ -102,7 +102,7 @@ export class HookRegistry {
 /** The groups whose hooks run before a method, or begin to. */
 const EARLY_GROUPS: readonly HookGroup[] = ['before', 'around', 'short']
 
-/** Returns the hooks of one registry that run before a method of this name alone, or before `all`. */
+/** Returns the hooks of one registry that run before the method of this name only, or before `all`. */
 export function listOwnEarlyHooks(registry: HookRegistry, name: string): readonly StoredHook[] {
   return EARLY_GROUPS.flatMap((group) => registry.get(group, name))
 }
@@ -119,7 +119,7 @@ export function listServiceHooks({ app, hooks }: HookOwners): readonly StoredHoo
   return [app.hookRegistry, hooks].flatMap(({ stored }) => [...stored.values()].flat())
 }
 
-/** What has the hooks of the calls of a service. */
+/** The owners of the hooks of a service's calls. */
 interface HookOwners {
   readonly app: { readonly hookRegistry: HookRegistry }
   readonly hooks: HookRegistry

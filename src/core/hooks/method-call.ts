@@ -4,7 +4,7 @@ import { toMethodSpec } from '../method-table.ts'
 import { isPromise } from '../value-kind.ts'
 import type { HookContext } from './hook-context.ts'
 
-/** What a method is called on and with. A {@link HookContext} has all of it. */
+/** The object and the arguments of a call. A {@link HookContext} has them all. */
 interface CallArguments {
   readonly self: object
   readonly id: unknown
@@ -12,12 +12,12 @@ interface CallArguments {
   readonly params: unknown
 }
 
-/** Calls the function of a service with those arguments that its method takes. */
+/** Calls the function of a service with the arguments that its method takes. */
 export type MethodCall = (values: CallArguments) => unknown
 
 type ServiceFunction = (...args: unknown[]) => unknown
 
-/** What calls a function, by the order of its arguments in the row of the method table. */
+/** Functions that call a method, by the order of its arguments in the method table. */
 const CALLS = {
   params: (fn: ServiceFunction) => (call: CallArguments) => fn.call(call.self, call.params),
   'id params': (fn: ServiceFunction) => (call: CallArguments) =>
@@ -47,7 +47,7 @@ export function readArguments(
   const { withId, arguments: names } = spec
   const dataIndex = withId ? 1 : 0
   const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
-  // Some hooks would await it and others not: a record could be stored that no hook has seen.
+  // Only some hooks would await it: a record could be stored that no hook has seen.
   if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
   return {
     self,
@@ -58,9 +58,9 @@ export function readArguments(
 }
 
 /**
- * Calls the method, unless `context.result` is there. What it returns at once becomes the result; a
- * promise is returned instead, for the caller to await and set, since a promise more for each call
- * costs as much as many hooks.
+ * Calls the method, unless `context.result` is set. A value that it returns at once becomes the result; a
+ * promise is returned for the caller to await and set, since an additional promise per call costs as much as
+ * many hooks.
  */
 export function startMethod(
   call: MethodCall,
@@ -74,25 +74,25 @@ export function startMethod(
 }
 
 /**
- * Notes the event that the result of a method stands for, in the place of the method's own: `created`
- * for a record that an update has added, `null` for a result that is no record.
+ * Sets the event of a method's result, instead of the method's own: `created` for a record that an update
+ * added, `null` for a result that is not a record.
  */
 export function noteEvent(result: object, event: string | null): void {
   addNotes(result, { event })
 }
 
-/** Notes for a result what is noted for another one that it was made of. Returns it. */
+/** Copies the event note of a result to one made from it. Returns the new result. */
 export function copyEventNote<R extends object>(from: object, to: R): R {
   const event = RECORD_NOTES.get(from)?.event
   if (event !== undefined) addNotes(to, { event })
   return to
 }
 
-/** Sets what a method has returned as the result of a call, with the event that it stands for. */
+/** Sets what a method has returned as the result of a call, and the event of that result. */
 export function setReturned(context: HookContext, returned: unknown): void {
   context.result = returned as HookContext['result']
   const { event } = context
-  // A method without an event only hands on what another one has written.
+  // A method without an event only passes on what another one has written.
   const noted = event === null ? undefined : RECORD_NOTES.get(returned as object)?.event
   // An event that a hook has chosen stays.
   if (noted !== undefined && event === toMethodSpec(context.method).event) context.event = noted

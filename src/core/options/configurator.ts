@@ -2,10 +2,10 @@ import { describeFunction } from '../function-metadata.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
 /**
- * Returns a function for `app.configure()`, known by the factory that made it: given to `app.use()`
- * it would look like any function.
- * @param options what the factory was called with
- * @throws {TypeError} that is the application: the factory itself was configured, and not called
+ * Returns a function for `app.configure()`, marked with the factory that made it: passed to `app.use()`, it
+ * would look like any function.
+ * @param options the options of the factory
+ * @throws {TypeError} the options are the application: the factory itself was configured, not called
  */
 export function createConfigurator<App>(
   factory: string,
@@ -24,7 +24,7 @@ export function checkFactoryCall(factory: string, options: unknown): void {
   )
 }
 
-/** @throws {TypeError} always: says why a value is no function that takes an application */
+/** @throws {TypeError} always: says why a value is not a function that takes an application */
 export function refuseConfigurator(value: unknown): never {
   if (typeof value === 'function') {
     throw new TypeError(
@@ -36,7 +36,7 @@ export function refuseConfigurator(value: unknown): never {
   throw new TypeError(`app.configure() takes a function (app), not ${hint}`)
 }
 
-/** Whether a function is a class, written as one or with methods on its prototype. */
+/** Whether a function is a class, by syntax or by methods on its prototype. */
 export function isClass(value: object): boolean {
   if (typeof value !== 'function') return false
   if (/^class\b/.test(Function.prototype.toString.call(value))) return true

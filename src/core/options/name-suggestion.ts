@@ -14,7 +14,7 @@ export function findNearest(mistyped: string, names: Iterable<string>): string |
     .sort((one, other) => one.distance - other.distance)[0]?.name
 }
 
-/** The same for a method that an object lacks, and its other ones. */
+/** Like {@link suggestName}, for a missing method of an object. */
 export function suggestMethod(mistyped: string, object: object): string {
   const owners = [object, Object.getPrototypeOf(object)].filter((one) => one !== null)
   const names = owners.flatMap((one) => Object.getOwnPropertyNames(one))
@@ -22,12 +22,12 @@ export function suggestMethod(mistyped: string, object: object): string {
   return suggestName(mistyped, methods)
 }
 
-/** The shorter a name is, the fewer other letters make another word of it. */
+/** The shorter a name is, the fewer edits turn it into another word. */
 function toMaxEdits({ length }: string): number {
   return length < 8 ? 2 : 3
 }
 
-/** How many letters were forgotten, added or exchanged. */
+/** The number of missing, added or exchanged letters. */
 function countEdits(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 3) return Number.POSITIVE_INFINITY
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index)

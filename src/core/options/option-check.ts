@@ -16,7 +16,7 @@ import {
 export type { Given, OptionRule, OptionRules } from './option-rules.ts'
 export { withDefaults } from './option-rules.ts'
 
-/** Rules that many options of servers share. */
+/** Rules shared by many options of servers. */
 export const OPTION: Readonly<
   Record<
     | ('boolean' | 'string' | 'stringList' | 'count' | 'limit' | 'object')
@@ -45,21 +45,23 @@ export const OPTION: Readonly<
   },
 }
 
-/** A guard that is mistyped or misplaced would be missing, whoever it is given to. */
+/**
+ * Rejects names that look like Remex's own options: a mistyped or misplaced guard would otherwise not apply.
+ */
 function checkExtensions(place: string, extensions: object, own: readonly string[]): void {
   for (const name of Object.keys(extensions)) {
     const isOwn = own.includes(name) || name in Object.prototype
     const hint = isOwn ? '' : suggestName(name, own)
     if (!isOwn && hint === '') continue
-    throw new TypeError(`${place}${name}' can not be an option of another package${hint}`)
+    throw new TypeError(`${place}${name}' cannot be an option of another package${hint}`)
   }
 }
 
 /**
- * Checks options by their rules, and suggests a name in place of an unknown one.
+ * Checks options by their rules, and suggests a name for an unknown one.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
- * @param prefix the way to options inside of others: `json.`
- * @throws {TypeError} no object, an option that is not known, or a value that it can't have
+ * @param prefix the path to nested options: `json.`
+ * @throws {TypeError} the options are not an object, or one is unknown or has an invalid value
  */
 export function checkOptions(
   owner: string,
@@ -81,8 +83,8 @@ export function checkOptions(
 }
 
 /**
- * Checks the names of options whose values another library checks.
- * @throws {TypeError} no object, or an option that is not known
+ * Checks only the names of options; another library checks their values.
+ * @throws {TypeError} the options are not an object, or one is unknown
  */
 export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
   const anything: OptionRule = { expected: '', isValid: () => true }

@@ -1,29 +1,29 @@
 import { isNonEmptyString, isObject, isStringList } from '../value-kind.ts'
 
-/** What an option may be, in words and as a test, and inside of it. */
+/** What an option may be, in words and as a test, and the rules for its nested options. */
 export interface OptionRule {
   /** Completes the sentence `The option must be …`. */
   readonly expected: string
   readonly isValid: (value: unknown) => boolean
   /**
-   * Rules for the keys of an option that is an object or a list of objects; there are no others. These and
-   * the next ones are for servers: `core/options/option-check` alone reads them.
+   * Rules for all keys of an option that is an object or a list of objects. These and the next ones are for
+   * servers: only `core/options/option-check` reads them.
    */
   readonly keys?: OptionRules
   /**
-   * Set for an option that holds options of other packages. None of them may have the name of a rule
-   * beside this one, or one of these names, or one that may be mistyped for them.
+   * Set for an option that holds options of other packages. None of them may have the name of a sibling rule,
+   * one of these names, or a likely misspelling of either.
    */
   readonly reserved?: readonly string[]
 }
 
-/** Rules by the name of the option; there are no others. */
+/** Rules for all options, by name. */
 export type OptionRules = Readonly<Record<string, OptionRule>>
 
-/** Some of the options of a kind; one that is `undefined` is not given. */
+/** Some of the options of a kind; `undefined` means not given. */
 export type Given<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
 
-// Constants, and not a table: bundlers keep a table that reads another one, used or not.
+// Constants instead of a table: bundlers keep a table that reads another one, even if it is unused.
 
 export const BOOLEAN_OPTION: OptionRule = {
   expected: 'true or false',
@@ -50,7 +50,7 @@ export const POSITIVE_INTEGER_OPTION: OptionRule = {
   isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
 }
 
-/** `Infinity` stands for no limit. */
+/** `Infinity` means no limit. */
 export const LIMIT_OPTION: OptionRule = {
   expected: 'a number from 0 on',
   isValid: (value) => typeof value === 'number' && value >= 0,
@@ -58,20 +58,19 @@ export const LIMIT_OPTION: OptionRule = {
 
 export const OBJECT_OPTION: OptionRule = { expected: 'an object', isValid: isOptionsObject }
 
-/** Where options stand, and what is said of unknown ones. */
+/** The place of options, and how errors suggest names for unknown ones. */
 interface OptionPlace {
-  /** The way to options inside of others: `json.`. */
+  /** The path to nested options: `json.`. */
   readonly prefix?: string
-  /** Suggests a name. Default: errors of unknown options name those that there are. */
+  /** Suggests a name. Default: errors about unknown options list the known ones. */
   readonly suggestName?: (mistyped: string, names: readonly string[]) => string
 }
 
 /**
- * Checks options by a table: a mistyped limit or guard that was ignored would simply be missing. An
- * option that is `undefined` is one that is not given. The value is not repeated in the error,
- * since it may be a secret.
+ * Checks options by a table: a mistyped limit or guard must not be ignored. `undefined` means not given.
+ * Errors do not repeat values, which may be secret.
  * @param owner who takes the options, for the error: `rest()`, `params.adapter`
- * @throws {TypeError} no object, an option that is not known, or a value that it can't have
+ * @throws {TypeError} the options are not an object, or one is unknown or has an invalid value
  */
 export function checkRules(
   owner: string,
@@ -96,12 +95,12 @@ export function checkRules(
   }
 }
 
-/** Instances of a class are options too, as long as they are no list. */
+/** Instances of a class are options too; lists are not. */
 export function isOptionsObject(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value)
 }
 
-/** Returns defaults with what is given in their place; `undefined` switches no default off. */
+/** Returns defaults overridden by the given options; `undefined` keeps the default. */
 export function withDefaults<T extends object>(defaults: T, given: Given<T>): T {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...defaults, ...Object.fromEntries(entries) }

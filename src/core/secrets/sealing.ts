@@ -14,7 +14,7 @@ export interface Sealed {
 /**
  * Encrypts data (AES-256-GCM).
  * @param key of 32 bytes
- * @param bound what the data is for: it opens only with the same value
+ * @param bound the purpose of the data: it opens only with the same value
  */
 export function seal(data: Uint8Array, key: Uint8Array, bound: Uint8Array): Sealed {
   const nonce = randomBytes(NONCE_BYTES)
@@ -23,7 +23,7 @@ export function seal(data: Uint8Array, key: Uint8Array, bound: Uint8Array): Seal
   return { nonce, text, tag: cipher.getAuthTag() }
 }
 
-/** Returns the data that was sealed; `null` if it was sealed by another key, for something else, or was changed. */
+/** Returns the sealed data; `null` if it was sealed with another key, for another purpose, or was changed. */
 export function unseal(
   { nonce, text, tag }: Sealed,
   key: Uint8Array,

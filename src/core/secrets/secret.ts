@@ -2,7 +2,7 @@ import { hash, hkdfSync } from 'node:crypto'
 import type { OptionRule } from '../options/option-rules.ts'
 import { isNonEmptyString } from '../value-kind.ts'
 
-/** As long as the digest of HS256: shorter secrets can be found by trying. @see RFC 7518 §3.2 */
+/** The length of an HS256 digest: shorter secrets can be guessed. @see RFC 7518 §3.2 */
 export const MIN_SECRET_BYTES = 32
 
 const KEY_BYTES = 32

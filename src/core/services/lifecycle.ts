@@ -8,7 +8,7 @@ import type { EntrySchemas } from './service-schemas.ts'
 
 type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'isSurrounded'>
 
-/** What has to be loaded before a service is called. */
+/** Schemas, which have to be loaded before a service is called. */
 type Schemas = Pick<EntrySchemas, 'load'>
 
 interface WithLifecycle {
@@ -19,15 +19,15 @@ interface WithLifecycle {
 interface Registered {
   readonly service: WithLifecycle
   readonly schemas: Schemas | null
-  /** Settles with `setup` of the service. Absent before the first `setup`, and after one failed. */
+  /** Settles with `setup` of the service. Absent before the first `setup`, and after a failed one. */
   started?: Promise<void>
   isDown: boolean
 }
 
 /**
- * Runs `setup` of the services in the order of their registration and `teardown` in the reverse
- * order, each once. A service that is added after the start is set up at once. One that has a
- * `setup` is torn down only if that went through.
+ * Runs `setup` of the services in the order of their registration and `teardown` in the reverse order, each
+ * once. A service added after the start is set up at once. A service with a `setup` is torn down only if that
+ * succeeded.
  */
 export class ServiceLifecycle {
   readonly #app: HookApplication
@@ -81,7 +81,7 @@ export class ServiceLifecycle {
     if (registered !== undefined) await this.#stop(path, registered)
   }
 
-  /** Rejects with what the first failing `setup` throws; the services after it are not started. */
+  /** Rejects with the error of the first failing `setup`; the services after it are not started. */
   setup(server: unknown): Promise<void> {
     return this.#runHooked('setup', server, async () => {
       this.#isStarted = true
@@ -92,7 +92,7 @@ export class ServiceLifecycle {
     })
   }
 
-  /** Rejects with the first error, after all services were torn down; further errors are logged. */
+  /** Rejects with the first error, after all services were torn down; other errors are logged. */
   teardown(server: unknown): Promise<void> {
     return this.#runHooked('teardown', server, async () => {
       this.#isStarted = false

@@ -12,15 +12,15 @@ import type { HookedFunction } from './package-hooks.ts'
 import type { ResolvedServiceOptions, ServiceOptionReader } from './service-options.ts'
 import type { EntrySchemas, ServiceSchemas } from './service-schemas.ts'
 
-/** What only servers need of an application: what tells authors of mistakes, and what reads their code. */
+/** Features of an application that only servers need: hints for authors, and readers of their code. */
 export interface ServerSupport extends HookAdvice {
-  /** Says what a value is that stands where a service is meant, and where it belongs. */
+  /** Says what a value passed as a service is, and where it belongs. */
   describeInput(path: string, value: unknown): string
-  /** Says what a value is that `app.configure()` does not take. */
+  /** Throws an error that says what a value passed to `app.configure()` is. */
   refuseConfigurator(value: unknown): never
-  /** Returns the error for a path without a service, whose stack names the one that may be meant. */
+  /** Returns the error for a path without a service. Its stack suggests a similar path. */
   createMissingError(path: string, paths: Iterable<string>): NotFound
-  /** Returns `; did you mean 'name'?` for a method that a service lacks, and its other ones. */
+  /** Returns `; did you mean 'name'?` for a method that a service lacks. */
   suggestMethod(mistyped: string, service: object): string
   readonly readOptions: ServiceOptionReader
   /** Called where the hooks of a call have ended without a result. */
@@ -28,28 +28,28 @@ export interface ServerSupport extends HookAdvice {
   /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */
   readPackageHooks(path: string, service: object, name: string): HookedFunction
   /**
-   * Makes the schemas of a service what its calls are checked by.
-   * @throws {TypeError} a schema is missing, a name is not known, or the application can have none
+   * Compiles the schemas of a service for the checks of its calls.
+   * @throws {TypeError} a schema is missing, a name is unknown, or the application supports no schemas
    */
   attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): EntrySchemas
-  /** Returns what starts the calls of a method, and publishes them while somebody observes calls. */
+  /** Returns a function that starts the calls of a method, and publishes them while calls are observed. */
   readonly observe?: (method: MethodEntry) => CallStart
-  /** Whether somebody observes calls now. */
+  /** Whether calls are observed now. */
   readonly isObserved?: boolean
-  /** Returns sources whose hooks tell of themselves, where somebody observes hooks. */
+  /** Returns sources whose hooks report their runs, if hooks are observed. */
   readonly traceHooks?: (sources: readonly HookSource[]) => readonly HookSource[]
-  /** Called when all services are set up. Throws where a hook can never do what it is for. */
+  /** Called when all services are set up. Throws if a hook cannot work in its place. */
   checkHooks(app: WithServices): void
 }
 
 /**
- * Runs the hooks and the method of a call. Returns what has to be awaited for `finishCall()`, `undefined` for nothing: for
- * callers to whom each promise more costs as much as a hook.
+ * Runs the hooks and the method of a call. Returns a promise for `finishCall()`, or `undefined` if there is
+ * nothing to await: an additional promise costs as much as a hook.
  * @throws what the method throws at once
  */
 export type CallStart = (context: HookContext) => PromiseLike<unknown> | undefined
 
-/** What a registered service needs of its application. */
+/** The part of an application that a registered service needs. */
 export interface EntryApplication extends HookApplication {
   readonly support?: ServerSupport | undefined
   /** The hooks that run around those of the service. */
@@ -67,40 +67,38 @@ export interface MethodEntry<A = EntryApplication> extends CalledMethod<A> {
   readonly entry: ServiceEntryFace<A>
   /** The function of the service, without hooks and events. */
   readonly original: (...args: unknown[]) => unknown
-  /** Whether the method may be called from outside. */
+  /** Whether external callers may call the method. */
   readonly external: boolean
   /** Calls {@link original} with the arguments of a call. */
   readonly call: MethodCall
   /** The hooks around {@link call}; `null` when there are none. */
   chain: Chain | null
-  /** Starts a call. It is another function as soon as hooks have changed. */
+  /** Starts a call. Replaced whenever hooks change. */
   start: CallStart
 }
 
-/** The members of a `ServiceEntry`, for what it is made of: its methods, their calls and events. */
+/** The members of a `ServiceEntry`, as its parts (methods, calls, events) see them. */
 export interface ServiceEntryFace<A = EntryApplication> {
   /** The application that the service was registered with. */
   readonly app: A
   /** The path of the service, without slashes at its ends. */
   readonly path: string
-  /** What callers hold: the given instance itself, or an object derived from a given literal. */
+  /** The object that callers get: the given instance itself, or an object derived from a given literal. */
   readonly service: object
   /** The options of the service, with every default filled in. */
   readonly options: ResolvedServiceOptions
-  /** The methods by name: the standard ones that are there, and those of the options. */
+  /** The methods by name: the existing standard ones, and those of the options. */
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   /** The hooks of the service, without those of the application. */
   readonly hooks: HookRegistry
-  /** What transports keep for the service, each by a symbol of its own. */
+  /** What transports keep for the service, each under its own symbol. */
   readonly attachments: Map<symbol, unknown>
-  /** What the option `schemas` stands for; `null` without it. */
+  /** The compiled option `schemas`; `null` without it. */
   readonly schemas: EntrySchemas | null
-  /**
-   * Puts the chains together anew: to be called whenever hooks of the app or the service change.
-   */
+  /** Rebuilds the chains: call it whenever hooks of the app or the service change. */
   compile(): void
-  /** Emits to the listeners of the service; one that fails is logged and changes nothing. */
+  /** Emits to the listeners of the service; a failing listener is only logged. */
   emit(event: string, ...values: unknown[]): void
-  /** Removes hooks and events from the instance, which may be registered elsewhere then. */
+  /** Removes hooks and events from the instance, which can then be registered elsewhere. */
   release(): void
 }

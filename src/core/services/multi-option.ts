@@ -4,8 +4,8 @@ import type { HookContext } from '../hooks/hook-context.ts'
 import { isObject } from '../value-kind.ts'
 
 /**
- * Whether the option `multi` of an adapter allows a method to write many records; `undefined` without that
- * option, as services have it that are no adapters. No adapter replaces many records at once.
+ * Whether the option `multi` of an adapter allows a method to write many records; `undefined` for services
+ * without it, which are not adapters. No adapter replaces many records at once.
  */
 export function allowsMany(method: string, options: unknown): boolean | undefined {
   const multi = isObject(options) ? options['multi'] : undefined
@@ -21,14 +21,14 @@ export function createMultiError(method: string): MethodNotAllowed {
 }
 
 /**
- * Refuses a list of new records that the service will refuse, before hooks that are written for one record
- * make a record of it.
- * @throws {MethodNotAllowed} the option `multi` of an adapter is there, and does not allow it
+ * Rejects a list of new records that the service would reject, before hooks written for one record turn it
+ * into a record.
+ * @throws {MethodNotAllowed} the service has the option `multi` of an adapter, and it does not allow lists
  */
 export function checkList({ service, params }: Pick<HookContext, 'service' | 'params'>): void {
   const { adapter } = params as { readonly adapter?: unknown }
   const { options } = service as { readonly options?: unknown }
-  // Nobody knows of services that are no adapters.
+  // Other services may accept lists.
   if (allowsMany('create', adapter) ?? allowsMany('create', options) ?? true) return
   throw createMultiError('create')
 }

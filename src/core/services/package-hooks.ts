@@ -1,10 +1,10 @@
 import type { StoredHook } from '../hooks/hook-registry.ts'
 import { hasMethod } from '../value-kind.ts'
 
-/** Where `@feathersjs/hooks` keeps the hooks of a class or a function. */
+/** The property in which `@feathersjs/hooks` keeps the hooks of a class or a function. */
 const HOOKS: unique symbol = Symbol.for('@feathersjs/hooks')
 
-/** The hooks of a class or function, and of what it inherits from. */
+/** The hooks of a class or function, including inherited ones. */
 interface PackageHooks {
   getMiddleware(): StoredHook[] | null
   getParams(): readonly string[] | null
@@ -27,18 +27,18 @@ export interface HookedFunction {
 }
 
 /**
- * Whether `@feathersjs/hooks` has put hooks around a method that need the context of the call. One that
- * names its arguments has a context of its own, as the methods of a service that an application of
- * Feathers has: it stays as it is.
+ * Whether `@feathersjs/hooks` has put hooks around a method that need the context of the call. A method that
+ * names its arguments creates its own context, like the methods of a service in a Feathers application: it
+ * stays as it is.
  */
 export function hasPackageHooks(service: WithPackageHooks, fn: WrappedFunction): boolean {
   return findManagers(service, fn).length > 0 && fn[HOOKS]?.getParams() == null
 }
 
 /**
- * Returns the function that `@feathersjs/hooks` has put hooks around, and these hooks with those of its
+ * Returns the function inside the hooks of `@feathersjs/hooks`, and these hooks, including those of its
  * class.
- * @throws {TypeError} the context would need more than that of a call has
+ * @throws {TypeError} the hooks need more than the context of a call has
  */
 export function readPackageHooks(
   path: string,
@@ -52,16 +52,16 @@ export function readPackageHooks(
     const isSimple = Object.keys(props).length === 0 && !manager.getDefaults(service, [], {})
     if (isSimple) continue
     throw new TypeError(
-      `The hooks of @feathersjs/hooks around '${name}' of service '${path}' can not have props or defaults: they get the context of the service`,
+      `The hooks of @feathersjs/hooks around '${name}' of service '${path}' cannot have props or defaults: they get the context of the service`,
     )
   }
   const hooks = managers.flatMap((manager) => manager.getMiddleware() ?? [])
-  // Other packages name what they have wrapped so as well: only that of this one is taken out.
+  // Other packages also use this name for wrapped functions: only the one of this package is unwrapped.
   const wrapped = fn[HOOKS] === undefined ? undefined : fn.original
   return { original: wrapped ?? fn, hooks }
 }
 
-/** A proxy may have something of any name. */
+/** A proxy may return something for any name. */
 function findManagers(service: WithPackageHooks, fn: WrappedFunction): PackageHooks[] {
   const managers = [service[HOOKS], fn[HOOKS]]
   return managers.filter(

@@ -4,17 +4,17 @@ import type { IdObject } from '../params.ts'
 export type FieldName<T> = keyof T & string
 
 /**
- * What has no type here: the id that the database gives, where the record does not name it, and the
- * path of a field inside another one, `'author.name'`.
+ * Names without a type: the id that the database sets, if the record does not declare it, and paths of nested
+ * fields, `'author.name'`.
  */
 type UntypedField = '_id' | `${string}.${string}`
 
-/** An id that is an object may be written as the string that stands for it. */
+/** An id that is an object may be written as its string. */
 type Comparable<V> = V extends IdObject ? V | string : V
 
 /**
- * What a field is compared with: `null` finds records without it, and `undefined` is no value of a
- * query. A list matches by any of its items as well.
+ * What a field is compared with: `null` finds records without it, and `undefined` is not allowed. A list also
+ * matches by any of its items.
  */
 type FieldValue<V> =
   | null
@@ -24,7 +24,7 @@ type FieldValue<V> =
         ? V | Comparable<Item>
         : Comparable<V>)
 
-/** Operators that a service may allow beside those that all have. */
+/** Operators that a service may allow in addition to those that every service has. */
 type AllowedOperator =
   | ('$regex' | '$options' | '$exists' | '$type' | '$not' | '$mod' | '$all' | '$size')
   | ('$elemMatch' | '$geoWithin' | '$geoIntersects' | '$near' | '$nearSphere')
@@ -45,10 +45,10 @@ export type FieldOperators<V> = {
 
 type Logical = '$and' | '$or' | '$nor'
 
-/** Operators that stand where fields do. */
+/** Operators that appear in place of a field. */
 type TopOperator = '$text' | '$search' | '$expr' | '$where' | '$jsonSchema' | '$comment'
 
-/** The condition of a name; what stands for a record without a type has no type either. */
+/** The condition of a name; untyped for a record without a type. */
 type Condition<T, Name> = string extends keyof T
   ? unknown
   : Name extends keyof T
@@ -117,9 +117,9 @@ type StrictCondition<T, Name> = Name extends Logical
       : unknown
 
 /**
- * {@link RecordConditions} with only the paths that the type of the record has. Because no other name is open, an
- * object that names no known field does not compile even as the result of a function, where TypeScript does not look
- * for excess properties.
+ * {@link RecordConditions} with only the paths that the type of the record has. No other names are allowed,
+ * so an object without a known field does not compile even as the result of a function, where TypeScript does
+ * not check for excess properties.
  */
 export type StrictConditions<T> = string extends keyof T
   ? RecordConditions<T>
@@ -130,7 +130,7 @@ export type StrictConditions<T> = string extends keyof T
       >
     }
 
-/** What a query says of its result beside the conditions. */
+/** The names of a query that shape its result, in addition to the conditions. */
 interface Filters<T> {
   $sort: { [Name in FieldName<T> | UntypedField]?: 1 | -1 | '1' | '-1' }
   $select: readonly (FieldName<T> | UntypedField)[]
@@ -143,7 +143,7 @@ interface Filters<T> {
 
 /**
  * A query for records of a type: fields with their values or operators, `$sort`, `$select`, `$limit`,
- * `$skip`, and what asks for pages with cursors. It takes anything where nothing is known of the record.
+ * `$skip`, and the names for pages with cursors. For a record of unknown type, it accepts anything.
  */
 export type RecordQuery<T> = {
   [Name in
@@ -158,8 +158,8 @@ export interface Selecting<Name extends string> {
   /** The query. */
   query: {
     /**
-     * The fields of the result. Typed as `ArrayLike`, because beside the list of `Filters` a second list
-     * would make the compiler intersect every method of arrays, for each service.
+     * The fields of the result. Typed as `ArrayLike`: a second array type, in addition to that of `Filters`,
+     * would make the compiler intersect every array method, for each service.
      */
     $select: ArrayLike<Name>
   }

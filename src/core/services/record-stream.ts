@@ -1,25 +1,25 @@
 import type { Params } from '../params.ts'
 
-/** The records that one call of `find` finds, without pages. */
+/** The records of one call of `find`, without pages. */
 export interface RecordStream {
-  /** Whether `find` would answer by a page, and not by a list: its hooks are made for that. */
+  /** Whether `find` would return a page, not a list: its hooks expect that. */
   readonly isPage: boolean
-  /** The records, some of them at a time. What does not read to the end has to call `return()`. */
+  /** The records in batches. A reader that stops early must call `return()`. */
   readonly batches: AsyncGenerator<readonly object[], void, undefined>
 }
 
-/** A service whose records can be streamed: that of MongoDB is one. */
+/** A service whose records can be streamed, such as a MongoDB service. */
 export interface StreamableService {
-  /** The most records of one stream for callers outside, 0 for no streams. */
+  /** The maximum number of records in one stream for external callers, 0 for no streams. */
   readonly maxStreamed: number
   /**
-   * Opens a stream of what `find` finds with these params.
+   * Opens a stream of the records that `find` finds with these params.
    * @throws {NotAcceptable} this service, or this call, has no streams
    */
   streamRecords(params: Params): Promise<RecordStream>
 }
 
-/** Whether callers outside may have the records of a service as streams. */
+/** Whether external callers may get the records of a service as streams. */
 export function isStreamable(service: object): service is StreamableService {
   const { streamRecords, maxStreamed = 0 } = service as Partial<StreamableService>
   return typeof streamRecords === 'function' && maxStreamed > 0

@@ -1,8 +1,7 @@
 import type { Params } from '../params.ts'
 
 /**
- * What one caller's `find` shows of the records of a service, for those who follow them: which records,
- * and which of their fields.
+ * How one caller's `find` sees the records of a service, for live queries: which records, and which fields.
  */
 export interface RecordView {
   /** Equal for two views that show the same records of the same place with the same fields. */
@@ -14,9 +13,9 @@ export interface RecordView {
    * out if that is not known: then each stream makes its own call.
    */
   readonly findKey?: string | null
-  /** Where the records are, as {@link FollowableService.locateRecords} tells it. */
+  /** Where the records are, as {@link FollowableService.locateRecords} returns it. */
   readonly place: string
-  /** Whether `find` answers by a page, and not by a list. */
+  /** Whether `find` returns a page, not a list. */
   readonly isPage: boolean
   /**
    * Whether its conditions read fields that {@link FollowableService.hideFields} removes. Then removed records, whose
@@ -32,54 +31,54 @@ export interface RecordView {
    * record costs nothing.
    */
   costOf?(stored: object): number
-  /** Whether `find` would find a record. It is as it is stored. */
+  /** Whether `find` would find a record, given as stored. */
   matches(stored: object): boolean
   /** Returns a copy with the fields that `find` shows. */
   pick(stored: object): object
   /**
-   * Resolves to the records that have one of these ids now, as they are stored; `null` if they have more than
-   * `maxBytes`. A service may ignore `maxBytes`.
+   * Resolves to the records that now have one of these ids, as stored; `null` if they exceed `maxBytes`. A
+   * service may ignore `maxBytes`.
    */
   read(ids: readonly unknown[], maxBytes?: number): Promise<readonly object[] | null>
 }
 
-/** A service whose records can be followed by a query: that of MongoDB is one. */
+/** A service whose records can be followed by a query, such as a MongoDB service. */
 export interface FollowableService {
   /** The field that ids refer to. */
   readonly id: string
-  /** Set to have each record that is removed noted as it was stored. */
+  /** Set it to keep each removed record as it was stored. */
   isFollowed: boolean
-  /** Whether changes are seen in the database: the events of calls tell streams nothing more then. */
+  /** Whether changes are seen in the database: streams then ignore the events of calls. */
   readonly isWatched: boolean
   /**
-   * Resolves to what a call of `find` with these params shows; `null` if only `find` itself knows: then each event has
-   * a stream call it again.
-   * @throws {BadRequest} the query has an operator that can't be judged outside of the database
+   * Resolves to the view of a `find` with these params; `null` if only `find` itself knows it: then a stream
+   * calls it again on each event.
+   * @throws {BadRequest} the query has an operator that only the database can evaluate
    */
   followRecords(params: Params): Promise<RecordView | null>
   /**
-   * Returns a record without the fields that no external caller sees; the record itself if it has none of them.
+   * Returns a record without the fields hidden from all external callers; the record itself if it has none.
    * Events carry removed records in this form.
    */
   hideFields?(record: object): object
-  /** Returns where a call with these params has its records; `''` for the usual place. */
+  /** Returns where the records of a call with these params are; `''` for the usual place. */
   locateRecords(params: Params): string | Promise<string>
 }
 
-/** The event of a change that was seen in the database, whoever has made it. */
+/** The event of a change seen in the database, including changes by other programs. */
 export const SEEN_CHANGE: unique symbol = Symbol('remex.seenChange')
 
-/** A change that was seen in the database: streams take it in the place of the events of calls. */
+/** A change seen in the database: streams use it instead of the events of calls. */
 export interface SeenChange {
-  /** `created`, `updated`, `patched`, `removed`; `changed` where nobody knows which records have changed. */
+  /** `created`, `updated`, `patched`, `removed`; `changed` if it is unknown which records changed. */
   readonly name: string
   readonly id: unknown
   readonly place: string
-  /** A removed record as it was, where the database has kept it. */
+  /** A removed record as it was, if the database kept it. */
   readonly record?: object | undefined
-  /** Names the change, in all processes; `null` for what this process alone has noticed. */
+  /** Identifies the change in all processes; `null` for a change that only this process noticed. */
   readonly position: string | null
-  /** When it was made, by the clock of the database, in ms since the epoch; `undefined` if that is not known. */
+  /** The time of the change by the clock of the database, in ms since the epoch; `undefined` if unknown. */
   readonly storedAt?: number | undefined
 }
 

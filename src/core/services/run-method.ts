@@ -18,11 +18,11 @@ export function createContext<A>(
   return new HookContext(method, self, id, data, params)
 }
 
-/** Runs hooks, method and events. Resolves to `context.result`; the rest stands in the context. */
+/** Runs hooks, method and events. Resolves to `context.result`; everything else is in the context. */
 export function runMethod(method: MethodEntry, context: HookContext): Promise<unknown> {
   try {
     const pending = method.start(context)
-    // A result that is there needs no promise, and its event is emitted at once.
+    // An immediate result needs no promise, and its event is emitted at once.
     if (pending === undefined) return Promise.resolve(finishCall(method, context, context.result))
     return Promise.resolve(pending).then((returned) => finishCall(method, context, returned))
   } catch (error) {
@@ -30,14 +30,14 @@ export function runMethod(method: MethodEntry, context: HookContext): Promise<un
   }
 }
 
-/** Returns what starts the calls of a method without publishing them. */
+/** Returns a function that starts the calls of a method without publishing them. */
 export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'>): CallStart {
   return chain ?? startMethod.bind(null, call)
 }
 
 /**
  * Sets the result and emits the events of a call. Returns `context.result`.
- * @param returned what the promise of `method.start()` resolves to; without one, the result
+ * @param returned what the promise of `method.start()` resolved to; without a promise, the result
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   if (!('result' in context)) {
@@ -64,7 +64,7 @@ export function callMethod(method: MethodEntry, self: object, args: unknown[]): 
     return runMethod(method, last).then(() => last)
   }
   try {
-    // Without hooks and events there is nothing that a context could tell.
+    // Without hooks and events, no context is needed.
     const isAlone = method.chain === null && method.spec.event === null
     if (isAlone && !method.entry.app.support?.isObserved) {
       const returned = method.call(readArguments(method.spec, self, args))

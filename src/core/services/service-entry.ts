@@ -14,9 +14,9 @@ import { requireSupport } from './service-options.ts'
 import type { EntrySchemas } from './service-schemas.ts'
 
 /**
- * Called with each service that an application gets, as plug-ins of Feathers are: before the first
- * one of the list, which adds the hooks, the service has its own methods alone. The options have
- * their defaults; the type says less, so that it is that of plug-ins.
+ * Called with each service that an application gets, like the mixins of Feathers plug-ins. The first mixin of
+ * the list adds the hooks: before it, the service has only its own methods. The options include the defaults;
+ * the type says less, so that Feathers plug-ins fit.
  */
 export type ServiceMixin<A> = (
   this: A,
@@ -25,7 +25,7 @@ export type ServiceMixin<A> = (
   options: ServiceOptions,
 ) => unknown
 
-/** Where a registered service keeps its entry. */
+/** The property in which a registered service keeps its entry. */
 const ENTRY = Symbol('remex.entry')
 
 interface WithEntry {
@@ -37,8 +37,8 @@ export function findServiceEntry<A extends EntryApplication = EntryApplication>(
   service: object,
 ): ServiceEntry<A> | undefined {
   const entry = (service as WithEntry | undefined)?.[ENTRY]
-  // What is derived from a service, or a proxy of it, is not registered. Nobody knows the type of its
-  // application here.
+  // An object derived from a service, or a proxy of it, is not registered. The type of the application is
+  // unknown here.
   return entry?.service === service ? (entry as ServiceEntry<A> | undefined) : undefined
 }
 
@@ -60,7 +60,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly schemas: EntrySchemas | null
   readonly #uninstall: () => void
 
-  /** @throws {TypeError} the service lacks a method that its options list, or schemas are refused */
+  /** @throws {TypeError} the service lacks a method that its options list, or its schemas are invalid */
   constructor(app: A, path: string, service: object, options: ResolvedServiceOptions) {
     this.app = app
     this.path = path
@@ -74,14 +74,14 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       methods,
       advice: app.support,
     })
-    // Standard methods take hooks even when they are not for callers from outside.
+    // Standard methods have hooks even if external callers cannot call them.
     const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
     for (const name of new Set([...standard, ...options.methods])) {
       const { original, hooks } = readFunction(this, name)
       const spec = toMethodSpec(name)
       const external = options.methods.includes(name)
       const call = createMethodCall(spec, original)
-      // `compile()` sets its chain, and what starts it.
+      // `compile()` sets its chain and `start`.
       methods.set(name, { entry: this, name, spec, original, external, call } as Partial<
         MethodEntry<A>
       > as MethodEntry<A>)
@@ -130,8 +130,8 @@ export function toRegistered(path: string, service: object): object {
 }
 
 /**
- * @throws {TypeError} there is no such function, or it has hooks of `@feathersjs/hooks`, which only
- *   servers read
+ * @throws {TypeError} there is no such function, or it has hooks of `@feathersjs/hooks`, which only servers
+ *   support
  */
 function readFunction({ app, path, service }: ServiceEntryFace, name: string): HookedFunction {
   const { support } = app
@@ -152,7 +152,7 @@ function readFunction({ app, path, service }: ServiceEntryFace, name: string): H
 export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
   return [
     function addHooks(service, path, options) {
-      // A service of a mounted application has the hooks of that one.
+      // A service of a mounted application already has the hooks of that application.
       if (findServiceEntry(service) !== undefined) return
       new ServiceEntry(this, path, service, options as ResolvedServiceOptions)
     },
@@ -162,8 +162,7 @@ export function createMixins<A extends EntryApplication>(): ServiceMixin<A>[] {
 /**
  * Runs the mixins of an application with a service and returns its entry. If one of them fails, a
  * new service is left without hooks again.
- * @throws {TypeError} the mixin that adds hooks is gone, or the service lacks a method that
- *   is listed
+ * @throws {TypeError} the mixin that adds hooks is missing, or the service lacks a listed method
  */
 export function applyMixins<A extends EntryApplication>(
   app: A & { readonly mixins: readonly ServiceMixin<A>[] },
@@ -183,17 +182,17 @@ export function applyMixins<A extends EntryApplication>(
   return entry
 }
 
-/** Where `getServiceOptions()` of Feathers, and packages that call it, find the options. */
+/** The property in which `getServiceOptions()` of Feathers, and packages that call it, find the options. */
 const SERVICE_OPTIONS = Symbol.for('@feathersjs/service')
 
 /**
- * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns the function
- * that puts everything back as it was.
+ * Gives a service its hooked methods, `hooks` and the methods of an emitter. Returns a function that restores
+ * the service.
  */
 function installMembers(entry: ServiceEntryFace): () => void {
   const { app, path, service } = entry
   const members: Record<string | symbol, unknown> = {
-    // What a service of Feathers has there stays.
+    // The options of a Feathers service stay.
     ...(Object.hasOwn(service, SERVICE_OPTIONS) ? {} : { [SERVICE_OPTIONS]: entry.options }),
     hooks(options: unknown) {
       entry.hooks.add(options)
@@ -204,7 +203,7 @@ function installMembers(entry: ServiceEntryFace): () => void {
       logListenerError(app, error, `${path} ${String(event)}`),
     ),
     ...Object.fromEntries([...entry.methods].map(([name, method]) => [name, createHooked(method)])),
-    // The last one: where another one can not be set, the service is not registered.
+    // Set last: if another member cannot be set, the service is not registered.
     [ENTRY]: entry,
   }
   const previous = Reflect.ownKeys(members).map((name) => {
@@ -223,8 +222,8 @@ function installMembers(entry: ServiceEntryFace): () => void {
 }
 
 /**
- * Returns the function that callers call; the one without hooks is its property `original`. It has
- * the name, the length and the enumerable properties of that one.
+ * Returns the function that callers call. Its property `original` is the function without hooks, whose name,
+ * length and enumerable properties it has.
  */
 function createHooked(method: MethodEntry): object {
   const { original, entry } = method
@@ -240,7 +239,7 @@ function createHooked(method: MethodEntry): object {
       value: (data: object = {}) => Object.assign(createContext(method, entry.service, []), data),
     },
   })
-  // As properties, not as values: a mock counts its calls behind a getter. What is there stays.
+  // Copied as property descriptors: a mock counts its calls behind a getter. Existing properties stay.
   for (const name of Reflect.ownKeys(original)) {
     const property = Object.getOwnPropertyDescriptor(original, name)
     if (property?.enumerable) Reflect.defineProperty(hooked, name, property)

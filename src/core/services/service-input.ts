@@ -3,7 +3,7 @@ import { isObject, isPromise } from '../value-kind.ts'
 const SLASH = '/'.charCodeAt(0)
 
 /**
- * Returns the path as services are stored: without slashes at the ends, `/` for the root.
+ * Returns the path of a service in its stored form: without slashes at the ends, `/` for the root.
  * @throws {TypeError} the path is not a string
  */
 export function toServicePath(path: unknown): string {
@@ -13,7 +13,7 @@ export function toServicePath(path: unknown): string {
   return stripped === '' ? '/' : stripped
 }
 
-/** Returns a path without the slashes at its ends, in linear time however many there are. */
+/** Returns a path without slashes at its ends, in linear time however many there are. */
 export function stripSlashes(path: string): string {
   let start = 0
   let end = path.length
@@ -22,7 +22,7 @@ export function stripSlashes(path: string): string {
   return path.slice(start, end)
 }
 
-/** @throws {TypeError} the value is no service; says what it seems to be, if that is described */
+/** @throws {TypeError} the value is not a service; says what it seems to be, if known */
 export function checkServiceInput(
   path: string,
   value: unknown,

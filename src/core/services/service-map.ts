@@ -4,13 +4,13 @@ import type { EventData, MethodName } from '../method-arguments.ts'
 import type { Id, IdObject, Params } from '../params.ts'
 import type { ServiceOptions } from './service-options.ts'
 
-/** The standard methods, with ids of a type and data of any. */
+/** The standard methods, with ids of a type and any data. */
 interface UntypedMethods<I> {
   /** Resolves to the records that match `params.query`, or one page of them. */
   find(params?: Params): Promise<unknown>
   /** Resolves to one record. */
   get(id: I, params?: Params): Promise<unknown>
-  /** Adds a record, or several. Resolves to what was added. */
+  /** Adds one or several records. Resolves to what was added. */
   create(data: unknown, params?: Params): Promise<unknown>
   /** Replaces a record. Resolves to the new one. */
   update(id: I | null, data: unknown, params?: Params): Promise<unknown>
@@ -21,14 +21,14 @@ interface UntypedMethods<I> {
   [method: string]: UnknownMethod
 }
 
-/** A service of which no type is known: the standard methods, and whatever else is called. */
+/** A service of unknown type: the standard methods, and any other method. */
 export interface AnyService extends UntypedMethods<Id | IdObject> {}
 
-// Taken from a method, because parameters of methods are compared in both directions: those of
-// `find` would not match `unknown[]` otherwise.
+// Taken from a method, because method parameters are compared bivariantly: those of `find` would not match
+// `unknown[]` otherwise.
 type UnknownMethod = { call(...args: unknown[]): Promise<unknown> }['call']
 
-/** The services of an application that was created without a type: any path, nothing known. */
+/** The services of an application created without a type: any path. */
 export type AnyServices = Record<string, AnyService>
 
 declare const SERVED: unique symbol
@@ -59,24 +59,24 @@ type ServedPart<S, Part extends 'options' | 'outside' | 'input', Otherwise> = st
 /** The options that the map names for a service; `never` where it names none. */
 export type ServedOptions<S> = ServedPart<S, 'options', never>
 
-/** A service as callers outside know it: all of it, where the map says nothing else. */
+/** A service as external callers know it: all of it, unless the map says otherwise. */
 export type OutsideOf<S> = ServedPart<S, 'outside', S>
 
 /**
- * Options of exactly the type that the map names for a service. An object that merely fits would do as an
- * argument, as one whose result has more fields does.
+ * Options of exactly the type that the map names for a service. Otherwise any assignable options would be
+ * accepted, such as those whose result has more fields.
  */
 export type Named<S, Options> = Options &
   ([Options, ServedOptions<S>] extends [ServedOptions<S>, Options]
     ? unknown
     : 'these are other options than those that the map of services names')
 
-/** What stands alone for a path whose options the map does not name. */
+/** `T` for a path whose options the map does not name, else an error message. */
 export type Unserved<S, T> = [ServedOptions<S>] extends [never]
   ? T
   : 'the options are missing that the map of services names for this path'
 
-/** An application that is mounted at a path; it may be that of a service too. */
+/** An application mounted at a path, which may also be the path of a service. */
 export type Mounted<Services, Path, App> = Path extends keyof Services
   ? Unserved<Services[Path], App>
   : App
@@ -87,9 +87,8 @@ export type OptionsInput<S, Options> = [ServedOptions<S>] extends [never]
   : [options: Named<S, Options>]
 
 /**
- * What `app.use()` takes for a path: the declared service, any object where none is declared. What
- * stands beside `object` types the arguments of methods in an object literal: over HTTP, an id is a
- * string.
+ * What `app.use()` takes for a path: the declared service, any object where none is declared. The member next
+ * to `object` types the arguments of methods in an object literal: over HTTP, an id is a string.
  */
 export type ServiceInput<S> = AnyService extends S
   ? object | Partial<UntypedMethods<Id>>
@@ -100,12 +99,12 @@ export type ServiceInput<S> = AnyService extends S
 /** A service with its hooks and events: what `app.service(path)` returns. */
 export type RegisteredService<S, A> = S & ServiceAddons<S, A> & ServiceMembers<S>
 
-/** The {@link RegisteredService} at a path: editors show its place in the map, whatever it consists of. */
+/** The {@link RegisteredService} at a path: editors show its place in the map instead of its parts. */
 export type ServiceAt<Services, Path extends keyof Services, A> = Services[Path] &
   ServiceAddons<HookedService<Services, Path>, A> &
   ServiceMembers<Services[Path]>
 
-/** The service of a context. One with options, which editors would show, has a type for its place as well. */
+/** The service of a context. With options, which editors would show, it also has a type for its place. */
 type HookedService<Services, Path extends keyof Services> = [
   ServedOptions<Services[Path]>,
 ] extends [never]
@@ -114,20 +113,20 @@ type HookedService<Services, Path extends keyof Services> = [
 
 type ServedAt<Services, Path extends keyof Services> = Services[Path] & object
 
-/** What other entries of the package add to services: `publish` by `remex/realtime`. */
+/** Members that other entries of the package add to services: `publish` by `remex/realtime`. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled by who adds something
 // biome-ignore lint/correctness/noUnusedVariables: the parameter has to be that of the others
 export interface ServiceMembers<S> {}
 
-/** What every registered service has beside its own methods. */
+/** What every registered service has in addition to its own methods. */
 export interface ServiceAddons<S, A = HookApplication> {
   /** Adds hooks; repeated calls append. */
   hooks<Map = AnyHookMap<S, A>>(options: HookMap<Map, S, A>): this
-  /** Adds a listener behind the others of an event. */
+  /** Adds a listener after the others of an event. */
   on<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  /** Adds a listener that is called for the next event alone. */
+  /** Adds a listener that is called only for the next event. */
   once<E extends string>(event: E, listener: EventListener<S, E, A>): this
-  /** Removes a listener; of one that was added several times the latest. */
+  /** Removes a listener; if it was added several times, the latest one. */
   off<E extends string>(event: E, listener: EventListener<S, E, A>): this
   /** The same as {@link on}. */
   addListener<E extends string>(event: E, listener: EventListener<S, E, A>): this

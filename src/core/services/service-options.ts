@@ -13,40 +13,37 @@ import type { ServiceSchemas } from './service-schemas.ts'
 
 /** Options of `app.use(path, service, options)`. */
 export interface ServiceOptions<Name extends string = string> {
-  /**
-   * All methods that may be called from outside. Default: the standard methods that the
-   * service has.
-   */
+  /** All methods that external callers may call. Default: the standard methods that the service has. */
   readonly methods?: readonly Name[]
   /** Events that the service emits itself. Default: `service.events`, or none. */
   readonly events?: readonly string[]
   /** All events for clients. Default: the standard events and `events`. */
   readonly serviceEvents?: readonly string[]
   /**
-   * Route values of any kind that apply where the URL gives none. `params.route` has the type of those of
-   * URLs, strings. Default: none.
+   * Route values of any kind, used if the URL gives none. `params.route` is typed as strings, as URLs give
+   * them. Default: none.
    */
   readonly routeParams?: Readonly<Record<string, unknown>>
-  /** What callers outside may send, and what they get. Default: anything. */
+  /** What external callers may send, and what they get. Default: anything. */
   readonly schemas?: ServiceSchemas<Name>
   /**
-   * Whether the service is one record, that of the caller for example: its URL takes no id, and `find`
-   * returns the record. Default: `false`.
+   * Whether the service is one record, such as that of the caller: its URL takes no id, and `find` returns
+   * the record. Default: `false`.
    */
   readonly singleton?: boolean
   /**
-   * Whether answers to `find` and `get` carry a hash as their entity tag, so that callers who have an
-   * answer already get 304 without a body. Default: `false`.
+   * Whether responses of `find` and `get` carry a hash as their entity tag, so that callers who already have
+   * the response get 304 without a body. Default: `false`.
    */
   readonly etag?: boolean
   /**
-   * Whether the service answers browsers by pages and redirects: any `Accept` header will do, and the OpenAPI
-   * document leaves the service out. Default: `false`.
+   * Whether the service returns pages and redirects for browsers: any `Accept` header is accepted, and the
+   * OpenAPI document omits the service. Default: `false`.
    */
   readonly page?: boolean
   /**
-   * Options that other packages read, where those of Feathers find them: `{ docs }` is
-   * `getServiceOptions(service).docs`, and `options.docs` in `app.mixins`. Default: none.
+   * Options that other packages read, as in Feathers: `{ docs }` becomes `getServiceOptions(service).docs`,
+   * and `options.docs` in `app.mixins`. Default: none.
    */
   readonly extensions?: GivenExtensions
 }
@@ -73,8 +70,8 @@ export const SERVICE_OPTION_RULES: OptionRules = {
 }
 
 /**
- * Checks the options of a service. Returns them with what follows from `singleton`, and without what is not
- * given of `extensions`.
+ * Checks the options of a service. Returns them with what follows from `singleton`, and without `undefined`
+ * entries of `extensions`.
  * @param standard the standard methods that the service has
  */
 export type ServiceOptionReader = (
@@ -90,19 +87,18 @@ export const SERVICE_OPTION_NAMES: readonly string[] =
 
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
-/** Names that a service gets from Remex, or that have a meaning of their own. */
+/** Names that a service gets from Remex, or that have a special meaning. */
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   ...['all', 'around', 'before', 'after', 'error', 'hooks', 'setup', 'teardown', 'publish'],
   ...EMITTER_METHODS,
-  // What emitters of Node have besides.
+  // Other properties of Node's emitters.
   ...['_events', '_eventsCount', '_maxListeners'],
   ...Object.getOwnPropertyNames(Object.prototype),
 ])
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an unknown option or an invalid one, a protected method, no service or a
- *   second one
+ * @throws {TypeError} an option is unknown or invalid, a method is protected, or the value is not a service
  */
 export function resolveServiceOptions(
   path: string,
@@ -148,7 +144,7 @@ export function resolveServiceOptions(
   }
 }
 
-/** How errors name who takes the options of a service. */
+/** How errors name the owner of a service's options. */
 export function toOwner(path: string): string {
   return `app.use('${path}')`
 }
@@ -162,21 +158,22 @@ function readClientOptions(path: string, options: ServiceOptions): ServiceOption
 }
 
 /**
- * Whether an object has what only services have; one of custom methods alone is named by options.
+ * Whether an object has a method that only services have; one with only custom methods is recognised by its
+ * options.
  */
 function isService(value: object): boolean {
   return SERVICE_METHODS.some((name) => hasMethod(value, name))
 }
 
-/** Whether a method can have this name: it is none that a service gets, or that every object has. */
+/** Whether a method can have this name: not one that a service gets or that every object has. */
 export function isMethodName(name: string): boolean {
   return !PROTECTED_NAMES.has(name)
 }
 
 /**
- * Returns what an application has for what only servers need.
+ * Returns the support of an application for features that only servers need.
  * @param owner what needs it, for the error
- * @throws {TypeError} the application has no such support: browsers would have to load it
+ * @throws {TypeError} the application has no such support, as in browsers
  */
 export function requireSupport<T>(support: T | undefined, owner: string): T {
   if (support !== undefined) return support

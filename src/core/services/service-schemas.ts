@@ -2,14 +2,13 @@ import type { BeforeHooks } from '../hooks/hook-chain.ts'
 import type { StandardMethod } from '../method-table.ts'
 
 /**
- * A JSON Schema, one of TypeBox for example: an object of keywords, `true` for any value, `false` for
- * none.
+ * A JSON Schema, made by TypeBox for example: an object of keywords, `true` for any value, `false` for none.
  */
 export type JSONSchema = boolean | object
 
-/** A schema of another library, of Zod for example, by the interface that they share. */
+/** A schema of another library, such as Zod, by their common interface. */
 export interface StandardSchema {
-  /** What a library says of its schema. @see https://standardschema.dev */
+  /** The members that libraries define. @see https://standardschema.dev */
   readonly '~standard': {
     /** The version of the interface. */
     readonly version: 1
@@ -20,7 +19,7 @@ export interface StandardSchema {
   }
 }
 
-/** What data is checked by: `true` accepts any. */
+/** The schema of data: `true` accepts any. */
 export type DataSchema = JSONSchema | StandardSchema
 
 /** The schemas of one custom method. */
@@ -33,27 +32,30 @@ export interface CustomMethodSchemas {
   readonly result?: JSONSchema
 }
 
-/** The schemas of one standard method, where they are not those of the service. */
+/** The schemas of one standard method that differ from those of the service. */
 interface StandardMethodSchemas {
   /** What callers may ask for. Default: the query schema of the service. */
   readonly query?: JSONSchema
-  /** The whole answer, an object: records in an envelope, for example. Default: by that of the service. */
+  /**
+   * The whole result, an object: records in an envelope, for example. Default: derived from that of the
+   * service.
+   */
   readonly result?: JSONSchema
 }
 
-/** The schemas that a method may have of its own. Of a service that is not typed, any name may be either. */
+/**
+ * The schemas that a single method may have. In an untyped service, any name may be a standard or a custom
+ * method.
+ */
 type OwnSchemas<Method extends string> = string extends Method
   ? StandardMethodSchemas | CustomMethodSchemas
   : Method extends StandardMethod
     ? StandardMethodSchemas
     : CustomMethodSchemas
 
-/**
- * What callers outside may send to a service, and what they get. Calls within the process are not
- * checked by them.
- */
+/** What external callers may send to a service, and what they get. Internal calls are not checked. */
 export interface ServiceSchemas<Name extends string = string> {
-  /** A record of the service, where `result` does not say what callers get of it. */
+  /** A record of the service. `result` overrides what callers get of it. */
   readonly entity?: JSONSchema
   /** The data of `create`, one item of a list. */
   readonly create?: DataSchema
@@ -61,39 +63,39 @@ export interface ServiceSchemas<Name extends string = string> {
   readonly update?: DataSchema
   /** The data of `patch`. Default: that of `create`, with nothing required and without defaults. */
   readonly patch?: DataSchema
-  /** The query of all methods. Default: every field of `result` with the operators that all have. */
+  /** The query of all methods. Default: every field of `result` with the standard operators. */
   readonly query?: JSONSchema
-  /** A record as callers get it; what it does not name is not sent. Default: `entity`. */
+  /** A record as callers get it; other fields are not sent. Default: `entity`. */
   readonly result?: JSONSchema
   /**
-   * What becomes of the fields of data that no JSON Schema names: the call is refused, or they are left
-   * out. Those of queries are refused in either case. Default: `'refuse'`.
+   * What happens to fields of data that no JSON Schema names: the call is rejected, or they are dropped. In
+   * queries they are always rejected. Default: `'refuse'`.
    */
   readonly unknown?: 'refuse' | 'drop'
-  /** The schemas of custom methods, and what standard methods have of their own, by their names. */
+  /** The schemas of single methods, custom or standard, by method name. */
   readonly methods?: { readonly [Method in Name]?: OwnSchemas<Method> }
 }
 
 /**
- * The schemas of one method as they hold over HTTP: with dates and ids as the strings they are there, and with
- * the schema that a `$ref` means in its place.
+ * The schemas of one method as they hold over HTTP: with dates and ids as strings, and each `$ref` replaced
+ * by its schema.
  */
 export interface MethodSchemas {
   /** What one call, or one item of a list, sends; `undefined` for methods without data. */
   readonly data: JSONSchema | undefined
-  /** The query, by names as they stand in URLs. */
+  /** The query, by names as they appear in URLs. */
   readonly query: JSONSchema
-  /** One record of what comes back; `undefined` where nothing is known of it. */
+  /** One record of the result; `undefined` if it is unknown. */
   readonly result: JSONSchema | undefined
-  /** Whether `result` describes the whole answer, also of a method that answers with several records. */
+  /** Whether `result` describes the whole result, also for a method that returns several records. */
   readonly isWhole?: boolean
 }
 
 /** The schemas of a service in use. */
 export interface EntrySchemas {
   /**
-   * Puts the hook that checks and converts the data and the query of calls from outside before the
-   * first one that may change them.
+   * Inserts the hook that checks and converts the data and query of external calls before the first hook that
+   * may change them.
    */
   addCheck(before: BeforeHooks): BeforeHooks
   /** Rejects with a `TypeError` that names the schema that can't be compiled. */

@@ -16,7 +16,7 @@ import { isVersion, toVersionTag } from './version-tag.ts'
 
 /** Options of {@link conditional}. */
 export interface ConditionalOptions {
-  /** Whether callers outside have to name the version that they change or remove. Default: `false`. */
+  /** Whether external callers must name the version that they change or remove. Default: `false`. */
   readonly required?: boolean
 }
 
@@ -32,8 +32,8 @@ interface ReadableService {
  * by `get` with the rights of the caller. If the caller may not read the record, they get the error of `get` and never
  * the version. Another call may write in between; `MongoDBService` closes this gap with its option `version`.
  *
- * The hook throws `PreconditionFailed` where the record has another version, which is `data.current`, and
- * `PreconditionRequired` where a version is required and not named.
+ * The hook throws `PreconditionFailed` if the record has another version, which is `data.current`, and
+ * `PreconditionRequired` if a required version is not given.
  * @param readVersion returns the version of a record: a whole number that each write raises
  * @throws {TypeError} in calls: `readVersion` returns something else, or a hook has written in place of the method
  *   without the params of the call
@@ -62,7 +62,7 @@ export function conditional<T extends object = object>(
       const { provider, version } = context.params
       if (required && version === undefined && provider !== undefined) throw createRequiredError()
       noteExpectation(context)
-      // The chain runs `checkWrite` of registered hooks only, and not of one that another hook calls.
+      // The chain runs `checkWrite` only for registered hooks, not for one that another hook calls.
       if (!isRegistered(context, hook)) await checkWrite(context)
     }
     await next()
@@ -71,7 +71,7 @@ export function conditional<T extends object = object>(
     if (!answersRecord(method, result, { singleton: isSingleton(context) })) return
     const version = readVersion(result as T)
     if (isVersion(version)) context.http = { etag: toVersionTag(version), ...context.http }
-    // Where the caller has chosen fields, the version may not be among them.
+    // If the caller selects fields, the version may be missing.
     else if (!isWrite(method) && context.params.query?.['$select'] === undefined) refuseVersion()
   }
   const findCheck = (method: string) => (isWrite(method) ? checkWrite : null)
@@ -90,8 +90,8 @@ function isRegistered({ method, service }: HookContext, hook: object): boolean {
 }
 
 /**
- * Resolves to the record that is about to be written, as `get` returns it for the params of the write. Rules that
- * hooks of the write have put into these params limit the read as well.
+ * Resolves to the record that is about to be written, as `get` returns it for the params of the write. Rules
+ * that hooks of the write set in these params also limit the read.
  */
 function readRecord(context: HookContext, provider: string | undefined): Promise<unknown> {
   const { id, params, service } = context
@@ -101,7 +101,7 @@ function readRecord(context: HookContext, provider: string | undefined): Promise
   return isSingleton(context) ? readable.find(readParams) : readable.get(id, readParams)
 }
 
-/** What is known of the version that a write expects, by its call and by calls that its hooks make with its params. */
+/** The version that a write expects, shared by its call and by calls that its hooks make with its params. */
 interface Expectation {
   readonly service: object
   readonly id: unknown
@@ -109,7 +109,10 @@ interface Expectation {
   isCompared: boolean
 }
 
-/** Where a context and params keep it: hooks may replace params, run the write again, or call with copies of params. */
+/**
+ * The property in which a context and params keep it: hooks may replace params, run the write again, or call
+ * with copies of params.
+ */
 const EXPECTATION: unique symbol = Symbol('remex.expectation')
 
 interface WithExpectation {

@@ -6,11 +6,11 @@ import { isVersion, toVersionTag } from './version-tag.ts'
 export interface RecordVersions {
   /** The field of the version. */
   readonly field: string
-  /** Whether callers outside have to name the version that they change or remove. */
+  /** Whether external callers must name the version that they change or remove. */
   readonly isRequired: boolean
 }
 
-/** A service whose records may have versions: that of MongoDB is one. */
+/** A service whose records may have versions, such as a MongoDB service. */
 interface VersionedService {
   readonly recordVersions?: RecordVersions | null
 }
@@ -22,17 +22,17 @@ interface DataCall {
   readonly service: object
 }
 
-/** Returns how the records of a service are versioned; `null` where they are not. */
+/** Returns how the records of a service are versioned; `null` if they are not. */
 export function findRecordVersions(service: VersionedService): RecordVersions | null {
   return service.recordVersions ?? null
 }
 
-/** Methods that answer with a record as it is now. */
+/** Methods that return a record in its current state. */
 const ANSWERING: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch'])
 
 /**
- * Whether a method has answered with one record, as it is now.
- * @param singleton whether the service is one record, which is found and not got
+ * Whether the result of a method is one record in its current state.
+ * @param singleton whether the service is one record, read by `find` instead of `get`
  */
 export function answersRecord(
   method: string,
@@ -43,7 +43,7 @@ export function answersRecord(
   return isAnswering && isObject(result) && !Array.isArray(result)
 }
 
-/** Returns the entity tag of a record of a service, `undefined` where the record does not have its version. */
+/** Returns the entity tag of a record of a service, `undefined` if the record has no version. */
 export function findVersionTag(
   service: object,
   record: Record<string, unknown>,
@@ -63,7 +63,7 @@ export function pickVersion({ data, method, service }: DataCall): Record<string,
   return field === undefined || data[field] === undefined ? null : { [field]: data[field] }
 }
 
-/** Returns the error for a write that expects another version than the record has. */
+/** Returns the error for a write that expects a different version of the record. */
 export function createVersionError(current: number): PreconditionFailed {
   return new PreconditionFailed('The record has been changed since it was read', { current })
 }
@@ -78,7 +78,7 @@ export function createUnversionedError(): PreconditionFailed {
   return new PreconditionFailed('The records of this service have no versions')
 }
 
-/** Returns the error for a write that has to name a version, and does not. */
+/** Returns the error for a write that must name a version, but does not. */
 export function createRequiredError(): PreconditionRequired {
   return new PreconditionRequired('The version of the record is required, as If-Match')
 }

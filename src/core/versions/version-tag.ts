@@ -1,10 +1,10 @@
 import { BadRequest } from '../errors/index.ts'
 import { isHash, namesTag, readTags, withoutCompression } from '../tag-comparison.ts'
 
-/** The versions of which a write expects its record to have one; `'*'`: any, if the record is there. */
+/** The versions that a write accepts for its record; `'*'`: any, if the record exists. */
 export type ExpectedVersion = number | readonly number[] | '*'
 
-/** The params by which a call names versions. */
+/** The params in which a call names versions. */
 export interface VersionParams {
   /**
    * The version that the record of a write must have, one of several, or `'*'` for any. External callers send it as
@@ -13,7 +13,7 @@ export interface VersionParams {
   version?: ExpectedVersion | undefined
 }
 
-/** The tag of a version, perhaps with a hash of the answer. */
+/** The tag of a version, optionally with a hash of the response. */
 const VERSION = /^v-(0|[1-9]\d{0,14})(?:-[0-9a-f]{16})?$/
 
 /** Returns the entity tag of a version: `"v-7"`. */
@@ -31,8 +31,8 @@ export function isVersion(value: unknown): value is number {
 }
 
 /**
- * Returns the versions that an `If-Match` header names: none for tags of another kind. Proxies that
- * compress weaken tags, so that a weak one stands for its version, too.
+ * Returns the versions that an `If-Match` header names, none for other kinds of tags. Weak tags count too,
+ * since compressing proxies weaken tags.
  * @throws {BadRequest} the header is neither `*` nor a list of entity tags
  */
 export function readExpectedVersion(header: string): ExpectedVersion {
@@ -45,7 +45,7 @@ export function readExpectedVersion(header: string): ExpectedVersion {
   })
 }
 
-/** Whether an `If-None-Match` header names the tag of an answer, by weak comparison. */
+/** Whether an `If-None-Match` header names the tag of a response, by weak comparison. */
 export function isKnownTag(header: string | undefined, tag: string): boolean {
   return namesTag(header, tag, (own) => VERSION.test(own) || isHash(own))
 }
