@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts'
 const DATABASES = ['embedded', 'mongodb'] as const
 const PROVIDERS = ['none', 'github'] as const
 
-/** What a project is to have. */
+/** The choices for a new project. */
 export interface ProjectAnswers {
   readonly name: string
   readonly database: (typeof DATABASES)[number]
@@ -12,21 +12,21 @@ export interface ProjectAnswers {
   readonly oauth: (typeof PROVIDERS)[number]
 }
 
-/** What is taken where nothing is said. */
+/** The defaults. */
 const [database, oauth] = [DATABASES[0], PROVIDERS[0]]
 export const DEFAULTS: ProjectAnswers = { name: 'my-app', database, logins: true, oauth }
 
-export const USAGE: string = `npx remex new [name]           makes a project in a folder of this name
-  --database embedded|mongodb  what it keeps its records in; embedded needs nothing but Node
-  --logins, --no-logins        whether people log in, and records have owners
-  --oauth none|github          whether they may log in with GitHub, which needs --logins
-  --yes                        asks nothing: the first of these is taken, and the name ${DEFAULTS.name}
+export const USAGE: string = `npx remex new [name]           creates a project in a folder of that name
+  --database embedded|mongodb  where records are stored; embedded needs only Node
+  --logins, --no-logins        whether users log in, and records have owners
+  --oauth none|github          whether users can log in with GitHub; needs --logins
+  --yes                        uses the defaults without asking: the first values above, and ${DEFAULTS.name}
 
 npx remex service <path>       adds a service to the project in this folder: its file and its test
 
-npx remex migrate             shows the edits that move the Feathers 5 application in this folder
-  --write                     makes them, and lists what is left to you
-  --force                     even if git has changes that are not committed`
+npx remex migrate             shows the edits that migrate the Feathers 5 application in this folder
+  --write                     writes them, and lists what is left to you
+  --force                     writes even if git has uncommitted changes`
 
 export type Command =
   | { readonly name: 'help' }
@@ -36,8 +36,8 @@ export type Command =
   | { readonly name: 'migrate'; readonly write: boolean; readonly force: boolean }
 
 /**
- * Returns what a command line asks for.
- * @throws {Refusal} it has what is not known, or contradicts itself
+ * Returns the command of a command line.
+ * @throws {Refusal} it has an unknown command or option, or contradicts itself
  */
 export function readArguments(words: readonly string[]): Command {
   const [command, ...rest] = words
@@ -46,8 +46,8 @@ export function readArguments(words: readonly string[]): Command {
   if (command === 'new') return readNew(rest)
   if (command === 'service') {
     const { positionals } = parse(rest, {})
-    const path = readOne(positionals, 'service', 'a path')
-    if (path === undefined) throw new Refusal('Say the path: npx remex service notes.')
+    const path = readOne(positionals, 'service', 'path')
+    if (path === undefined) throw new Refusal('The path is missing, as in npx remex service notes.')
     return { name: 'service', path }
   }
   if (command === 'migrate') {
@@ -57,11 +57,13 @@ export function readArguments(words: readonly string[]): Command {
     })
     const [folder] = positionals
     if (folder !== undefined) {
-      throw new Refusal(`'${folder}' is too much: migrate edits the application in this folder.`)
+      throw new Refusal(
+        `Unexpected argument '${folder}': migrate edits the application in this folder.`,
+      )
     }
     return { name: 'migrate', write: values['write'] === true, force: values['force'] === true }
   }
-  throw new Refusal(`There is no command '${command}'. Commands are new, service and migrate.`)
+  throw new Refusal(`Unknown command '${command}'. Commands are new, service and migrate.`)
 }
 
 function readNew(words: readonly string[]): Command {
@@ -71,13 +73,13 @@ function readNew(words: readonly string[]): Command {
     oauth: { type: 'string' },
     yes: { type: 'boolean' },
   })
-  const name = readOne(positionals, 'new', 'a name')
+  const name = readOne(positionals, 'new', 'name')
   const database = readChoice('database', values['database'], DATABASES)
   const oauth = readChoice('oauth', values['oauth'], PROVIDERS)
-  // Who logs in with GitHub logs in.
+  // GitHub logins imply logins.
   const logins = values['logins'] ?? (oauth === 'github' || undefined)
   if (oauth === 'github' && logins === false) {
-    throw new Refusal('--oauth github needs logins: leave out --no-logins, or take --oauth none.')
+    throw new Refusal('--oauth github needs logins: remove --no-logins, or use --oauth none.')
   }
   const said = Object.entries({ name, database, logins, oauth }).filter(
     ([, value]) => value != null,
@@ -93,11 +95,11 @@ function parse(words: readonly string[], options: Flags) {
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, allowNegative: true })
   } catch (error) {
-    // What Node says goes on with how to pass a name that begins with a hyphen, which is none here.
+    // Node's message continues with how to pass a value that begins with a hyphen, which does not apply here.
     const [problem] = /^[^.\n]*/.exec((error as Error).message) ?? []
     const list = allowed.map((name) => `--${name}`).join(' ')
     throw new Refusal(
-      `${problem}. ${list === '' ? 'There are no options' : `Options are ${list}`}.`,
+      `${problem}. ${list === '' ? 'This command has no options' : `Options are ${list}`}.`,
     )
   }
 }
@@ -105,11 +107,11 @@ function parse(words: readonly string[], options: Flags) {
 function readOne(positionals: readonly string[], command: string, what: string) {
   const [first, second] = positionals
   if (second === undefined) return first
-  throw new Refusal(`'${second}' is too much: after ${command} comes ${what}, and options.`)
+  throw new Refusal(`Unexpected argument '${second}': ${command} takes one ${what}.`)
 }
 
 function readChoice<T extends string>(name: string, value: unknown, allowed: readonly T[]) {
   const choice = allowed.find((one) => one === value)
   if (value === undefined || choice !== undefined) return choice
-  throw new Refusal(`--${name} can not be '${value}': take ${allowed.join(' or ')}.`)
+  throw new Refusal(`--${name} cannot be '${value}': use ${allowed.join(' or ')}.`)
 }

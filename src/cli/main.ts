@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What `npx remex` runs. It asks at a terminal alone, and says in one sentence what it refuses.
+// What `npx remex` runs. It asks questions only at a terminal, and rejects bad input with one sentence.
 import type { Command } from './arguments.ts'
 import { DEFAULTS, readArguments, USAGE } from './arguments.ts'
 import { migrateApplication } from './migration/migrate.ts'
@@ -16,7 +16,7 @@ async function run(command: Command): Promise<string> {
   if (command.name === 'service') return writeService(command.path)
   if (command.name === 'migrate') return migrateApplication(command)
   const { given, isAsking } = command
-  // Before the first question, and not after the last one.
+  // Checked before the first question, not after the last one.
   const problem = given.name === undefined ? undefined : findNameProblem(given.name)
   if (problem !== undefined) throw new Refusal(problem)
   const hasTerminal = process.stdin.isTTY && process.stdout.isTTY
@@ -28,7 +28,7 @@ async function run(command: Command): Promise<string> {
 try {
   console.log(await run(readArguments(process.argv.slice(2))))
 } catch (error) {
-  // What the system refuses, as a folder that is for others, says itself what is wrong.
+  // System errors, such as a folder without write permission, explain themselves.
   const isForPeople = error instanceof Refusal || (error instanceof Error && 'code' in error)
   if (!isForPeople) throw error
   console.error(error.message)

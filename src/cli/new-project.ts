@@ -15,51 +15,51 @@ import { Refusal } from './refusal.ts'
 import type { Files } from './templates.ts'
 import { readTemplates, VERSION } from './templates.ts'
 
-/** What npm allows for new packages; a scope may stand before the name. */
+/** The names that npm allows for new packages, with an optional scope. */
 const NAME = /^(?=.{1,214}$)(?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*$/
-/** What is no name of a package or of a database, besides the modules of Node. */
+/** Reserved names of packages or databases, in addition to Node's modules. */
 const TAKEN = ['node_modules', 'favicon.ico', 'admin', 'config', 'local']
 
-/** Returns why no project can have this name here, `undefined` when one can. */
+/** Returns why a project cannot have this name here, `undefined` if it can. */
 export function findNameProblem(name: string): string | undefined {
   if (!NAME.test(name)) {
-    return `'${name}' can not be the name of a package: take lower-case letters, digits, - . _ and ~, up to 214, beginning with a letter or digit; a scope may stand before it, as in @me/my-app.`
+    return `'${name}' is not a valid package name: use lower-case letters, digits, - . _ and ~, up to 214 characters, starting with a letter or digit; a scope may come first, as in @me/my-app.`
   }
   if (isBuiltin(name) || TAKEN.includes(name)) {
-    return `'${name}' is a name that Node, npm or MongoDB use: take another one.`
+    return `The name '${name}' is used by Node, npm or MongoDB: choose another one.`
   }
   const folder = resolve(toFolderName(name))
   if (!existsSync(folder)) return undefined
   try {
     if (readdirSync(folder).length === 0) return undefined
   } catch {
-    return `${folder} is no folder: take another name, or remove it.`
+    return `${folder} is not a folder: choose another name, or remove it.`
   }
-  return `${folder} is not empty: take another name, or an empty folder.`
+  return `${folder} is not empty: choose another name, or use an empty folder.`
 }
 
 /** Returns the name without its scope. */
 const toFolderName = (name: string): string => name.replace(/^.*\//, '')
 
 /**
- * Writes a project, all of it or nothing. Returns what to do next.
- * @throws {Refusal} the name, or what is in the folder, does not allow it
+ * Writes a project, completely or not at all. Returns what to do next.
+ * @throws {Refusal} the name is invalid, or the folder is not empty
  */
 export function writeProject(answers: ProjectAnswers): string {
   const problem = findNameProblem(answers.name)
   if (problem !== undefined) throw new Refusal(problem)
   const folder = resolve(toFolderName(answers.name))
   const files = createFiles(answers)
-  // Beside its place, so that one rename on the same disk is all that can be seen of it.
+  // In the parent folder, so that the project appears by one rename on the same disk.
   const draft = mkdtempSync(join(dirname(folder), '.remex-new-'))
   try {
-    // As any other folder: a temporary one is for its owner alone.
+    // A new folder with normal permissions: only its owner can read a temporary one.
     const project = join(draft, 'project')
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(project, path)), { recursive: true })
       writeFileSync(join(project, path), text)
     }
-    // Refuses a folder that has been filled meanwhile.
+    // Fails if the folder has been filled in the meantime.
     if (existsSync(folder)) rmdirSync(folder)
     renameSync(project, folder)
   } finally {
@@ -79,7 +79,7 @@ function createFiles({ name, database, logins, oauth }: ProjectAnswers): Files {
   const files: Record<string, string> = {
     'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
   }
-  // The name of a database has fewer characters, and fewer kinds of them, than that of a package.
+  // Database names are shorter than package names and allow fewer characters.
   const plainName = toFolderName(name)
     .replace(/[^a-z0-9-]/g, '-')
     .slice(0, 60)
@@ -94,7 +94,7 @@ function describeNext({ name, database, oauth }: ProjectAnswers, count: number):
   const mongodb = ['cp .env.example .env', 'docker compose up -d mongodb']
   const start = database === 'mongodb' ? [...mongodb, 'npm run dev'] : ['npm run dev']
   const steps = [`cd ${folder}`, 'npm install', 'npm test', ...start].join('\n  ')
-  const page = 'The page of the API is at http://127.0.0.1:3030/docs then.'
-  const github = oauth === 'github' ? '\n.env.example says where GITHUB_KEY comes from.' : ''
-  return `${count} files are in ${folder}. Go on with:\n\n  ${steps}\n\n${page}${github}`
+  const page = 'Then open the API page: http://127.0.0.1:3030/docs'
+  const github = oauth === 'github' ? '\n.env.example says how to get GITHUB_KEY.' : ''
+  return `Created ${count} files in ${folder}. Next:\n\n  ${steps}\n\n${page}${github}`
 }

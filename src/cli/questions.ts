@@ -4,29 +4,29 @@ import { DEFAULTS } from './arguments.ts'
 import { Refusal } from './refusal.ts'
 
 const DATABASE: Readonly<Record<ProjectAnswers['database'], string>> = {
-  embedded: 'in the process, to begin without Docker',
-  mongodb: 'by the compose file, or your own',
+  embedded: 'inside the server process, needs no Docker',
+  mongodb: 'from the compose file, or your own server',
 }
 
 const PROVIDER: Readonly<Record<ProjectAnswers['oauth'], string>> = {
-  none: 'no',
-  github: 'at GitHub',
+  none: 'only email and password',
+  github: 'also with GitHub',
 }
 
 /**
- * Asks at the terminal for what was not given, line by line, so that screen readers read it as well.
+ * Asks at the terminal for what was not given, line by line, so that it works with screen readers.
  * @param findProblem returns what is wrong with a name
- * @throws {Refusal} the questions were broken off
+ * @throws {Refusal} the user cancelled the questions
  */
 export async function askAnswers(
   given: Partial<ProjectAnswers>,
   findProblem: (name: string) => string | undefined,
 ): Promise<ProjectAnswers> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  // Keeps lines that are typed or pasted before their question; ends with Ctrl-C and Ctrl-D.
+  // Keeps lines typed or pasted before their question; ends with Ctrl-C or Ctrl-D.
   const lines = terminal[Symbol.asyncIterator]()
 
-  /** Asks until `read` takes the answer. @throws {Refusal} the questions were broken off */
+  /** Asks until `read` accepts the answer. @throws {Refusal} the user cancelled the questions */
   async function ask<T>(question: string, read: (answer: string) => T): Promise<T> {
     while (true) {
       terminal.setPrompt(`${question}: `)
@@ -43,7 +43,7 @@ export async function askAnswers(
   }
 
   const askName = () =>
-    ask(`Name of the project and of its folder (${DEFAULTS.name})`, (answer) => {
+    ask(`Name of the project and its folder (${DEFAULTS.name})`, (answer) => {
       const name = answer || DEFAULTS.name
       const problem = findProblem(name)
       if (problem !== undefined) throw new Refusal(problem)
@@ -58,7 +58,7 @@ export async function askAnswers(
     }
     return ask(`1 to ${names.length} (1)`, (answer) => {
       const found = names.find((name, index) => [`${index + 1}`, name].includes(answer || '1'))
-      if (found === undefined) throw new Refusal(`Take ${names.join(' or ')}, or its number.`)
+      if (found === undefined) throw new Refusal(`Enter ${names.join(' or ')}, or its number.`)
       return found
     })
   }
@@ -66,7 +66,7 @@ export async function askAnswers(
   const askLogins = () =>
     ask('Logins? Yes or no (yes)', (answer) => {
       const found = /^(?:(y|yes|)|n|no)$/i.exec(answer)
-      if (found === null) throw new Refusal('Take yes or no.')
+      if (found === null) throw new Refusal('Enter yes or no.')
       return found[1] !== undefined
     })
 
@@ -74,7 +74,8 @@ export async function askAnswers(
     const name = given.name ?? (await askName())
     const database = given.database ?? (await choose('Database', DATABASE))
     const logins = given.logins ?? (await askLogins())
-    const askProvider = async () => (logins ? choose('Log in elsewhere too?', PROVIDER) : 'none')
+    const askProvider = async () =>
+      logins ? choose('Logins with other providers', PROVIDER) : 'none'
     const oauth = given.oauth ?? (await askProvider())
     return { name, database, logins, oauth }
   } finally {

@@ -1,2 +1,2 @@
-/** What somebody asked for and can not have. Its message is for them: what is wrong, and what is allowed. */
+/** An error in what the user asked for. Its message tells the user what is wrong and what is allowed. */
 export class Refusal extends Error {}

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// From `dist/cli/main.js`, the one file that all of this is bundled into.
+// Relative to `dist/cli/main.js`, into which all of this is bundled.
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The version of this package. */
@@ -12,8 +12,8 @@ export const VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'
 export type Files = Readonly<Record<string, string>>
 
 /**
- * Returns the files of some folders of `templates`. Of files with the same path the last one counts,
- * but the lines of all `.env.example` follow each other.
+ * Returns the files of some folders of `templates`. Of files with the same path the last one wins, but all
+ * `.env.example` files are concatenated.
  */
 export function readTemplates(folders: readonly string[]): Files {
   const files: Record<string, string> = {}
@@ -23,7 +23,7 @@ export function readTemplates(folders: readonly string[]): Files {
       if (!entry.isFile()) continue
       const file = join(entry.parentPath, entry.name)
       const path = relative(root, file).replaceAll('\\', '/')
-      // npm would take one with a dot as its own, and rename it.
+      // npm would use a `.gitignore` itself when it packs, and rename it.
       const name = path === 'gitignore' ? '.gitignore' : path
       const before = name === '.env.example' ? (files[name] ?? '') : ''
       files[name] = before + readFileSync(file, 'utf8')

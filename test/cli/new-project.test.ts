@@ -98,25 +98,25 @@ t.test('a scope belongs to the name of the package, and not to the folder', asyn
 
 /** What is refused, and what the sentence about it says is allowed. */
 const REFUSALS: readonly (readonly [words: string, sentence: RegExp])[] = [
-  ['make', /no command 'make'.*new, service and migrate/],
-  ['new a b', /'b' is too much/],
+  ['make', /Unknown command 'make'.*new, service and migrate/],
+  ['new a b', /Unexpected argument 'b': new takes one name/],
   ['new --databse mongodb', /Unknown option '--databse'\. Options are --database --logins/],
   ['new --no-yes=1', /Options are/],
   ['new --database', /argument missing/],
-  ['new --database postgres', /can not be 'postgres': take embedded or mongodb/],
-  ['new --oauth google', /can not be 'google': take none or github/],
-  ['new --no-logins --oauth github', /needs logins: leave out --no-logins/],
-  ['new Shop', /'Shop' can not be the name.*lower-case letters/],
-  ['new .', /'\.' can not be the name/],
-  ['new ../shop', /'\.\.\/shop' can not be the name/],
-  ['new _shop', /'_shop' can not be the name/],
+  ['new --database postgres', /cannot be 'postgres': use embedded or mongodb/],
+  ['new --oauth google', /cannot be 'google': use none or github/],
+  ['new --no-logins --oauth github', /needs logins: remove --no-logins/],
+  ['new Shop', /'Shop' is not a valid package name.*lower-case letters/],
+  ['new .', /'\.' is not a valid package name/],
+  ['new ../shop', /'\.\.\/shop' is not a valid package name/],
+  ['new _shop', /'_shop' is not a valid package name/],
   [`new ${'a'.repeat(215)}`, /up to 214/],
-  ['new @me/-shop', /can not be the name/],
+  ['new @me/-shop', /is not a valid package name/],
   ...['http', 'node_modules', 'admin'].map(
-    (name) => [`new ${name}`, /that Node, npm or MongoDB use/] as const,
+    (name) => [`new ${name}`, /used by Node, npm or MongoDB/] as const,
   ),
   ['new full', /full is not empty/],
-  ['new file', /file is no folder/],
+  ['new file', /file is not a folder/],
 ]
 
 t.test('refuses in one sentence, and writes nothing', async (t) => {
@@ -203,7 +203,7 @@ t.test('asks at a terminal for what is not said', { skip }, async (t) => {
     ['Logins?', 'n\r'],
   ])
   t.equal(status, 0, output)
-  t.notMatch(output, 'Log in elsewhere')
+  t.notMatch(output, 'Logins with other providers')
   const files = readFiles(join(folder, 'shop'))
   t.notOk('src/services/users.ts' in files)
   t.notMatch(files['src/server.ts'], 'embedded')
@@ -213,13 +213,13 @@ t.test('asks again where an answer is not allowed, and says what is', { skip }, 
   const folder = createFolder(t)
   const { status, output } = await answer(folder, 'new', [
     ['Name of the project', 'Shop\r'],
-    ['take lower-case letters', '\r'],
+    ['use lower-case letters', '\r'],
     ['Database', 'sqlite\r'],
-    ['Take embedded or mongodb', 'mongodb\r'],
+    ['Enter embedded or mongodb', 'mongodb\r'],
     ['Logins?', 'perhaps\r'],
-    ['Take yes or no', '\r'],
-    ['Log in elsewhere too?', '3\r'],
-    ['Take none or github', '2\r'],
+    ['Enter yes or no', '\r'],
+    ['Logins with other providers', '3\r'],
+    ['Enter none or github', '2\r'],
   ])
   t.equal(status, 0, output)
   const files = readFiles(join(folder, 'my-app'))

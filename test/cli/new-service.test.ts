@@ -65,14 +65,15 @@ t.test('a path with a hyphen has a name in each place that takes none', async (t
 
 /** What is refused, and what the sentence about it says. */
 const REFUSALS: readonly (readonly [words: string[], sentence: RegExp])[] = [
-  [[], /Say the path/],
-  [['notes', 'tags'], /'tags' is too much/],
-  [['notes', '--logins'], /Unknown option '--logins'\. There are no options/],
-  [['messages'], /src\/services\/messages\.ts is there already/],
-  [['users'], /'users' is what Remex or its logins use/],
-  [['docs/notes'], /'docs' is what Remex/],
+  [[], /The path is missing/],
+  [['notes', 'tags'], /Unexpected argument 'tags'/],
+  [['notes', '--logins'], /Unknown option '--logins'\. This command has no options/],
+  [['messages'], /src\/services\/messages\.ts already exists/],
+  [['users'], /'users' is used by Remex or its logins/],
+  [['docs/notes'], /'docs' is used by Remex/],
   ...['', 'Notes', '/notes', 'notes/', '../notes', 'a//b', ':id', 'a b', '1st', 'a_b', 'ä'].map(
-    (path) => [[path], /can not be the path.*lower-case/] as const satisfies [string[], RegExp],
+    (path) =>
+      [[path], /is not a valid service path.*lower-case/] as const satisfies [string[], RegExp],
   ),
 ]
 
@@ -96,7 +97,7 @@ t.test('refuses a folder that is no project, and one whose mark is gone', async 
   writeFileSync(file, readFileSync(file, 'utf8').replace('// remex:services', '// services'))
   const before = readFiles(project)
   const refused = await runRemex(project, 'service', 'notes')
-  t.match(refused, { status: 1, stderr: "no line '// remex:services', above which this belongs" })
+  t.match(refused, { status: 1, stderr: "no line '// remex:services' to insert this above" })
   t.match(refused.stderr, 'addNotes(app, db)')
   t.strictSame(readFiles(project), before)
 })

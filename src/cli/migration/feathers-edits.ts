@@ -3,11 +3,11 @@ import { SourceFile } from './source-file.ts'
 
 const GUIDE = 'see the guide "Migrating from Feathers 5"'
 
-const MIDDLEWARE_NOTE = `middleware of Koa or Express: functions here are (request, reply), ${GUIDE}`
+const MIDDLEWARE_NOTE = `Koa or Express middleware: functions here are (request, reply), ${GUIDE}`
 const BODY_NOTE =
   'rest() does this. For a larger body, use app.configure(json({ bodyLimit: bytes }))'
 
-/** Returns a file of an application of Feathers with the edits that it needs, and what is left to a person. */
+/** Returns a file of a Feathers application with the edits that it needs, and what is left to the user. */
 export function editSource(path: string, text: string): SourceFile {
   const file = new SourceFile(path, text)
   if (path === 'tsconfig.json') editCompilerOptions(file)
@@ -26,7 +26,7 @@ export function editSource(path: string, text: string): SourceFile {
 
 const SOURCE_EDITS = [editServer, editListen, editDeclarations, editService, editSharedList]
 
-/** What stands in sources, and what a person has to know of it. */
+/** Patterns in sources, and what the user has to know about them. */
 const NOTES: readonly (readonly [RegExp, string])[] = [
   [
     /\bmulti: *(?:true|\[[^\]]*(?:patch|remove))/g,
@@ -47,7 +47,7 @@ const NOTES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** What `rest()` does itself. */
+/** Middleware that `rest()` replaces. */
 const REMOVED: readonly string[] = [
   ...['bodyParser()', 'errorHandler()', 'json()', 'notFound()', 'parseAuthentication()'],
   ...['urlencoded()', 'urlencoded({ extended: true })', 'urlencoded({ extended: false })'],
@@ -87,7 +87,10 @@ function editServer(file: SourceFile): void {
   }
 }
 
-/** Returns what `app.configure()` gets in place of a middleware, `undefined` if that is for a person to say. */
+/**
+ * Returns the argument of `app.configure()` that replaces a middleware, `undefined` if the user has to
+ * decide.
+ */
 function toConfigured(call: string, count: number): string | undefined {
   if (call === 'cors()' || call === 'errorHandler({ logger })') return call
   const [, folder] = /^serveStatic\(([\s\S]+)\)$/.exec(call) ?? []
@@ -96,7 +99,7 @@ function toConfigured(call: string, count: number): string | undefined {
     : `serveStatic({ root: toPath(${folder}) })`
 }
 
-/** Feathers listens at all addresses. */
+/** Feathers listens on all addresses. */
 function editListen(file: SourceFile): void {
   file.replaceEach(
     /\bapp\.listen\((port|app\.get\(['"]port['"]\)|\d+)\)/g,
@@ -138,7 +141,7 @@ function editService(file: SourceFile): void {
     const close = code.indexOf('>', open)
     const types = code.slice(open, close).split(',')
     const last = types[3]
-    // With types that have types of their own, it is for the compiler to say.
+    // Nested type arguments are left to the compiler.
     if (types.length !== 4 || last === undefined || code.slice(open, close).includes('<')) continue
     const kept = code.slice(open, close - last.length - 1)
     file.replace(open + kept.length, close, /\s*$/.exec(last)?.[0] ?? '')
@@ -150,7 +153,7 @@ function editService(file: SourceFile): void {
   })
 }
 
-/** The list of methods that clients see, by which their types are chosen. */
+/** The list of methods that clients see, which selects their types. */
 function editSharedList(file: SourceFile): void {
   file.replaceEach(
     /(export const \w+Methods): Array<keyof [\w<>]+>( = \[[^\]]*\])(?! as const)/g,
@@ -177,7 +180,7 @@ function editTests(file: SourceFile): void {
 
 function editCompilerOptions(file: SourceFile): void {
   const { code } = file
-  // Declarations of servers are for newer targets than the one that is generated.
+  // The declarations of server packages need a newer target than the generated one.
   const rest = code.includes('"skipLibCheck"') ? '' : ',\n    "skipLibCheck": true'
   file.replaceEach(/"module":\s*"commonjs"/gi, () => `"module": "nodenext"${rest}`)
   file.replaceEach(/"moduleResolution":\s*"node(?:10)?"/gi, () => '"moduleResolution": "nodenext"')
@@ -186,7 +189,7 @@ function editCompilerOptions(file: SourceFile): void {
   }
 }
 
-/** What is still imported of packages that the application is to lose. */
+/** Notes imports that are left of packages that the application should no longer use. */
 function noteImports(file: SourceFile): void {
   for (const { index, 0: text, 2: name = '' } of file.code.matchAll(PACKAGE)) {
     const isModule = /\bmodule\s*$/.test(file.code.slice(0, index))

@@ -1,6 +1,6 @@
 import type { SourceFile } from './source-file.ts'
 
-/** An import, of types or values, from a package of Feathers, in the form that people and formatters write. */
+/** An import of types or values from a Feathers package, as people and formatters write it. */
 const IMPORT =
   /^import\s+(?:(type)\s+)?([\w$]+\s*,?\s*)?(?:\{([^}]*)\}\s*)?from\s*(['"])@feathersjs\/([\w-]+)\4;?/gm
 const BARE_IMPORT = /^import\s*(['"])@feathersjs\/transport-commons(?:\/[\w/]*)?\1;?/gm
@@ -8,13 +8,13 @@ const BARE_IMPORT = /^import\s*(['"])@feathersjs\/transport-commons(?:\/[\w/]*)?
 /** Where exports of a package have gone. */
 interface Move {
   readonly from: string
-  /** Those that keep their names. */
+  /** The exports that keep their names. */
   readonly names: string
-  /** The name here of what was the default export. */
+  /** The Remex name of the default export. */
   readonly default?: string
 }
 
-/** What each package exports that is here under the same name. */
+/** The exports of each package that Remex has under the same name. */
 const MOVES: Readonly<Record<string, Move>> = {
   authentication: {
     from: 'remex/auth',
@@ -42,7 +42,7 @@ const MOVES: Readonly<Record<string, Move>> = {
   socketio: { from: 'remex/socketio', names: '', default: 'socketio' },
 }
 
-/** Exports whose counterpart is in another package than that of the others. */
+/** Exports whose counterpart is in a different package than the others. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   Application: '@feathersjs/feathers',
 }
@@ -53,7 +53,7 @@ export const REPLACED: readonly string[] = [
   'adapter-commons',
 ].map((name) => `@feathersjs/${name}`)
 
-/** Calls that edits remove: an import of what is no longer used goes with them. */
+/** Calls that edits remove: their imports go with them once unused. */
 const DROPPED: readonly string[] = [
   ...['bodyParser', 'errorHandler', 'express', 'feathers', 'json', 'koa', 'notFound'],
   ...['parseAuthentication', 'urlencoded', 'Application'],
@@ -72,7 +72,7 @@ interface Statement {
   readonly defaultName: string | undefined
 }
 
-/** Moves the imports of packages of Feathers, and adds those that other edits need. */
+/** Moves the imports of Feathers packages, and adds those that other edits need. */
 export function moveImports(file: SourceFile): void {
   const isOfClient = /-client['"]/.test(file.code) || /\.shared\.[cm]?[jt]s$/.test(file.path)
   const statements = readStatements(file).filter(

@@ -7,9 +7,9 @@ import { REPLACED } from './import-edits.ts'
 import type { SourceFile } from './source-file.ts'
 
 export interface MigrationOptions {
-  /** Whether the edits are written; else they are only shown. */
+  /** Whether to write the edits; else they are only shown. */
   readonly write: boolean
-  /** Whether files are written that git could not bring back. */
+  /** Whether to write files that git could not restore. */
   readonly force: boolean
 }
 
@@ -30,9 +30,9 @@ function createTestServer(
 }
 
 /**
- * Edits the application of Feathers in the current folder, or shows the edits. Returns what has changed, what is
- * left to a person, and what to do next.
- * @throws {Refusal} this is no such application, or git could not bring back what is there
+ * Edits the Feathers application in the current folder, or shows the edits. Returns what changed, what is
+ * left to the user, and what to do next.
+ * @throws {Refusal} this is not such an application, or git could not restore the files
  */
 export function migrateApplication({ write, force }: MigrationOptions): string {
   const manifest = readManifest()
@@ -44,14 +44,14 @@ export function migrateApplication({ write, force }: MigrationOptions): string {
     for (const { path, result } of changed) writeFileSync(path, result)
     if (server !== undefined) writeFileSync(...server, { flag: 'wx' })
   }
-  // Lines are those of the files as they are now.
+  // Line numbers are those of the files on disk.
   const left = write ? edited.map(({ path, result }) => editSource(path, result)) : edited
   const count = changed.reduce((sum, { editCount }) => sum + editCount, 0)
   const total = `${count} edits in ${changed.length} files${server === undefined ? '' : `, and the new file ${server[0]}`}.`
   return [
     ...(write ? [] : changed.map((file) => `--- ${file.path}\n${file.describe()}`)),
     ...describeLeft(left, manifest),
-    `${total} ${write ? 'They are written.' : 'Nothing is written: see --write.'}`,
+    `${total} ${write ? 'They are written.' : 'Nothing was written: add --write.'}`,
     ...describeNext(manifest, edited),
   ].join('\n')
 }
@@ -75,12 +75,12 @@ function readManifest(): Packages {
   const version = packages['@feathersjs/feathers']
   if (version === undefined) {
     throw new Refusal(
-      'package.json does not name @feathersjs/feathers: this is no application of Feathers.',
+      'package.json does not list @feathersjs/feathers: this is not a Feathers application.',
     )
   }
   if (isOlder(version, 5)) {
     throw new Refusal(
-      `@feathersjs/feathers is ${version}: move to version 5 first, as the guide of Feathers says.`,
+      `@feathersjs/feathers is ${version}: migrate to version 5 first, by the Feathers guide.`,
     )
   }
   return packages
@@ -93,7 +93,7 @@ function isOlder(range: string, major: number, minor = 0): boolean {
   return Number(first) < major || (Number(first) === major && Number(second) < minor)
 }
 
-/** @throws {Refusal} there are changes that no commit has */
+/** @throws {Refusal} there are uncommitted changes */
 function checkGit(): void {
   let status: string
   try {
@@ -103,13 +103,11 @@ function checkGit(): void {
     })
   } catch {
     throw new Refusal(
-      'There is no git repository here to go back to. Make one and commit, or add --force.',
+      'There is no git repository here to restore files from. Create one and commit, or add --force.',
     )
   }
   if (status !== '') {
-    throw new Refusal(
-      'There are changes here that are not committed. Commit them first, or add --force.',
-    )
+    throw new Refusal('There are uncommitted changes here. Commit them first, or add --force.')
   }
 }
 
@@ -134,7 +132,7 @@ function describeLeft(files: readonly SourceFile[], packages: Packages): string[
   return left.length === 0 ? [] : ['Left to you:', ...left, '']
 }
 
-/** Packages that need something with Remex. */
+/** Packages that need attention with Remex. */
 const PACKAGES: Packages = {
   'feathers-authentication-management':
     "set local: { hash: 'bcrypt' } in the setting authentication",

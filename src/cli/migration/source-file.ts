@@ -1,4 +1,4 @@
-/** What stands at a place of a file, for a person to look at. */
+/** A place in a file that the user should look at. */
 export interface Note {
   readonly index: number
   readonly text: string
@@ -20,22 +20,22 @@ interface Call {
   readonly close: number
 }
 
-/** Comments, strings and templates. Comments and templates are blanked: nothing in them is code to edit. */
+/** Comments, strings and templates. Comments and templates are blanked: they contain no code to edit. */
 const NO_CODE = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|`(?:\\.|[^`\\])*`|(['"])(?:\\.|(?!\1)[^\\\n])*\1/g
 
 const blank = (text: string): string => text.replace(/[^\n]/g, ' ')
 
-/** A file with the edits that are to be made in it, at places of the text as it is now. */
+/** A file with its pending edits, at places of the current text. */
 export class SourceFile {
   readonly path: string
   readonly text: string
-  /** The text with blanks in place of comments and templates, so that places are the same. */
+  /** The text with comments and templates replaced by blanks, so that places stay the same. */
   readonly code: string
   readonly notes: Note[] = []
-  /** Names that edits use, by the modules that export them, as in an import statement. */
+  /** Names that edits use, with the modules that export them. */
   readonly needs: { readonly from: string; readonly name: string }[] = []
   readonly #edits: Edit[] = []
-  /** The code with blanks in place of strings: its brackets are those of calls. */
+  /** The code with strings replaced by blanks: its brackets are all code. */
   readonly #bare: string
   readonly #lineEnd: string
 
@@ -63,7 +63,7 @@ export class SourceFile {
     return applyEdits(this.code, 0, this.#edits)
   }
 
-  /** Replaces what is between two places. An edit in a part that another one replaces is left out. */
+  /** Replaces what is between two places. An edit inside another one is dropped. */
   replace(start: number, end: number, text: string): void {
     if (this.isReplaced(start, end)) return
     const edit = { start, end, text: text.replaceAll('\n', this.#lineEnd) }
@@ -71,7 +71,7 @@ export class SourceFile {
     this.#edits.sort((one, other) => one.start - other.start || one.end - other.end)
   }
 
-  /** Whether an edit replaces what is between two places, or a part of it. */
+  /** Whether an edit replaces the text between two places, or a part of it. */
   isReplaced(start: number, end: number): boolean {
     return this.#edits.some((other) => start < other.end && other.start < end)
   }
@@ -103,7 +103,7 @@ export class SourceFile {
     return this.text.slice(0, index).split('\n').length
   }
 
-  /** Returns the arguments of the call whose bracket opens at a place, and where it closes. */
+  /** Returns the arguments of the call whose bracket opens at a place, and the place where it closes. */
   readCall(open: number): Call {
     const given: Argument[] = []
     let [depth, start] = [0, open + 1]

@@ -1,6 +1,6 @@
 import type { FastifyApplication } from 'remex'
 
-/** The services by their paths. Each adds itself in its own file. */
+/** The services by path. Each file of a service adds its own. */
 export interface Services {}
 
 export type Api = FastifyApplication<Services>

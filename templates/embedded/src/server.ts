@@ -3,7 +3,7 @@ import { connectMongoDB } from 'remex/mongodb'
 import { createApi } from './app.ts'
 
 if (existsSync('.env')) process.loadEnvFile()
-// `npm run dev` passes `--dev`. The page for developers is served only in development.
+// `npm run dev` passes `--dev`. The developer page is only served in development.
 if (process.argv.includes('--dev')) process.env['NODE_ENV'] ||= 'development'
 const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL } = process.env
 
@@ -13,16 +13,16 @@ const app = createApi(mongo.db('my-app'))
 await app.listen({ port: Number(PORT), host: HOST })
 console.log(`The API is at ${app.fastify.listeningOrigin}/docs`)
 
-/** For development. In production MONGODB_URL has to be set. */
+/** Starts the embedded database for development. Production needs MONGODB_URL. */
 async function startEmbedded() {
   if (process.env['NODE_ENV'] === 'production') throw new Error('MONGODB_URL is not set')
-  // Loaded only where it runs.
+  // Loaded only if it runs.
   const { startEmbeddedMongo } = await import('remex/embedded')
   return startEmbeddedMongo({ directory: '.data' })
 }
 
 async function stop() {
-  // First the calls that are still running.
+  // Calls that are still running finish first.
   await app.close()
   await mongo.close()
   await embedded?.close()

@@ -6,7 +6,7 @@ import { connectMongoDB } from 'remex/mongodb'
 import { createApi } from '../src/app.ts'
 import { createApiClient } from '../src/client.ts'
 
-// A database in memory, which forgets everything at the end.
+// An in-memory database, gone when the tests end.
 const database = await startEmbeddedMongo()
 const mongo = await connectMongoDB(database.url)
 const app = createApi(mongo.db('test'), { logLevel: 'error' })
@@ -19,7 +19,7 @@ after(async () => {
   await database.close()
 })
 
-/** Resolves to a client of somebody new, who is logged in. */
+/** Resolves to a client that is logged in as a new user. */
 async function signUp(name: string) {
   const client = createApiClient(app.fastify.listeningOrigin)
   const account = { email: `${name}@example.org`, password: 'correct horse battery' }
@@ -38,11 +38,11 @@ test('messages are created, found, changed and removed', async () => {
   assert.equal((await service.find()).total, 0)
 })
 
-test('messages of another form are refused', async () => {
+test('invalid messages are rejected', async () => {
   await assert.rejects(service.create({ text: '' }), BadRequest)
 })
 
-test('a live list of messages hears of new ones', async () => {
+test('a live list of messages gets new ones', async () => {
   const list = await service.live()
   const heard = new Promise<string>((resolve) => {
     list.on('change', ({ data }) => data[0] && resolve(data[0].text))
@@ -52,7 +52,7 @@ test('a live list of messages hears of new ones', async () => {
   list.close()
 })
 
-test('messages of others are not found, and guests are refused', async () => {
+test('messages of other users return 404, and guests get 401', async () => {
   const { _id } = await service.create({ text: 'Mine' })
   const others = (await signUp('bob')).service('messages')
   assert.equal((await others.find()).total, 0)

@@ -6,7 +6,7 @@ import { connectMongoDB } from 'remex/mongodb'
 import { createApi } from '../src/app.ts'
 import { createApiClient } from '../src/client.ts'
 
-// A database in memory, which forgets everything at the end.
+// An in-memory database, gone when the tests end.
 const database = await startEmbeddedMongo()
 const mongo = await connectMongoDB(database.url)
 const app = createApi(mongo.db('test'), { logLevel: 'error' })
@@ -30,11 +30,11 @@ test('messages are created, found, changed and removed', async () => {
   assert.equal((await service.find()).total, 0)
 })
 
-test('messages of another form are refused', async () => {
+test('invalid messages are rejected', async () => {
   await assert.rejects(service.create({ text: '' }), BadRequest)
 })
 
-test('a live list of messages hears of new ones', async () => {
+test('a live list of messages gets new ones', async () => {
   const list = await service.live()
   const heard = new Promise<string>((resolve) => {
     list.on('change', ({ data }) => data[0] && resolve(data[0].text))

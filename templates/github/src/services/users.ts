@@ -17,7 +17,7 @@ import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
 
-/** What callers send to sign up. They are refused with any other field, a `role` for example. */
+/** What callers send to sign up. Other fields, such as `role`, are rejected. */
 const UserData = Type.Object({
   email: Type.String({ format: 'email', maxLength: 254 }),
   password: Type.String({ minLength: 12, maxLength: 1_000 }),
@@ -45,7 +45,7 @@ declare module '../api.ts' {
   }
 }
 
-// What `params.user` is, in all services and hooks.
+// The type of `params.user` in all services and hooks.
 declare module 'remex' {
   interface DeclaredTypes {
     user: User
@@ -61,7 +61,7 @@ export function addUsers(app: Api, db: Db): void {
     authStrategies: ['jwt', 'local'],
     jwtOptions: { audience: 'my-app', issuer: 'my-app', expiresIn: '1d' },
     local: { usernameField: 'email', passwordField: 'password' },
-    // The callback answers with the token, as JSON, until `redirect` names the page that takes it.
+    // The callback returns the token as JSON, until `redirect` names a page that receives it.
     oauth: {
       github: {
         key: readSecret('GITHUB_KEY', 'not-set'),
@@ -78,7 +78,7 @@ export function addUsers(app: Api, db: Db): void {
   const users = new UserService({
     Model: db.collection('users'),
     hidden: ['password'],
-    // Sparse, since each of these fields is missing where the other way of logging in is taken.
+    // Sparse, since a user has only the field of their way to log in.
     indexes: [
       { key: { email: 1 }, unique: true, sparse: true },
       { key: { githubId: 1 }, unique: true, sparse: true },
@@ -95,15 +95,15 @@ export function addUsers(app: Api, db: Db): void {
   app.configure(oauth())
 }
 
-/** For members only: behind it, `params.user` is there. */
+/** Requires a login: after it, `params.user` is set. */
 export const requireLogin = authenticate('jwt')
 
-/** Members find and change what is theirs; what belongs to others is not found. */
+/** Limits users to their own records; other users' records return 404. */
 export function onlyOwn({ params }: { params: Params }): void {
   if (params.provider) params.query = { ...params.query, ownerId: userOf(params)._id }
 }
 
-/** @throws {NotAuthenticated} nobody calls: a hook does not stand behind `requireLogin` */
+/** @throws {NotAuthenticated} no user is logged in: `requireLogin` must run before */
 export function userOf({ user }: Params): User {
   if (user === undefined) throw new NotAuthenticated('Not authenticated')
   return user

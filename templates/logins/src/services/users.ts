@@ -23,7 +23,7 @@ const User = Type.Object({
 })
 export type User = Static<typeof User>
 
-/** What callers send to sign up. They are refused with any other field, a `role` for example. */
+/** What callers send to sign up. Other fields, such as `role`, are rejected. */
 const UserData = Type.Omit(User, ['_id'])
 
 class UserService extends MongoDBListService<User, Static<typeof UserData>> {}
@@ -40,7 +40,7 @@ declare module '../api.ts' {
   }
 }
 
-// What `params.user` is, in all services and hooks.
+// The type of `params.user` in all services and hooks.
 declare module 'remex' {
   interface DeclaredTypes {
     user: User
@@ -77,15 +77,15 @@ export function addUsers(app: Api, db: Db): void {
   })
 }
 
-/** For members only: behind it, `params.user` is there. */
+/** Requires a login: after it, `params.user` is set. */
 export const requireLogin = authenticate('jwt')
 
-/** Members find and change what is theirs; what belongs to others is not found. */
+/** Limits users to their own records; other users' records return 404. */
 export function onlyOwn({ params }: { params: Params }): void {
   if (params.provider) params.query = { ...params.query, ownerId: userOf(params)._id }
 }
 
-/** @throws {NotAuthenticated} nobody calls: a hook does not stand behind `requireLogin` */
+/** @throws {NotAuthenticated} no user is logged in: `requireLogin` must run before */
 export function userOf({ user }: Params): User {
   if (user === undefined) throw new NotAuthenticated('Not authenticated')
   return user

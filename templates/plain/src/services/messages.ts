@@ -5,7 +5,7 @@ import type { Served, Static } from 'remex/schema'
 import { DateSchema, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
 
-/** What is stored and answered. */
+/** A record, as stored and returned. */
 const MessagesRecord = Type.Object({
   _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
   text: Type.String({ minLength: 1, maxLength: 1_000 }),
@@ -13,7 +13,7 @@ const MessagesRecord = Type.Object({
 })
 export type MessagesRecord = Static<typeof MessagesRecord>
 
-/** What callers send. They are refused with any other field. */
+/** What callers send. Other fields are rejected. */
 const MessagesData = Type.Pick(MessagesRecord, ['text'])
 type MessagesData = Static<typeof MessagesData>
 
