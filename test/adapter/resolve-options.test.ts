@@ -121,18 +121,15 @@ const WRONG: readonly [object, string][] = [
   [{ casl: {} }, "unknown option 'casl', allowed are Model"],
   [{ extensions: ['casl'] }, "the option 'extensions' must be an object of options that other"],
   [{ extensions: new Map() }, "the option 'extensions' must be"],
-  [
-    { extensions: { hidden: ['a'] } },
-    "'extensions.hidden' can not be an option of another package",
-  ],
-  [{ extensions: { hiden: ['a'] } }, "'extensions.hiden' can not be an option of another package"],
+  [{ extensions: { hidden: ['a'] } }, "'extensions.hidden' cannot be an option of another package"],
+  [{ extensions: { hiden: ['a'] } }, "'extensions.hiden' cannot be an option of another package"],
   [{ extensions: { Paginate: 1 } }, "package; did you mean 'paginate'?"],
-  [{ extensions: { schemas: {} } }, "'extensions.schemas' can not be an option of another"],
+  [{ extensions: { schemas: {} } }, "'extensions.schemas' cannot be an option of another"],
   [{ extensions: { methdos: [] } }, "package; did you mean 'methods'?"],
-  [{ extensions: { extensions: {} } }, "'extensions.extensions' can not be an option of another"],
-  [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' can not be an option"],
-  [{ extensions: { constructor: 1 } }, "'extensions.constructor' can not be an option"],
-  [{ extensions: { toString: 1 } }, "'extensions.toString' can not be an option"],
+  [{ extensions: { extensions: {} } }, "'extensions.extensions' cannot be an option of another"],
+  [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' cannot be an option"],
+  [{ extensions: { constructor: 1 } }, "'extensions.constructor' cannot be an option"],
+  [{ extensions: { toString: 1 } }, "'extensions.toString' cannot be an option"],
 ]
 
 for (const [options, text] of WRONG) {

@@ -196,7 +196,7 @@ t.test('a patch keeps the fields of the shard key', async (t) => {
   const refused = {
     name: 'BadRequest',
     message:
-      /^The field '(tenant|address\.country)' is part of the shard key and can not be changed$/,
+      /^The field '(tenant|address\.country)' is part of the shard key and cannot be changed$/,
   }
   for (const data of CHANGED) {
     await t.rejects(notes.patch(1, data, { query }), refused, JSON.stringify(data))
@@ -212,7 +212,7 @@ t.test('a record is not replaced by one of another shard', async (t) => {
   const query = { tenant: 'a' }
   await t.rejects(notes.update(1, { tenant: 'b' }, { query }), {
     code: 400,
-    message: "The field 'tenant' is part of the shard key and can not be changed",
+    message: "The field 'tenant' is part of the shard key and cannot be changed",
   })
   const pipeline = [{ $match: { tenant: 'a' } }]
   await t.rejects(notes.update(1, { tenant: 'b' }, { pipeline }), { code: 400 })
@@ -273,7 +273,7 @@ t.test('every command of a call on many goes to the shard of its query', async (
 t.test('an id of another name in the shard key is not changed by operators', async (t) => {
   const { notes } = await createNotes({ id: 'slug', shardKey: ['slug'] })
   const changes = [{ $rename: { slug: 'q' } }, { $inc: { slug: 1 } }, { $unset: { slug: '' } }]
-  const refusal = new BadRequest("The field 'slug' is part of the shard key and can not be changed")
+  const refusal = new BadRequest("The field 'slug' is part of the shard key and cannot be changed")
   for (const change of changes) {
     await t.rejects(notes.patch(null, change, {}), refusal)
     await t.rejects(notes.patch('a', change, {}), refusal)

@@ -48,7 +48,7 @@ t.test('an index that can not be created ends the start and is named', async (t)
   const indexes = [{ key: { name: 1 as const } }, { key: { email: 1 as const }, unique: true }]
   app.use('members', new MongoDBService({ Model, indexes }))
   await t.rejects(app.setup(), {
-    message: "The index email_1 of 'members' can not be created",
+    message: "Cannot create the index email_1 of 'members'",
     cause: { code: 11000 },
   })
 })

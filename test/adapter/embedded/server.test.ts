@@ -276,8 +276,8 @@ t.test('listening', async (t) => {
       return answer
     })
     const message =
-      'startEmbeddedMongo(): not in a worker of node:cluster, where each would have a database of ' +
-      "its own: start it once, in the primary, and give the 'url' to the workers"
+      'startEmbeddedMongo(): cannot run in a node:cluster worker, as each worker would have its own ' +
+      "database: start it once, in the primary, and give the 'url' to the workers"
     const refusal = { name: 'TypeError', message }
     t.strictSame(await Promise.all(answers), [refusal, refusal])
     const client = new MongoClient(server.url)

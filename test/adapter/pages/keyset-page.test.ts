@@ -198,7 +198,7 @@ t.test('a collation sorts and compares in the same way', async (t) => {
   await t.rejects(find({ ...query, $after: nextCursor }), BadRequest, 'it belongs to the cursor')
   const strings = await startWith([{ _id: 'a' }, { _id: 'A' }])
   await t.rejects(strings.find({ $after: '' }, params), {
-    message: "Pages with cursors can not be sorted by a string, with a collation, in '_id'",
+    message: "Cannot sort pages with cursors by a string, with a collation, in '_id'",
   })
 })
 
@@ -228,7 +228,7 @@ for (const [title, [value, named]] of Object.entries(REFUSED_VALUES)) {
   t.test(`${title} to sort by is refused by name, wherever a page comes to it`, async (t) => {
     const others = ['', 1, null, new ObjectId()].map((rank) => ({ rank }))
     const { find } = await startWith([...others, { rank: value }])
-    const message = `Pages with cursors can not be sorted by ${named} in 'rank'`
+    const message = `Cannot sort pages with cursors by ${named} in 'rank'`
     for (const direction of [1, -1]) {
       const walk = async (): Promise<void> => {
         for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
@@ -244,7 +244,7 @@ for (const [title, [value, named]] of Object.entries(REFUSED_VALUES)) {
 
 t.test('a list on the way to what is sorted by is refused', async (t) => {
   const { find } = await startWith([{ tags: [{ name: 'a' }] }])
-  const message = "Pages with cursors can not be sorted by a list in 'tags.name'"
+  const message = "Cannot sort pages with cursors by a list in 'tags.name'"
   await t.rejects(find({ $after: '', $sort: { 'tags.name': 1 } }), { message })
 })
 
@@ -255,9 +255,9 @@ t.test('values that are too long for a URL are refused', async (t) => {
 })
 
 const REFUSED_QUERIES: readonly [object, string][] = [
-  [{ $after: '', $before: '' }, '$after and $before can not stand in one query'],
-  [{ $after: '', $skip: 1 }, '$after and $skip can not stand in one query'],
-  [{ $total: true, $skip: 0 }, '$total and $skip can not stand in one query'],
+  [{ $after: '', $before: '' }, '$after and $before cannot be combined in one query'],
+  [{ $after: '', $skip: 1 }, '$after and $skip cannot be combined in one query'],
+  [{ $total: true, $skip: 0 }, '$total and $skip cannot be combined in one query'],
   [{ $after: '', $limit: 0 }, '$after is not possible with a $limit of 0'],
   [{ $after: null }, '$after must be a cursor, or an empty string'],
   [{ $after: 5 }, '$after must be a cursor, or an empty string'],
@@ -344,7 +344,7 @@ for (const [title, call] of Object.entries(ELSEWHERE)) {
     const { service } = await startWith(2, { multi: true })
     await t.rejects(call(service as unknown as MongoDBService), {
       name: 'BadRequest',
-      message: / is possible in find alone, and in no live query$/,
+      message: / is only possible in find, and not in live queries$/,
     })
   })
 }

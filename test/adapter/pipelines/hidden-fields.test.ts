@@ -82,13 +82,13 @@ const RAW: readonly [string, Raw][] = [
 ]
 
 const QUESTIONS: readonly [string, NonNullable<MongoDBParams['query']>, RegExp][] = [
-  ['a condition', { password: { $gte: 'A' } }, /'password' can not be queried/],
-  ['a condition in $or', { $or: [{ password: 'A' }] }, /'password' can not be queried/],
-  ['a part of something larger', { profile: { token: 'A' } }, /'profile' can not be queried/],
-  ['$sort', { $sort: { password: 1 } }, /'password' can not be queried/],
+  ['a condition', { password: { $gte: 'A' } }, /'password' cannot be queried/],
+  ['a condition in $or', { $or: [{ password: 'A' }] }, /'password' cannot be queried/],
+  ['a part of something larger', { profile: { token: 'A' } }, /'profile' cannot be queried/],
+  ['$sort', { $sort: { password: 1 } }, /'password' cannot be queried/],
   ['$sort as a list', { $sort: ['password'] }, /\$sort must be an object/],
   ['$sort as a string', { $sort: 'password' }, /\$sort must be an object/],
-  ['$select', { $select: ['password'] }, /'password' can not be queried/],
+  ['$select', { $select: ['password'] }, /'password' cannot be queried/],
   ['an operator that reads any field', { $expr: { $gt: ['$password', 'A'] } }, /\$expr can read/],
 ]
 

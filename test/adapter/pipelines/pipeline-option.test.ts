@@ -88,7 +88,7 @@ t.test('refuses options that no aggregation takes', async (t) => {
   await t.rejects(service.find({ pipeline, docdb: { sort: { a: 1 } } }), { message })
   const upsert = { pipeline: [{ $unwind: '$a' }], docdb: { upsert: true } }
   await t.rejects(service.patch('a', {}, upsert), {
-    message: /^params\.docdb\.upsert can not go with \$unwind in params\.pipeline/,
+    message: /^params\.docdb\.upsert cannot be combined with \$unwind in params\.pipeline/,
   })
 })
 

@@ -197,7 +197,7 @@ t.test('upserts by the conditions of a $match of stored records', async (t) => {
   await t.rejects(upsert([{ $match: { team: 'x' } }]), { name: 'Conflict' })
   await t.rejects(upsert(OPEN_TEAMS), {
     name: 'TypeError',
-    message: /^params\.docdb\.upsert can not go with \$match in params\.pipeline, unless/,
+    message: /^params\.docdb\.upsert cannot be combined with \$match in params\.pipeline, unless/,
   })
 })
 

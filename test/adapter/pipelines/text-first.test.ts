@@ -68,7 +68,7 @@ t.test('a search behind a stage that selects anew is refused, no command is sent
       const pipeline = stage.$search === undefined ? [NORTH, stage, MARK] : [stage, MARK]
       const [name = ''] = Object.keys(stage)
       const message = 'The text search is not possible here'
-      const cause = { hint: `it can not come after ${name} of params.pipeline` }
+      const cause = { hint: `it cannot come after ${name} of params.pipeline` }
       const refused = { name: 'BadRequest', message, cause }
       await t.rejects(service.find({ query, pipeline } as MongoDBParams), refused)
       await t.rejects(service.get(0, { query, pipeline } as MongoDBParams), refused)

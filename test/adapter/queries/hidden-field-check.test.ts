@@ -71,7 +71,7 @@ const REFUSED: readonly [Query, string][] = [
 
 for (const [query, path] of REFUSED) {
   t.test(`refuses ${JSON.stringify(query)}, naming the field (MASS-3)`, async (t) => {
-    t.throws(() => check(query), new BadRequest(`The field '${path}' can not be queried`))
+    t.throws(() => check(query), new BadRequest(`The field '${path}' cannot be queried`))
   })
 }
 

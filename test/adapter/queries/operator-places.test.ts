@@ -199,7 +199,10 @@ t.test('a named $search does not stand beside a named $text', async (t) => {
   }
   const find = createFind({ schema })
   t.strictSame(await find({ $text: { $search: 'tea' } }), [1])
-  await t.rejects(find({ $text: { $search: 'tea' }, $search: 'tea' }), /can not stand in one query/)
+  await t.rejects(
+    find({ $text: { $search: 'tea' }, $search: 'tea' }),
+    /cannot be combined in one query/,
+  )
 })
 
 t.test('hidden fields stay so where a schema names operators for them', async (t) => {

@@ -123,7 +123,7 @@ t.test('takes the limit of the service, and leaves what a filter has made alone'
   })
   await t.rejects(other.find(outside({ name: { $regex: 'abcd' } })), /is too long/)
   await t.rejects(other.find(outside({ $like: { $regex: '(' } })), /for \$like is not valid/)
-  const refusal = { message: 'The database refuses a value of the query or the data' }
+  const refusal = { message: 'The database rejects a value of the query or the data' }
   await t.rejects(other.find(outside({ $starts: 'a' })), refusal, 'a name of no operator')
 })
 

@@ -375,7 +375,7 @@ t.test('it is refused where entries can not be stored', async (t) => {
   t.throws(() => audit({ service: 'log', fields: [] } as never), /unknown option 'fields'/)
   for (const [service, message] of [
     ['none', /no service 'none'/],
-    ['notes', /can not store what its own calls write/],
+    ['notes', /cannot store what its own calls write/],
   ] as const) {
     const app = createApp()
     app.use('notes', new MongoDBService({ Model }))

@@ -735,7 +735,7 @@ t.test('mistakes are refused when the application starts', async (t) => {
   const own = createApp()
   own.use('repeats', new MongoDBService({ Model: Store, indexes }) as never, { methods: [] })
   own.service('repeats').hooks(ONCE as never)
-  await t.rejects(own.setup(), /can not store what its own calls write/)
+  await t.rejects(own.setup(), /cannot store what its own calls write/)
   const all = createApp().hooks(ONCE as never)
   await t.rejects(all.setup(), /needs a service/)
 })

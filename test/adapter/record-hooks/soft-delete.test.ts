@@ -347,7 +347,7 @@ t.test('it must stand before all methods', async (t) => {
     return app.setup()
   }
   const hook = softDelete()
-  await t.rejects(start({ before: { remove: [hook] } }), /must stand in 'before all'/)
+  await t.rejects(start({ before: { remove: [hook] } }), /must be registered in 'before all'/)
   await t.rejects(start({ before: { all: [softDelete()], get: [hook] } }), /in 'before get'/)
   await t.rejects(start({ after: { all: [hook] } }), /in 'after all'/)
   await start({ before: { all: [hook] } })

@@ -77,7 +77,7 @@ for (const operator of UPDATE_OPERATORS.keys()) {
     const value = operator === '$rename' ? 'name' : 1
     for (const path of ['password', 'profile.token', 'tokens.$[].secret']) {
       t.throws(check(operator, { [path]: value }), {
-        message: `The field '${path}' can not be changed by ${operator}`,
+        message: `The field '${path}' cannot be changed by ${operator}`,
       })
     }
   })

@@ -237,7 +237,10 @@ t.test('refuses to leave out an answer that is made of more than a number', asyn
   const people = await createPeople({ multi: true })
   const docdb = { returning: false } as const
   const reasons: readonly [object, RegExp][] = [
-    [{ pipeline: [{ $set: { a: 1 } }] }, /returning: false can not go with params\.pipeline/],
+    [
+      { pipeline: [{ $set: { a: 1 } }] },
+      /returning: false cannot be combined with params\.pipeline/,
+    ],
     [{ docdb: { returning: 0 } }, /params\.docdb\.returning must be true or false/],
     ...['max', 'min', 'sort', 'projection', 'singleBatch', 'batchSize'].map(
       (name): [object, RegExp] => [

@@ -128,7 +128,7 @@ t.test('refuses hooks that ask for more than a context has', async (t) => {
     t.throws(() => createApp().use('notes', service), {
       name: 'TypeError',
       message:
-        "The hooks of @feathersjs/hooks around 'find' of service 'notes' can not have props or defaults: they get the context of the service",
+        "The hooks of @feathersjs/hooks around 'find' of service 'notes' cannot have props or defaults: they get the context of the service",
     })
   }
 })

@@ -295,17 +295,17 @@ t.test('refuses an option that is unknown, or has a value that it can not have',
     [{ extensions: true }, "the option 'extensions' must be an object"],
     [
       { extensions: { schemas: {} } },
-      "'extensions.schemas' can not be an option of another package",
+      "'extensions.schemas' cannot be an option of another package",
     ],
     [
       { extensions: { schema: {} } },
-      "'extensions.schema' can not be an option of another package; did you mean 'schemas'?",
+      "'extensions.schema' cannot be an option of another package; did you mean 'schemas'?",
     ],
     [
       { extensions: { extension: {} } },
-      "'extensions.extension' can not be an option of another package; did you mean 'extensions'?",
+      "'extensions.extension' cannot be an option of another package; did you mean 'extensions'?",
     ],
-    [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' can not be an option"],
+    [{ extensions: JSON.parse('{"__proto__":{}}') }, "'extensions.__proto__' cannot be an option"],
     [null, 'the options must be an object, not null'],
   ]
   for (const [options, message] of wrong) {

@@ -32,7 +32,7 @@ export const ADAPTER_MISTAKES: readonly Mistake[] = [
       app.use('messages', create({}), { methods: ['find', 'countDocuments'] })
       return app.fastify.ready()
     },
-    "'countDocuments' of service 'messages' is for calls inside: callers outside would set its params. Offer a custom method (data, params) that calls it",
+    "'countDocuments' of service 'messages' is only for internal calls: external callers could set its params. Offer a custom method (data, params) that calls it",
   ),
   thrown(
     'a promise of a database in place of a collection',
