@@ -94,7 +94,7 @@ export class CheckedService<
   }
 
   /**
-   * Resolves to the record after it was replaced by the data.
+   * Resolves to the record as replaced by the data.
    * @throws {PreconditionFailed} the record has another version than `params.version`, or the data, says
    * @throws {BadRequest} the id is `null`: one record cannot replace many
    * @throws {NotFound} no record has this id, or the query excludes it
@@ -208,9 +208,9 @@ export interface MongoDBListService<
 > extends CheckedService<T, D, P, 'list'> {}
 
 /**
- * What `new MongoDBService(options)` returns where no type is stated, for declarations to name it: a
- * {@link MongoDBService} whose `Kind`, `'pages'` or `'list'`, follows from the option `paginate`, and
- * `Multi` from the option of that name.
+ * What `new MongoDBService(options)` returns without stated types, as a name for declarations: a {@link
+ * MongoDBService} whose `Kind`, `'pages'` or `'list'`, is inferred from the option `paginate`, and `Multi`
+ * from the option `multi`.
  */
 export interface InferredMongoDBService<
   T extends Document,
@@ -222,14 +222,14 @@ export interface InferredMongoDBService<
     WithMulti<Multi> {}
 
 /** The options of a service, by which its types are known. */
-// `Model` is a member of one constituent alone. A collection of two types at once would have each method
-// of the driver compared for each service.
+// Only one constituent has `Model`. With a collection of two types at once, the compiler would compare each
+// method of the driver for each service.
 type InferringOptions<T extends Document, Multi> = OptionalMongoDBOptions &
   ModelOption<T> & { readonly multi?: Multi }
 
 /**
- * Makes services whose types follow from the options: what can not be inferred is what its constraint
- * says. The first four have no default, so that a subclass, which states three at most, finds another
+ * Creates services whose types are inferred from the options: a type that cannot be inferred is its
+ * constraint. The first four have no default, so that a subclass, which states at most three, finds another
  * constructor.
  */
 interface InferringConstructor<Kind extends Paging, PagingOption> {
@@ -247,7 +247,7 @@ interface InferringConstructor<Kind extends Paging, PagingOption> {
 /** What `instanceof` tells: a service of records of any type. */
 type WithPrototype = Pick<typeof CheckedService, 'prototype'>
 
-/** Makes services whose types are stated, and is the class to extend. */
+/** Creates services with stated types, and is the class to extend. */
 interface StatedConstructor extends WithPrototype {
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   new <
@@ -272,8 +272,7 @@ interface ListConstructor extends WithPrototype {
 }
 
 /** The class of the services. */
-// The compiler takes the first constructor that fits. A class can not infer `'list'` from an option that
-// is not there.
+// The compiler takes the first constructor that fits. A class cannot infer `'list'` from a missing option.
 export const MongoDBService: InferringConstructor<'pages', PagesOption> &
   InferringConstructor<'list', ListOption> &
   StatedConstructor = CheckedService as never

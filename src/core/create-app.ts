@@ -15,9 +15,9 @@ import { readPackageHooks } from './services/package-hooks.ts'
 import type { AnyServices } from './services/service-map.ts'
 import { requireSupport, toOwner } from './services/service-options.ts'
 
-/** What applications of `createApp()` have. Clients do without it: browsers would have to load it. */
+/** Support for applications of `createApp()`. Clients do not have it, so that browsers do not load it. */
 export const SERVER_SUPPORT: ServerSupport = {
-  // Those of `remex` have it: it takes Ajv.
+  // Applications of `remex` support schemas, which need Ajv.
   attachSchemas: ({ path }) =>
     requireSupport<never>(undefined, `${toOwner(path)}: the option 'schemas'`),
   checkHooks,
@@ -39,7 +39,7 @@ export type Application<
   Services = AnyServices,
   Settings = Record<string, unknown>,
 > = ApplicationBase<Services, Settings>
-/** The class of the applications that set their services up: all but clients. */
+/** The class of applications that set up their services: all except clients. */
 export const Application: typeof ApplicationBase = class<
   Services,
   Settings,

@@ -10,8 +10,8 @@ import { isPlainObject, isPromise } from '../value-kind.ts'
 import { warnOfListeners } from './service-advice.ts'
 
 /**
- * Completes the sentence `A hook is …` about what stands in the place of a hook and is none: a promise
- * of one, or the function that returns it. `undefined` for everything else.
+ * Completes the sentence `A hook is …` about a value used as a hook that is not one: a promise of a hook, or
+ * the function that returns it. `undefined` for everything else.
  */
 export function describeHook(value: unknown): string | undefined {
   if (value === undefined) {
@@ -24,8 +24,8 @@ export function describeHook(value: unknown): string | undefined {
 }
 
 /**
- * Methods stand inside of kinds, and hooks inside of methods.
- * @throws {TypeError} the value is a map, where hooks are meant
+ * Checks that a value is not a map: methods belong inside kinds, and hooks inside methods.
+ * @throws {TypeError} the value is a map in place of hooks
  */
 export function refuseMap(value: unknown, group: HookGroup, name: string, label: string): void {
   if (!isPlainObject(value)) return
@@ -35,8 +35,8 @@ export function refuseMap(value: unknown, group: HookGroup, name: string, label:
 }
 
 /**
- * Warns, while developing, that the hooks of a call have ended without a result. Not where an error
- * hook has swallowed an error, or a hook has said what to answer in place of a result.
+ * Warns, in development, that the hooks of a call ended without a result. Does not warn if an error hook
+ * swallowed an error, or a hook set a response instead of a result.
  */
 export function warnMissingResult(method: MethodEntry, context: HookContext): void {
   if (metadataOf(method).hasWarning || isProduction() || isMeant(context)) return
@@ -56,7 +56,7 @@ function isMeant({ original, dispatch, http }: HookContext): boolean {
   return original !== undefined || dispatch !== undefined || Object.keys(http).length > 0
 }
 
-/** Keys by which one sees that a returned object was meant for the context. */
+/** Keys that show that a returned object was meant for the context. */
 const MEANT_FOR_CONTEXT = ['params', 'data', 'result', 'dispatch', 'id', 'http', 'error'] as const
 
 /** Warns, once for each hook, of a returned object that looks like a part of a context. */
@@ -71,7 +71,7 @@ export function warnOfReturned(context: HookContext, returned: object, hook: obj
   )
 }
 
-/** Not for `(context) => (context.data = data)`, which returns a part of the context by chance. */
+/** Not `(context) => (context.data = data)`, which returns a part of the context by accident. */
 function isMeantForContext(context: HookContext, returned: object): boolean {
   if (!isPlainObject(returned)) return false
   if (!MEANT_FOR_CONTEXT.some((name) => Object.hasOwn(returned, name))) return false
@@ -80,9 +80,9 @@ function isMeantForContext(context: HookContext, returned: object): boolean {
 }
 
 /**
- * Checks the hooks of an application and of its services, once all of these are there. Warns of hooks
- * for a mistyped method, as an application takes hooks for any, and of listeners for a method.
- * @throws {TypeError} a hook can never do what it is for
+ * Checks the hooks of an application and its services, once all services are registered. Warns of hooks for a
+ * mistyped method, since an application accepts hooks for any, and of listeners for a method.
+ * @throws {TypeError} a hook cannot work in its place
  */
 export function checkHooks(app: WithServices): void {
   const entries = [...app.entries.values()]

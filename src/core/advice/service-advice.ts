@@ -10,7 +10,7 @@ import type { ServiceOptionReader } from '../services/service-options.ts'
 import { SERVICE_OPTION_RULES, toOwner } from '../services/service-options.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
-/** Says what a value is that stands where a service is meant, and where it belongs. */
+/** Says what a value passed as a service is, and where it belongs. */
 export function describeInput(path: string, value: unknown): string {
   if (typeof value === 'function') return describeFunction(path, value)
   if (!isObject(value)) return `it is ${value === null ? 'null' : typeof value}, not an object`
@@ -19,9 +19,9 @@ export function describeInput(path: string, value: unknown): string {
 }
 
 /**
- * Checks the options of a service, with suggestions, and reads those that only servers have.
- * @throws {TypeError} a singleton lists `get`; or an option of `extensions` is one that the constructor of
- *   the service takes
+ * Checks the options of a service, with suggestions, and reads those that only servers support.
+ * @throws {TypeError} a singleton lists `get`; or an option of `extensions` belongs to the constructor of the
+ *   service
  */
 export const readServerOptions: ServiceOptionReader = (path, options, service, standard) => {
   const owner = toOwner(path)
@@ -49,7 +49,7 @@ export const readServerOptions: ServiceOptionReader = (path, options, service, s
   }
 }
 
-/** Says what a function is that stands where a service is meant. */
+/** Says what a function passed as a service is. */
 export function describeFunction(path: string, value: { readonly name: string }): string {
   const factory = metadataOf(value).configuratorFactory
   if (factory !== undefined) return `${factory}() belongs to app.configure(${factory}())`
@@ -57,7 +57,7 @@ export function describeFunction(path: string, value: { readonly name: string })
   return `${value.name} is a class, pass an instance: app.use('${path}', new ${value.name}())`
 }
 
-/** How many of the registered paths a hint names. */
+/** How many registered paths a hint lists. */
 const MAX_NAMED = 10
 
 /**
@@ -83,7 +83,9 @@ function toAdvice(path: string, paths: readonly string[]): string {
   )
 }
 
-/** Returns advice for a path of URLs, with the values of placeholders or with an id, even if it is mistyped. */
+/**
+ * Returns advice for a path written as a URL, with values of placeholders or an id, even if it is mistyped.
+ */
 function toUrlAdvice(path: string, paths: readonly string[]): string {
   const urls = new Map(paths.flatMap((pattern) => toUrls(path, pattern)).reverse())
   const pattern = urls.get(findNearest(path, urls.keys()) ?? '')
@@ -95,14 +97,14 @@ function toUrlAdvice(path: string, paths: readonly string[]): string {
   return `: use app.service('${pattern}') and pass ${[...id, ...params].join(' and ')} to its methods`
 }
 
-/** Returns the URLs of a service that are like a path, each with the path of the service. */
+/** Returns the URLs of a service that resemble a path, each with the path of the service. */
 function toUrls(path: string, pattern: string): [url: string, pattern: string][] {
   const values = path.split('/')
   const parts = pattern.split('/')
   const id = values.slice(parts.length)
   const placeholders = parts.filter((part) => part.startsWith(':'))
   const isLike = id.length === 1 || (values.length === parts.length && placeholders.length > 0)
-  // Placeholders alone would fit any path.
+  // Only placeholders would match any path.
   if (!isLike || placeholders.length === parts.length) return []
   const url = parts.map((part, index) => (part.startsWith(':') ? values[index] : part))
   return [[[...url, ...id].join('/'), pattern]]

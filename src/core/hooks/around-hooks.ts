@@ -2,20 +2,20 @@ import type { HookApplication } from './hook-context.ts'
 
 type AroundStep<C> = (context: C, next: () => Promise<void>) => unknown
 
-/** What around hooks run around: the call of a method, or `setup` of an application. */
+/** The calls that around hooks surround: of a method, or `setup` of an application. */
 export interface Surrounded {
   readonly app: HookApplication
   readonly method: string
   readonly path?: string
   readonly self?: object
-  /** Whether an around hook has started: what it returns is no result. */
+  /** Whether an around hook has started: its return value is not a result. */
   isSurrounded: boolean
   settleParams?(): void
 }
 
 /**
- * Handed to `next`, it allows a further run after one that has succeeded: for a hook that knows that
- * nothing of what the run did has been kept.
+ * Passed to `next`, it allows another run after a successful one: for a hook that has rolled back everything
+ * that the run did.
  */
 export const TAKEN_BACK: unique symbol = Symbol('remex.takenBack')
 
@@ -26,7 +26,7 @@ export function runRest(next: () => Promise<void>, reasons: readonly unknown[]):
 
 const CALLED_TWICE = 'next() called multiple times'
 
-/** Returns a chain of around hooks alone, as `setup` and `teardown` of an application have them. */
+/** Returns a chain of around hooks only, as for `setup` and `teardown` of an application. */
 export function composeAround<C extends Surrounded>(
   hooks: readonly AroundStep<C>[],
   innermost: (context: C) => Promise<void>,
@@ -55,7 +55,7 @@ export function toAroundChain<C extends Surrounded>(
       } else rest = runAgain(rest, context, inner, reason === TAKEN_BACK)
       const started = rest
       started.then(undefined, (error: unknown) => {
-        // What the hook hands on is looked at by whoever it is handed to.
+        // A promise that the hook returns is handled by the code that gets it.
         if (ended !== started) noteLate(hook, ended, error, context)
       })
       return started
@@ -71,9 +71,10 @@ export function toAroundChain<C extends Surrounded>(
 }
 
 /**
- * Runs the rest of a call once more, for a hook that tries again what has failed. Only then is it
- * looked at how the last run went.
- * @throws {Error} the last run goes on, was refused itself, or has succeeded and was not taken back
+ * Runs the rest of a call once more, for a hook that retries after a failure. Only then checks how the last
+ * run ended.
+ * @throws {Error} the last run is still running, was itself rejected as a second run, or has succeeded
+ *   without being rolled back
  */
 async function runAgain<C extends Surrounded>(
   last: Promise<void>,
@@ -90,7 +91,7 @@ async function runAgain<C extends Surrounded>(
       isAllowed = !(error instanceof Error && error.message === CALLED_TWICE)
     },
   )
-  // A promise that was settled before has told so when this goes on.
+  // By then, the callbacks of an already settled promise have run.
   await null
   if (!isAllowed) throw new Error(CALLED_TWICE)
   context.settleParams?.()
@@ -98,8 +99,8 @@ async function runAgain<C extends Surrounded>(
 }
 
 /**
- * Logs a failure of what a hook has started, if the hook has ended without waiting for it: nobody else would
- * hear of it.
+ * Logs a failure of what a hook started by `next()`, if the hook ended without waiting for it: the error
+ * would otherwise be lost.
  * @param ended settles when the hook has ended
  */
 function noteLate(
@@ -113,7 +114,7 @@ function noteLate(
     hasEnded = true
   }
   ended?.then(end, end)
-  // A hook that waits goes on, and ends, after this.
+  // A hook that waits continues, and ends, after this.
   queueMicrotask(() => {
     if (!hasEnded) return
     const { name } = hook as { readonly name?: string }

@@ -253,10 +253,7 @@ async function runErrorHooks(
   if (!isSwallowed) throw context.error
 }
 
-/**
- * Error hooks clear `context.error` to swallow it, so `throw undefined` has to leave
- * something there.
- */
+/** Error hooks clear `context.error` to swallow it, so `throw undefined` needs a value there. */
 function toError(thrown: unknown): unknown {
   return thrown ?? new Error(`${thrown} was thrown`)
 }

@@ -18,7 +18,7 @@ export interface HookAdvice {
   describeHook(value: unknown): string | undefined
   /** @throws {TypeError} the value is a map in place of the hooks of a method or of `all` */
   refuseMap(value: unknown, group: HookGroup, name: string, label: string): void
-  /** Called with an object that a hook has returned and that has changed nothing. */
+  /** Called with an object that a hook returned without effect. */
   warnOfReturned(context: HookContext, returned: object, hook: object): void
 }
 

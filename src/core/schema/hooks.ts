@@ -1,4 +1,4 @@
-// The hooks under one name: generators of Feathers write `import { hooks as schemaHooks }`.
+// The hooks under one name: the Feathers generator writes `import { hooks as schemaHooks }`.
 export { setDispatch } from '../external-form.ts'
 export {
   getDispatch,

@@ -17,7 +17,7 @@ export type {
 } from 'typebox'
 export type { DataSchema, JSONSchema, StandardSchema } from '../services/service-schemas.ts'
 export * from './hooks.ts'
-/** The hooks, as programs that were written for Feathers import them. */
+/** The hooks, as programs written for Feathers import them. */
 export * as hooks from './hooks.ts'
 export type { QuerySyntaxOptions } from './queries/query-syntax.ts'
 export { queryProperties, queryProperty, querySyntax } from './queries/query-syntax.ts'
@@ -49,7 +49,7 @@ export { defaultAppConfiguration, defaultAppSettings } from './typebox/app-setti
 export type { DateSchemaOptions, FromSchema, StringEnumOptions } from './typebox/field-types.ts'
 export { DateSchema, StringEnum } from './typebox/field-types.ts'
 /**
- * TypeBox, but that `Pick`, `Omit`, `Partial` and `Required` keep closed what is closed, and that
+ * TypeBox, except that `Pick`, `Omit`, `Partial` and `Required` keep closed objects closed, and that
  * `Intersect` with the option `additionalProperties` makes one object of several.
  */
 export * as Type from './typebox/type.ts'

@@ -2,7 +2,7 @@ import { isPlainObject } from '../value-kind.ts'
 
 const PLAIN = { enumerable: true, configurable: true, writable: true }
 
-/** Sets a property of an object, whatever its name is: `__proto__` as an own one, too. */
+/** Sets an own property of an object, whatever its name is, even `__proto__`. */
 export function setOwnProperty(
   object: Record<string, unknown>,
   name: string,
@@ -14,8 +14,8 @@ export function setOwnProperty(
 }
 
 /**
- * Returns a copy of the objects and lists in a value, so that what is put into it does not reach the
- * object of a caller in this process. Dates, ids and instances of classes stay the same.
+ * Returns a copy of the objects and lists in a value, so that changes do not affect an object of an internal
+ * caller. Dates, ids and instances of classes stay the same.
  */
 export function copyPlain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyPlain)

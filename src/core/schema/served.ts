@@ -7,17 +7,17 @@ import type { ServiceOptions } from '../services/service-options.ts'
 import type { SyntaxQuery } from './queries/query-type.ts'
 
 /**
- * A service with the options that it is registered with, for a map of services:
- * `{ users: Served<UserService, typeof userOptions> }`. Calls within the process have the whole service.
- * `app.use('users', …)` demands these very options, and clients know what they let through: the methods
- * that are listed, with data, queries and results by the schemas.
+ * A service with the options that it is registered with, for a map of services: `{ users: Served<UserService,
+ * typeof userOptions> }`. Internal calls have the whole service. `app.use('users', …)` requires exactly these
+ * options, and clients know what they expose: the listed methods, with data, queries and results typed by the
+ * schemas.
  */
 export type Served<
   S,
   Options extends ServiceOptions<MethodName<S>> & AgreeingOptions<S, Options>,
 > = S & Serving<Options, Outside<S, Options>>
 
-/** A service as callers outside know it. */
+/** A service as external callers know it. */
 type Outside<S, O> = {
   [M in ListedName<S, O>]: OutsideMethod<
     M,
@@ -28,7 +28,7 @@ type Outside<S, O> = {
   >
 }
 
-/** The names of the methods for callers outside: the listed ones, else the standard ones. */
+/** The names of the methods for external callers: the listed ones, else the standard ones. */
 type ListedName<S, O> =
   Of<O, 'methods'> extends readonly (infer Name)[] ? Name & keyof S : MethodName<S> & StandardMethod
 
@@ -45,21 +45,24 @@ type OutsideMethod<M, I, D, P, R> = M extends StandardMethod
   ? StandardMethods<I, D, P, R>[M]
   : (data: D, params?: P) => Promise<R>
 
-/** What options have by a name, `unknown` for nothing. */
+/** The type of an option by name, `unknown` if it is missing. */
 type Of<Options, Name extends string> = Name extends keyof Options
   ? NonNullable<Options[Name]>
   : unknown
 
-/** The schema of the first name that has one. */
+/** The first existing schema among some names. */
 type FirstOf<Schemas, Name extends string, Other extends string> =
   unknown extends Of<Schemas, Name> ? Of<Schemas, Other> : Of<Schemas, Name>
 
 type SchemasOf<O> = Of<O, 'schemas'>
 
-/** The schemas that a method has of its own. */
+/** The schemas of a single method. */
 type OwnOf<O, M> = Of<Of<SchemasOf<O>, 'methods'>, M & string>
 
-/** What fits a schema; `Otherwise` for none, and for one that all fits. Of any schema, nothing is known. */
+/**
+ * The type that fits a schema; `Otherwise` without a schema, or for one that accepts everything. For a schema
+ * of unknown type, nothing is known.
+ */
 type Fitting<Schema, Otherwise> = unknown extends Schema
   ? Otherwise
   : object extends Schema
@@ -70,14 +73,14 @@ type Fitting<Schema, Otherwise> = unknown extends Schema
         ? Static<Schema>
         : Otherwise
 
-/** What a method answers. A schema that a standard method has of its own is for the whole of it. */
+/** The result of a method. A schema of a single standard method describes its whole result. */
 type OutsideResult<R, M, O> = M extends StandardMethod
   ? unknown extends Of<OwnOf<O, M>, 'result'>
     ? Resized<R, FirstOf<SchemasOf<O>, 'result', 'entity'>>
     : Fitting<Of<OwnOf<O, M>, 'result'>, R>
   : Resized<R, Of<OwnOf<O, M>, 'result'>>
 
-/** A result of the same kind, one record, a list or a page, whose records fit a schema. */
+/** A result of the same kind (one record, a list or a page) whose records fit a schema. */
 type Resized<R, Schema> = unknown extends Schema
   ? R
   : R extends Page<infer T>
@@ -88,7 +91,7 @@ type Resized<R, Schema> = unknown extends Schema
         ? Fitting<Schema, R>
         : R
 
-/** The data of a call, of `create` a list as well where the service takes one. */
+/** The data of a call; for `create` also a list, if the service accepts one. */
 type OutsideData<S, M, O> = M extends 'create'
   ? Listed<DataOf<S, M>, Of<SchemasOf<O>, 'create'>>
   : M extends 'update'
@@ -109,7 +112,7 @@ type PatchOf<Schema, Otherwise> = unknown extends Schema
   ? Otherwise
   : Partial<Fitting<Schema, Otherwise>>
 
-/** What options must also be: their schemas must only let data through that fits the service. */
+/** An additional constraint on options: their schemas must only accept data that fits the service. */
 interface AgreeingOptions<S, O> {
   readonly schemas?: {
     readonly create?: AgreeingSchema<S, O, 'create'>
@@ -125,17 +128,17 @@ interface AgreeingOptions<S, O> {
 
 type AgreeingSchema<S, O, M extends string> = Agreeing<DataOf<S, M>, Of<SchemasOf<O>, M>>
 
-/** A sentence, where a schema names a field of the data with values of another type. */
+/** An error message if a schema names a field of the data with values of another type. */
 type Agreeing<D, Schema> = [ClashingName<D, Checked<Schema>>] extends [never]
   ? unknown
   : `'${ClashingName<D, Checked<Schema>>}' has another type in the data of the service than in its schema`
 
-/** What comes out of the check by a schema. Those of other libraries may make values of another type. */
+/** The output type of a schema. Schemas of other libraries may convert values to another type. */
 type Checked<Schema> = Schema extends { readonly '~standard': infer Standard }
   ? Of<Of<Standard, 'types'>, 'output'>
   : Fitting<Schema, unknown>
 
-/** The names of fields whose values in a schema are none of the data. Hooks may add and remove fields. */
+/** The names of fields whose values in a schema do not fit the data. Hooks may add and remove fields. */
 type ClashingName<D, Value> = {
   [Name in keyof Value & string]: [
     Overlaps<FieldOf<D, Name>, Exclude<Value[Name], undefined>>,
@@ -152,7 +155,7 @@ type FieldOf<D, Name> = D extends readonly unknown[]
       : never
     : never
 
-/** Whether some values may be of both types. */
+/** Whether the types overlap. */
 type Overlaps<A, B> = [A] extends [B]
   ? true
   : [B] extends [A]
@@ -163,7 +166,7 @@ type Overlaps<A, B> = [A] extends [B]
         : never
       : never
 
-/** The same for members of unions. Objects are compared by the fields that both have. */
+/** The same for members of unions. Objects are compared by their common fields. */
 type IsOneOf<A, B> = A extends B
   ? true
   : B extends A
@@ -180,10 +183,10 @@ type IsOneOf<A, B> = A extends B
             : false
         : false
 
-/** Whether one of them is an object with methods, as dates and ids are. */
+/** Whether one of them is an object with methods, such as a date or an id. */
 type IsClass<T> = true extends (T extends { toJSON(): unknown } ? true : false) ? true : false
 
-/** The query of a call; without a schema that it follows from, nothing may be asked for. */
+/** The query of a call; without a schema, no query is allowed. */
 type OutsideQuery<S, M, O> =
   unknown extends SchemasOf<O>
     ? QueryOf<S, M>
@@ -198,5 +201,5 @@ type QuerySchema<O, M> =
 
 type NoQuery = Record<string, never>
 
-/** A schema without properties allows no query; the type of such objects allows any. */
+/** A schema without properties allows no query, but its object type would allow any. */
 type Closed<Q> = [keyof Q] extends [never] ? NoQuery : Q

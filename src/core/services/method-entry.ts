@@ -23,7 +23,7 @@ export interface ServerSupport extends HookAdvice {
   /** Returns `; did you mean 'name'?` for a method that a service lacks. */
   suggestMethod(mistyped: string, service: object): string
   readonly readOptions: ServiceOptionReader
-  /** Called where the hooks of a call have ended without a result. */
+  /** Called if the hooks of a call end without a result. */
   warnOfResult(method: MethodEntry, context: HookContext): void
   /** Returns a method of a service, and the hooks that `@feathersjs/hooks` has put around it. */
   readPackageHooks(path: string, service: object, name: string): HookedFunction

@@ -41,8 +41,8 @@ export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   if (!('result' in context)) {
-    // What an around hook returns is no result. Not told by `chain`, which hooks that are added meanwhile
-    // replace.
+    // The return value of an around hook is not a result. `chain` cannot tell: it is replaced when hooks are
+    // added during the call.
     const { isSurrounded } = context
     if (isSurrounded) method.entry.app.support?.warnOfResult(method, context)
     setReturned(context, isSurrounded ? undefined : returned)
@@ -53,9 +53,9 @@ export function finishCall(method: MethodEntry, context: HookContext, returned: 
 }
 
 /**
- * Calls a method as `service.method(...args)` does and returns its result. A context of this method
- * as the last argument is used for the call, which then resolves to the context; the arguments
- * before it take the places of those in the context.
+ * Calls a method as `service.method(...args)` does and returns its result. A context of this method as the
+ * last argument is used for the call, which then resolves to the context; the arguments before it replace
+ * those in the context.
  */
 export function callMethod(method: MethodEntry, self: object, args: unknown[]): Promise<unknown> {
   const last = args.at(-1)

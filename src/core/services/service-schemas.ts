@@ -98,7 +98,7 @@ export interface EntrySchemas {
    * may change them.
    */
   addCheck(before: BeforeHooks): BeforeHooks
-  /** Rejects with a `TypeError` that names the schema that can't be compiled. */
+  /** Rejects with a `TypeError` that names a schema that cannot be compiled. */
   load(): Promise<void>
   /** Returns the schemas of a method, once they are loaded. */
   toMethodSchemas(method: string): MethodSchemas

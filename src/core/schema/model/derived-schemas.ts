@@ -13,12 +13,13 @@ import {
 import { SchemaModel } from './places.ts'
 import { toRecordSchema } from './references.ts'
 
-/** Keywords whose schemas describe no value that is sent. */
+/** Keywords whose schemas do not describe a sent value. */
 const NO_VALUE = ['not', 'contains', 'propertyNames']
 
 /**
- * Returns a copy of a schema in which every object that says nothing of further properties has none:
- * a field that no schema names is refused. What stands in it several times is one object in the copy too.
+ * Returns a copy of a schema in which every object is closed that does not say whether it takes additional
+ * properties: undeclared fields are rejected. A part that occurs several times is also one object in the
+ * copy.
  */
 export function toClosedSchema(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
@@ -37,14 +38,14 @@ export function toClosedSchema(schema: JSONSchema): JSONSchema {
   const close = createCopier((keywords) => {
     const isUnion = isOnlyUnion(keywords)
     const isJoined = describesTogether(keywords)
-    // Each alternative of a union is closed by itself: its error names the field.
+    // Each alternative of a union is closed on its own, so that its error names the field.
     const copy = closeParts(keywords, (keyword) => (keyword === '$ref' ? !isJoined : isUnion))
     const saysMore = OTHER_PROPERTIES.some((keyword) => keywords[keyword] !== undefined)
     if (isUnion || saysMore || !describesObject(keywords)) return copy
     if (isJoined) return { type: 'object', ...copy, unevaluatedProperties: false }
     return keywords['$ref'] === undefined ? { ...copy, additionalProperties: false } : copy
   })
-  /** Closes the objects inside of a value, and leaves the value itself open for others to close. */
+  /** Closes the objects inside a value, and leaves the value itself open for others to close. */
   const closeInside = createCopier((keywords) => closeParts(keywords, () => false))
   return close(schema) as Keywords
 }
@@ -57,7 +58,7 @@ function describesTogether(keywords: Keywords): boolean {
   )
 }
 
-/** Whether a schema is nothing but a choice of others. */
+/** Whether a schema is only a choice of others. */
 function isOnlyUnion(schema: Keywords): boolean {
   const isChoice = schema['anyOf'] !== undefined || schema['oneOf'] !== undefined
   const describesMore = ['properties', 'allOf', '$ref'].some((name) => schema[name] !== undefined)
@@ -65,9 +66,9 @@ function isOnlyUnion(schema: Keywords): boolean {
 }
 
 /**
- * Returns the schema of the data of a patch: that of a whole record, of which nothing is required and no
- * default is set. A property that is itself an object is replaced by a patch as a whole, so its own
- * schema stays as it is; a part that means the record, as trees have it, means a whole record still.
+ * Returns the schema of the data of a patch: that of a record, without required properties and defaults. A
+ * patch replaces a nested object as a whole, so the schema of such a property stays as it is; a part that
+ * refers to the record itself, as in trees, still means a whole record.
  */
 export function toPatchSchema(schema: JSONSchema): JSONSchema {
   if (!hasKeywords(schema)) return schema
@@ -77,7 +78,7 @@ export function toPatchSchema(schema: JSONSchema): JSONSchema {
       if (keyword === 'properties') return withoutDefault(inner)
       return POSSIBLE.includes(keyword) ? toPartial(inner) : inner
     })
-    // Where nothing is required, a patch may fit several of the kinds that a record has one of.
+    // Without required properties, a patch may fit several alternatives of which a record has only one.
     return oneOf === undefined ? partial : { ...partial, anyOf: oneOf }
   })
   const { $id } = schema
@@ -85,7 +86,7 @@ export function toPatchSchema(schema: JSONSchema): JSONSchema {
   return $id === undefined ? partial : { ...partial, $id }
 }
 
-/** Keywords that ask for properties of the record as a whole. */
+/** Keywords about the properties of the whole record. */
 const OF_WHOLE_RECORDS: readonly string[] = ['required', 'minProperties', 'default', '$id']
 
 function withoutDefault(schema: unknown): unknown {

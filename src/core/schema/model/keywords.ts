@@ -1,48 +1,48 @@
 import { isObject, isPlainObject } from '../../value-kind.ts'
 
-/** The keywords of a JSON Schema; `undefined` for the ones that it lacks. */
+/** The keywords of a JSON Schema; `undefined` for missing ones. */
 export type Keywords = Readonly<Record<string, unknown>>
 
-// The keywords that have schemas in them, by how they hold these.
+// The keywords that contain schemas, by the shape of their value.
 
-/** One schema; `$ref` where references are linked. */
+/** One schema; `$ref` if references are linked. */
 const SINGLE: ReadonlySet<string> = new Set([
   '$ref',
   ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'contentSchema'],
   ...['additionalProperties', 'unevaluatedProperties', 'propertyNames'],
   ...['not', 'if', 'then', 'else'],
 ])
-/** A list of schemas; `items` is one in drafts before 2020. */
+/** A list of schemas; `items` can be one in drafts before 2020. */
 const LISTS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-/** Schemas by their names. In `dependencies` of draft-07, names of properties may stand for one. */
+/** Schemas by name. In `dependencies` of draft-07, a value may be a list of property names instead. */
 const MAPS: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies'],
   ...['$defs', 'definitions'],
 ])
 
-/** Keywords with definitions, which hold for no value by themselves. */
+/** Keywords with definitions, which do not apply to a value by themselves. */
 export const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
-/** Keywords whose schemas hold for the value of the schema that they stand in. */
+/** Keywords whose schemas always apply to the value of their own schema. */
 export const CERTAIN: readonly string[] = ['$ref', 'allOf']
 
-/** Keywords with alternatives, one or more of which hold. */
+/** Keywords with alternatives. At least one applies. */
 export const ALTERNATIVES: readonly string[] = ['anyOf', 'oneOf']
 
-/** All keywords whose schemas say something of the same value, in the order in which they count. */
+/** All keywords whose schemas describe the same value, in order of precedence. */
 export const SAME_VALUE: readonly string[] = [
   ...CERTAIN,
   ...ALTERNATIVES,
   ...['if', 'then', 'else', 'dependentSchemas', 'dependencies'],
 ]
 
-/** Those of them whose schemas the value may have to fit: that of `if` only asks something. */
+/** Those whose schemas the value may have to fit: `if` is only a test. */
 export const POSSIBLE: readonly string[] = SAME_VALUE.filter((keyword) => keyword !== 'if')
 
 /** Keywords that name the properties of an object. */
 export const NAMING: readonly string[] = ['properties', 'patternProperties']
 
-/** Keywords of the properties that an object has beside those that it names. */
+/** Keywords for the properties of an object that it does not name. */
 export const OTHER_PROPERTIES: readonly string[] = ['additionalProperties', 'unevaluatedProperties']
 
 /** Whether a schema has keywords, rather than being `true` or `false`. */
@@ -50,20 +50,20 @@ export function hasKeywords(schema: unknown): schema is Keywords {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema)
 }
 
-/** Returns the schemas that a keyword has by names, none where it is not there. */
+/** Returns the schemas that a keyword has by name, none if it is missing. */
 export function toNamedSchemas(value: unknown): Keywords {
   return hasKeywords(value) ? value : {}
 }
 
-/** Returns the values that a schema lists by `const` or `enum`, `undefined` where it lists none. */
+/** Returns the values that a schema lists by `const` or `enum`, `undefined` if it lists none. */
 export function listValues(schema: Keywords): readonly unknown[] | undefined {
   const values = 'const' in schema ? [schema['const']] : schema['enum']
   return Array.isArray(values) ? values : undefined
 }
 
 /**
- * Returns the types of the values that a schema names by its `type`, else by its constants, none where any
- * value fits. Constants that are objects or lists are of the type `any`.
+ * Returns the types that a schema names by its `type`, else by its constants, none if any value fits.
+ * Constants that are objects or lists are of the type `any`.
  */
 export function listTypes(schema: Keywords): readonly string[] {
   return [schema['type'] ?? listValues(schema)?.map(toType) ?? []].flat().map(String)
@@ -74,7 +74,7 @@ function toType(value: unknown): string {
   return typeof value === 'object' ? 'any' : typeof value
 }
 
-/** Returns the schemas that a keyword has, in whatever shape. */
+/** Returns the schemas of a keyword, whatever their shape. */
 export function listSchemas(schema: Keywords, keyword: string): readonly unknown[] {
   const value = schema[keyword]
   if (value === undefined) return []
@@ -82,7 +82,7 @@ export function listSchemas(schema: Keywords, keyword: string): readonly unknown
   return Object.values(toNamedSchemas(value)).filter((one) => !Array.isArray(one))
 }
 
-/** Returns what takes the place of a schema that belongs to a keyword of another one. */
+/** Returns the replacement of a schema inside a keyword of another one. */
 type SchemaMapping = (schema: unknown, keyword: string) => unknown
 
 /** Returns a copy of a schema in which each schema inside it, one level deep, is replaced. */
@@ -103,7 +103,7 @@ function mapKeyword(keyword: string, value: unknown, map: SchemaMapping): unknow
   return SINGLE.has(keyword) ? map(value, keyword) : value
 }
 
-/** Calls a function with a schema and all in it, with each object once. */
+/** Calls a function with a schema and all schemas inside it, each once. */
 export function visitSchemas(root: unknown, visit: (schema: Keywords) => void): void {
   const seen = new Set<unknown>()
   const enter = (schema: unknown): void => {
@@ -115,7 +115,7 @@ export function visitSchemas(root: unknown, visit: (schema: Keywords) => void): 
   enter(root)
 }
 
-/** Whether a function is true for a schema, or for one in it. */
+/** Whether a function returns true for a schema, or for one inside it. */
 export function someSchema(root: unknown, test: (schema: Keywords) => boolean): boolean {
   let isFound = false
   visitSchemas(root, (schema) => {
@@ -125,8 +125,8 @@ export function someSchema(root: unknown, test: (schema: Keywords) => boolean): 
 }
 
 /**
- * Returns the keywords of a schema with the tuple that it may have as JSON Schema 2020-12 writes it, by
- * `prefixItems`. TypeBox writes it as older ones do: `items` is a list.
+ * Returns the keywords of a schema with its tuple, if any, in the form of JSON Schema 2020-12, `prefixItems`.
+ * TypeBox writes the older form, in which `items` is a list.
  */
 export function toPrefixItems(schema: Keywords): Keywords {
   const { items, additionalItems, ...others } = schema
@@ -138,15 +138,15 @@ export function toPrefixItems(schema: Keywords): Keywords {
   }
 }
 
-/** Returns a copy of a schema with all tuples in it as JSON Schema 2020-12 writes them. */
+/** Returns a copy of a schema with all tuples in the form of JSON Schema 2020-12. */
 export function withPrefixItems<S>(schema: S): S | Keywords {
   return hasKeywords(schema) ? mapSchema(toPrefixItems(schema), withPrefixItems) : schema
 }
 
 /**
- * Returns a function that copies schemas, each once: what is the same object in several places is so in the
- * copy, and a schema that contains itself has a copy that does so.
- * @param change returns the keywords of the copy, whose inner schemas it has copied in turn
+ * Returns a function that copies schemas, each once: an object in several places is also one object in the
+ * copy, and a schema that contains itself has a copy that does too.
+ * @param change returns the keywords of the copy, with copies of the inner schemas
  */
 export function createCopier(change: (schema: Keywords) => object): (schema: unknown) => unknown {
   const copies = new Map<Keywords, object>()
@@ -155,13 +155,13 @@ export function createCopier(change: (schema: Keywords) => object): (schema: unk
     const known = copies.get(schema)
     if (known !== undefined) return known
     const copy = {}
-    // Before it has its keywords: they may lead back to it.
+    // Set before it has its keywords, which may lead back to it.
     copies.set(schema, copy)
     return Object.assign(copy, change(schema))
   }
 }
 
-/** Returns schemas without those that say the same as one before. */
+/** Returns schemas without those equal to an earlier one. */
 export function withoutRepeated(schemas: readonly unknown[]): readonly unknown[] {
   const targets: unknown[] = []
   const byText = new Map<string, unknown>()
@@ -176,7 +176,7 @@ export function withoutRepeated(schemas: readonly unknown[]): readonly unknown[]
   return [...byText.values()]
 }
 
-/** Returns the value of a key, which is made where there is none yet. */
+/** Returns the value of a key, created if it is missing. */
 export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
   const known = map.get(key)
   if (known !== undefined) return known

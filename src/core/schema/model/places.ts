@@ -10,13 +10,13 @@ import {
   toPrefixItems,
 } from './keywords.ts'
 
-/** What the schema `true` says. */
+/** The keywords of the schema `true`. */
 const ANYTHING: Keywords = {}
 
 /**
- * A JSON Schema, with its references linked, by the places of the data that it describes. A place has
- * all schemas that hold for its value, or may. There are as many places as there are groups of
- * schemas: where a schema contains itself, its places lead back to one another.
+ * A JSON Schema with linked references, by the places of the data that it describes. A place has all schemas
+ * that apply to its value, or may apply. There is one place per group of schemas: if a schema contains
+ * itself, its places lead back to one another.
  */
 export class SchemaModel {
   /** The place of the whole data. */
@@ -25,13 +25,13 @@ export class SchemaModel {
   readonly #places = new Map<string, Place>()
   readonly #ids = new Map<unknown, number>()
 
-  /** @param sameValue the keywords that lead to further schemas of the same value. Default: all */
+  /** @param sameValue the keywords that lead to other schemas of the same value. Default: all */
   constructor(root: JSONSchema, sameValue: readonly string[] = SAME_VALUE) {
     this.#sameValue = sameValue
     this.root = this.place([root])
   }
 
-  /** Returns the place for whose value some schemas hold. */
+  /** Returns the place whose value some schemas describe. */
   place(schemas: readonly unknown[]): Place {
     const given = [...new Set(schemas)].filter((schema) => schema === true || isObject(schema))
     const key = given.map((schema) => this.#toId(schema)).join()
@@ -42,7 +42,7 @@ export class SchemaModel {
     })
   }
 
-  /** Adds a schema, and those in it that hold for the same value, in their order. */
+  /** Adds a schema, and those inside it that apply to the same value, in order. */
   #addParts(schema: unknown, parts: Set<Keywords>): void {
     if (schema === true) parts.add(ANYTHING)
     if (!isObject(schema) || parts.has(schema)) return
@@ -61,11 +61,13 @@ export class SchemaModel {
 export class Place {
   /** The schemas that are named for the place. */
   readonly given: readonly unknown[]
-  /** The same, and all in them that hold for the same value: a value may fit some of them alone. */
+  /**
+   * The given schemas, and all inside them that apply to the same value: a value may fit only some of them.
+   */
   readonly parts: readonly Keywords[]
   readonly #model: SchemaModel
   #patterns: readonly string[] | undefined
-  /** By the names that schemas have: callers can not make it grow. */
+  /** By the names in schemas: callers cannot make it grow. */
   readonly #named = new Map<string, Place>()
   /** By the patterns that a name matches. */
   readonly #matched = new Map<string, Place>()
@@ -78,17 +80,17 @@ export class Place {
     this.parts = parts
   }
 
-  /** Whether no schema says anything of the values, nor of what is in them. */
+  /** Whether no schema describes the values or their contents. */
   get isUnknown(): boolean {
     return this.parts.length === 0
   }
 
-  /** Returns all schemas that the parts have by a keyword. */
+  /** Returns all schemas of a keyword in the parts. */
   schemas(keyword: string): readonly unknown[] {
     return this.parts.flatMap((part) => listSchemas(part, keyword))
   }
 
-  /** Returns the same of a keyword with schemas by their names. */
+  /** Like {@link schemas}, for a keyword with schemas by name. */
   namedSchemas(keyword: string): ReadonlyMap<string, readonly unknown[]> {
     const groups = new Map<string, unknown[]>()
     for (const part of this.parts) {
@@ -106,7 +108,7 @@ export class Place {
     this.#patterns ??= [...this.namedSchemas('patternProperties').keys()]
     const matching = this.#patterns.filter((pattern) => matchesPattern(name, pattern))
     const isNamed = this.parts.some((part) => hasProperty(part, name))
-    // Callers choose the names: nothing is added for those that lead to a known place.
+    // Callers choose the names: names that lead to a known place add nothing.
     const [places, key] = isNamed ? [this.#named, name] : [this.#matched, matching.join('\n')]
     return getOrAdd(places, key, () =>
       this.#model.place(this.parts.flatMap((part) => toPropertySchemas(part, name, matching))),
@@ -125,15 +127,15 @@ export class Place {
   }
 }
 
-/** Returns what makes something of each place once, when it is asked for first. */
+/** Returns a function that computes something for each place once, on first use. */
 export function oncePerPlace<Facts>(read: (place: Place) => Facts): (place: Place) => Facts {
   const known = new Map<Place, Facts>()
   return (place) => getOrAdd(known, place, () => read(place))
 }
 
 /**
- * Returns what reads each place once into an object that may lead back to itself: it is known before it
- * is filled.
+ * Returns a function that reads each place once into an object that may lead back to itself: it is known
+ * before it is filled.
  */
 export function createPlaceReader<Facts>(
   create: () => Facts,
@@ -159,7 +161,7 @@ function hasProperty(schema: Keywords, name: string): boolean {
   return Object.hasOwn(toNamedSchemas(schema['properties']), name)
 }
 
-/** The patterns of schemas, compiled once: the fields of each call are looked at. */
+/** The patterns of schemas, compiled once, since each call checks fields with them. */
 const PATTERNS = new Map<string, RegExp>()
 
 function matchesPattern(name: string, pattern: string): boolean {

@@ -10,16 +10,16 @@ import {
   visitSchemas,
 } from './keywords.ts'
 
-/** Where the references of a schema without an absolute `$id` start from. */
+/** The base URI of references in a schema without an absolute `$id`. */
 const BASE = 'schema://here/'
 
 /**
- * Returns a schema in which each `$ref` is the schema that it means, and not its name, so that
- * whoever reads or changes a schema comes to it as to any other part. A reference out of the schema
- * stays a string. {@link writeReferences} makes JSON Schema of it again. A schema without references
- * stays the same object.
- * @param options `isStrict`: whether a reference from a part with an `$id` to what that part lacks leads
- *   nowhere, as JSON Schema has it. Default: `false`, authors mean the definitions of the whole
+ * Returns a schema in which each `$ref` is the referenced schema itself instead of its name, so that code
+ * that reads or changes schemas reaches it like any other part. A reference out of the schema stays a string.
+ * {@link writeReferences} turns the result into JSON Schema again. A schema without references stays the same
+ * object.
+ * @param options `isStrict`: whether a reference from a part with an `$id` must be found in that part, as in
+ *   JSON Schema. Default: `false`, since authors mean the definitions of the whole
  * @throws {TypeError} two different schemas have the same `$id`
  */
 export function linkReferences(
@@ -29,7 +29,7 @@ export function linkReferences(
   if (!hasKeywords(root)) return root
   const { named, bases, hasReferences } = readNames(root)
   if (!hasReferences) return root
-  /** The copy of each schema, by where its references start from. */
+  /** The copies of each schema, by base URI. */
   const copies = new Map<string, Map<Keywords, Record<string, unknown>>>()
   const copySchema = (schema: unknown, outer: string, name?: string): unknown => {
     if (!hasKeywords(schema)) return schema
@@ -37,19 +37,19 @@ export function linkReferences(
     const known = getOrAdd(copies, base, () => new Map<Keywords, Record<string, unknown>>())
     const copy = known.get(schema) ?? {}
     if (!known.has(schema)) {
-      // Before what is in it is copied: it may contain itself.
+      // Set before its contents are copied: it may contain itself.
       known.set(schema, copy)
       const inner = mapSchema(schema, (part, keyword) =>
         keyword === '$ref' ? follow(part, base) : copySchema(part, base),
       )
       Object.assign(copy, inner)
     }
-    // What it is called by, where it does not say so itself.
+    // The name that refers to it, if it does not have one.
     if (name !== undefined && NAMES.every((one) => schema[one] === undefined))
       copy['$anchor'] ??= name
     return copy
   }
-  /** Returns what a reference means; the reference itself if it leads out of the schema. */
+  /** Returns the target of a reference; the reference itself if it leads out of the schema. */
   const follow = (reference: unknown, base: string): unknown => {
     if (typeof reference !== 'string') return reference
     const [path = '', fragment = ''] = reference.split('#')
@@ -66,7 +66,7 @@ export function linkReferences(
   return copySchema(root, BASE) as Keywords
 }
 
-/** Returns the schemas in a whole that have an `$id`, by all of it, and where their references start from. */
+/** Returns the schemas with an `$id` in a root schema, by full `$id`, and their base URIs. */
 function readNames(root: Keywords) {
   const named = new Map<string, Keywords>()
   const bases = new Map<Keywords, string>()
@@ -95,7 +95,7 @@ function isSchema(value: unknown): boolean {
   return hasKeywords(value) || typeof value === 'boolean'
 }
 
-/** Whether a schema has a name of its own. In draft-07, one that begins with `#` is an anchor. */
+/** Whether a schema has its own name. In draft-07, an `$id` that begins with `#` is an anchor. */
 function hasId({ $id }: Keywords): boolean {
   return typeof $id === 'string' && !$id.startsWith('#')
 }
@@ -112,7 +112,7 @@ function resolveUri(reference: string, base: string): string {
   return URL.canParse(reference, base) ? new URL(reference, base).href : reference
 }
 
-/** Returns what the fragment of a reference means in a schema, `undefined` for nothing. */
+/** Returns the target of a reference's fragment in a schema, `undefined` for none. */
 function findPart(schema: Keywords, fragment: string): unknown {
   if (fragment === '' || fragment.startsWith('/')) return followPointer(schema, fragment)
   let found: unknown
@@ -133,36 +133,36 @@ function followPointer(schema: unknown, pointer: string): unknown {
 }
 
 function decodePointer(part: string): string {
-  // A `%` that encodes nothing stands for itself: authors forget to encode the names of definitions.
+  // A `%` that encodes nothing is taken literally: authors forget to encode the names of definitions.
   const decoded = /%(?![\da-f]{2})/i.test(part) ? part : decodeURIComponent(part)
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** Keywords that name a schema, or a place in it: written references lead by neither of them. */
+/** Keywords that name a schema, or a place in it. Written references use neither. */
 const NAMES = ['$anchor', '$id']
 
-/** Keywords of the whole alone. */
+/** Keywords that only the root schema has. */
 const OF_DOCUMENTS: ReadonlySet<string> = new Set([...NAMES, '$schema', ...DEFINITIONS])
 
-/** Keywords that make it worth while to write a schema once: the code of others is one comparison. */
+/** Keywords that make a schema worth writing only once: the code of others is one comparison. */
 const LARGE: readonly string[] = ['properties', 'anyOf', 'oneOf', 'allOf']
 
 /** How references are written. */
 interface WritingOptions {
   /**
-   * Whether large parts that are one and the same object stand once, with references to them. Ajv writes
-   * code for each place otherwise: for the conditions of a query, which stand in `$or` and `$and` as
-   * well, it takes ten times as long. Default: `false`.
+   * Whether large parts that are the same object are written once, with references to them. Otherwise Ajv
+   * generates code for each place: for the conditions of a query, which also occur in `$or` and `$and`, it
+   * takes ten times as long. Default: `false`.
    */
   readonly sharesParts?: boolean
   /** Returns the reference to the schema itself, or to one of its definitions. Default: `#/$defs/…`. */
   readonly toReference?: (definition?: readonly [keyword: string, name: string]) => string
 }
 
-/** Keywords that may stand beside the reference of a schema that is nothing but that. */
+/** Keywords that a schema may have next to `$ref` and still be only a reference. */
 const BESIDE = new Set([...OF_DOCUMENTS, '$ref', '$comment', 'title', 'description', 'type'])
 
-/** Returns the keywords of a record, also where its schema is nothing but a reference to them. */
+/** Returns the keywords of a record's schema, even if it is only a reference. */
 export function toRecordSchema(schema: Keywords): Keywords {
   const { $ref, ...others } = schema
   const isReference = hasKeywords($ref) && Object.keys(others).every((one) => BESIDE.has(one))
@@ -170,8 +170,8 @@ export function toRecordSchema(schema: Keywords): Keywords {
 }
 
 /**
- * Returns a schema of {@link linkReferences} as JSON Schema. What is referred to is one of the
- * definitions of the whole, and no part has a name beside.
+ * Returns a schema of {@link linkReferences} as JSON Schema. Referenced schemas become definitions of the
+ * root schema, and parts have no other names.
  */
 export function writeReferences(
   root: JSONSchema,
@@ -194,7 +194,7 @@ export function writeReferences(
       getOrAdd(definitions, target, () => ['$defs', addFreeName(target, names)] as const),
     )
   }
-  /** Returns the keywords of a schema, which are the same object in each place of it. */
+  /** Returns the keywords of a schema, the same object in each of its places. */
   const write = (schema: unknown): unknown => {
     if (!hasKeywords(schema)) return schema
     return getOrAdd(copies, schema, () => {
@@ -213,7 +213,7 @@ export function writeReferences(
       ? mapSchema({ [keyword]: value }, write)[keyword]
       : value
   }
-  // Those that are written may refer to further ones, which come to the end of the map.
+  // Written definitions may refer to others, which are appended to the map.
   for (const [definition, [keyword, name]] of definitions) {
     if (Object.hasOwn(toNamedSchemas(root[keyword]), name)) continue
     written[keyword] = { ...(written[keyword] as object), [name]: write(definition) }
@@ -224,7 +224,7 @@ export function writeReferences(
 /** The keyword and the name of each definition. */
 type Definitions = Map<unknown, readonly [keyword: string, name: string]>
 
-/** Returns the large parts that stand in several places, each of which is written as a reference. */
+/** Returns the large parts that occur in several places, which are written as references. */
 function findShared(root: Keywords, definitions: Definitions): ReadonlySet<unknown> {
   const known = new Set(definitions.keys())
   const shared = new Set<unknown>()
@@ -251,14 +251,14 @@ function toLocal(definition?: readonly [keyword: string, name: string]): string 
   return definition === undefined ? '#' : `#/${definition.map(escapePointer).join('/')}`
 }
 
-/** The last word in a path is what readers know a schema by. */
+/** Readers know a schema by the last word of its path. */
 function lastWord(path: string): string | undefined {
   const words = path.split(/[/:]/).map((part) => part.replace(/[^\w.-]/g, ''))
   return words.findLast((part) => part !== '')
 }
 
-/** Returns a name as it stands in a JSON pointer inside of a URI. @see RFC 6901 §6 */
+/** Returns a name, escaped for a JSON pointer inside a URI. @see RFC 6901 §6 */
 function escapePointer(key: string): string {
-  // The dollar of `$defs` may stand in a fragment, and reads better as it is.
+  // The dollar of `$defs` is allowed in a fragment, and reads better unescaped.
   return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('%24', '$')
 }

@@ -1,18 +1,20 @@
-/** The kinds of calls that take queries. Each takes all names of those before it: a page takes all. */
+/**
+ * The kinds of calls that take queries. Each also takes the names of the kinds before it: a page takes all.
+ */
 const USES = ['new', 'record', 'list', 'page'] as const
 
-/** What a query is for: a new record, one record or some of them, a list, or a page. */
+/** The purpose of a query: a new record, one or more records, a list, or a page. */
 export type QueryUse = (typeof USES)[number]
 
 /** Fields by JSON Schema. */
 type FieldSchemas = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** What the API documents of a query name that is not a field. */
+/** What the API documents about a query name that is not a field. */
 interface DescribedName {
   readonly description: string
   /** The first kind of call that takes it. */
   readonly use: QueryUse
-  /** What pages have where queries may have the name. Their total is there where it is asked for. */
+  /** The fields of pages if queries may have the name. They have a total if it is requested. */
   readonly pageFields?: FieldSchemas
 }
 
@@ -64,7 +66,7 @@ const NAMES: Readonly<Record<string, DescribedName>> = {
   $or: {
     use: 'record',
     description:
-      'Conditions of which one has to hold, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
+      'Conditions, at least one of which must match, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
   },
   $and: {
     use: 'record',
@@ -72,7 +74,7 @@ const NAMES: Readonly<Record<string, DescribedName>> = {
   },
 }
 
-/** Returns what the API documents of a query name, `undefined` for a field. */
+/** Returns what the API documents about a query name, `undefined` for a field. */
 export function describeName(name: string): DescribedName | undefined {
   return Object.hasOwn(NAMES, name) ? NAMES[name] : undefined
 }

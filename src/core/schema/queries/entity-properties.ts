@@ -10,33 +10,33 @@ import { linkReferences, toRecordSchema } from '../model/references.ts'
 
 /** A property of an entity. */
 export interface EntityProperty {
-  /** What its values are like. */
+  /** The schema of its values. */
   readonly schema: TSchema
   /** Whether records may lack it. */
   readonly isOptional: boolean
 }
 
-/** What queries need to know of the schema of a record. */
+/** What queries need to know about the schema of a record. */
 export interface EntityProperties {
-  /** The properties by name; those inside of objects by their path, `author.name`. */
+  /** The properties by name; nested ones by path, `author.name`. */
   readonly properties: ReadonlyMap<string, EntityProperty>
   /** The keywords that references in the properties lead to. */
   readonly definitions: Keywords
-  /** Whether a map of properties was given in place of the schema of an object. */
+  /** Whether a map of properties was given instead of the schema of an object. */
   readonly isMap: boolean
 }
 
-/** Keywords with schemas that a reference may lead to, and the one that says how to read them. */
+/** Keywords with schemas that a reference may lead to, and `$schema`, which says how to read them. */
 const KEPT = [...DEFINITIONS, '$schema']
 
 /**
- * Returns the properties that a schema names: one of an object, one that joins such by `allOf`, as
- * `Type.Intersect` does, or a map of properties. It is the schema of an object if it has
- * `type: 'object'`, a list `allOf`, a `$ref`, or a keyword `properties` with nothing but schemas in
- * it, and a map of properties otherwise.
+ * Returns the properties that a schema names: the schema of an object, one that joins objects by `allOf`, as
+ * `Type.Intersect` does, or a map of properties. It is the schema of an object if it has `type: 'object'`, a
+ * list `allOf`, a `$ref`, or a keyword `properties` with only schemas in it, and a map of properties
+ * otherwise.
  * @param owner the function that takes the schema, for the error
- * @param isLinked whether the references in the schema are linked; else they are in what is returned
- * @throws {TypeError} it is neither, or joins what is no schema of an object
+ * @param isLinked whether the references in the schema are already linked; the result always has linked ones
+ * @throws {TypeError} it is neither, or joins a schema that is not of an object
  */
 export function readEntity(owner: string, given: unknown, isLinked = false): EntityProperties {
   if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
@@ -52,7 +52,7 @@ export function readEntity(owner: string, given: unknown, isLinked = false): Ent
   }
 }
 
-/** Whether something is a schema, by itself: an object of keywords, `true` or `false`. */
+/** Whether a value is a schema: an object of keywords, `true` or `false`. */
 export function isSchema(value: unknown): value is TSchema {
   return typeof value === 'boolean' || isPlainObject(value)
 }
@@ -70,7 +70,7 @@ function readMap(owner: string, map: Keywords): Map<string, EntityProperty> {
   const properties = new Map<string, EntityProperty>()
   for (const [name, schema] of Object.entries(map)) {
     if (!isSchema(schema)) throw new TypeError(`${owner}: '${name}' has no schema of a property`)
-    // Nothing tells whether records may lack it.
+    // It is unknown whether records may lack it.
     properties.set(name, { schema, isOptional: true })
   }
   return properties
@@ -81,7 +81,7 @@ function readProperties(owner: string, entity: Keywords): Map<string, EntityProp
   for (const part of root.parts) checkPart(owner, part, entity)
   const isRequired = (name: string): boolean =>
     root.parts.some(({ required }) => Array.isArray(required) && required.includes(name))
-  // A property that several schemas describe holds by all of them.
+  // A property described by several schemas must fit all of them.
   return new Map(
     [...root.namedSchemas('properties')].map(([name, schemas]) => [
       name,
@@ -95,7 +95,7 @@ function readProperties(owner: string, entity: Keywords): Map<string, EntityProp
 
 function checkPart(owner: string, part: Keywords, whole: Keywords): void {
   const { properties = {}, allOf = [], required = [] } = part
-  // The model leaves `false` and what is no schema out of the parts.
+  // The model drops `false` and values that are not schemas from the parts.
   const joinsOthers = Array.isArray(allOf) && !allOf.every(isPlainObject)
   if (joinsOthers || (part !== whole && !isObjectSchema(part))) {
     throw new TypeError(`${owner} can only join schemas of objects, with their 'properties'`)
@@ -114,7 +114,7 @@ const MAX_NAMES = 4
 /** Beyond this number, paths have two names and do not lead into alternatives: Ajv compiles each for milliseconds. */
 const MAX_PROPERTIES = 100
 
-/** Returns properties with those of objects by their paths: in lists and in alternatives as well. */
+/** Returns properties including nested ones by path, also those in lists and alternatives. */
 function withInner(
   outer: ReadonlyMap<string, EntityProperty>,
 ): ReadonlyMap<string, EntityProperty> {
@@ -131,7 +131,7 @@ function withInner(
     for (const [path, { given }] of level) {
       const schemas = withoutRepeated(given) as readonly TSchema[]
       const schema = schemas.length === 1 ? schemas[0] : Type.Unsafe({ anyOf: schemas })
-      // An object without it, or a record without the object, has no value at the path.
+      // Without the object or its property, the record has no value at the path.
       if (!all.has(path)) all.set(path, { schema: schema as TSchema, isOptional: true })
     }
   }
@@ -145,7 +145,7 @@ function toPlaces(
   return new Map([...properties].map(([name, { schema }]) => [name, model.place([schema])]))
 }
 
-/** Returns the places one level below others, by their paths. */
+/** Returns the places one level below others, by path. */
 function listInner(model: SchemaModel, outer: ReadonlyMap<string, Place>): Map<string, Place> {
   const inner = new Map<string, Place>()
   for (const [path, place] of outer) {

@@ -6,9 +6,9 @@ import type { Place } from '../model/places.ts'
 import { createPlaceReader, SchemaModel } from '../model/places.ts'
 
 /**
- * Returns the operators that the schema of a query, with linked references, names, each at its place.
- * It reads `properties`, `items` and `prefixItems`, what `allOf`, `anyOf` and `oneOf` join, and
- * references; nothing is named by a condition, by `patternProperties`, or by `additionalProperties`.
+ * Returns the operators that the schema of a query, with linked references, names, each at its place. It
+ * reads `properties`, `items`, `prefixItems`, `allOf`, `anyOf`, `oneOf` and references. Conditions,
+ * `patternProperties` and `additionalProperties` name no operators.
  */
 export function readOperatorPlaces(schema: JSONSchema): OperatorPlace {
   const model = new SchemaModel(schema, [...CERTAIN, ...ALTERNATIVES])

@@ -3,22 +3,22 @@ import type { Query } from '../../params.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 
-/** As deep as the server takes it; what is deeper stays as it is, for the adapter to refuse. */
+/** The depth that the server accepts; deeper values stay as they are, and the adapter rejects them. */
 const MAX_DEPTH = 100
 
-/** Returns the list of an operator, `undefined` where its value is none. */
+/** Returns the list of an operator, `undefined` if its value is not a list. */
 type ReadList = (value: unknown) => readonly unknown[] | undefined
 
-/** The names that a list belongs to, and how it is read. */
+/** The names that take a list, and how it is read. */
 const LISTS: ReadonlyMap<string, ReadList> = new Map([
   ...['$in', '$nin', '$all', '$select'].map((name) => [name, toValues] as const),
   ...['$or', '$and', '$nor'].map((name) => [name, toList] as const),
 ])
 
 /**
- * Returns a deep copy of a query in which lists are lists again where they are meant: an object with
- * indexes as keys, which query string parsers make of long lists, and in `$in $nin $all $select` one
- * value alone. Objects of a class, an ObjectId or a Date, are the same ones in the copy.
+ * Returns a deep copy of a query with real lists where lists are expected: converts objects with indexes as
+ * keys, which query string parsers produce for long lists, and single values in `$in $nin $all $select`.
+ * Instances of classes, such as an ObjectId or a Date, are shared with the copy.
  */
 export function readLists(query: Query): Query {
   return copyObject(query, 0)
@@ -28,7 +28,7 @@ function copyObject(object: Query, depth: number): Query {
   const copy: Query = {}
   for (const name of Object.keys(object)) {
     const given = object[name]
-    // An own `__proto__` stays one: as a prototype, it would get past the validation.
+    // An own `__proto__` stays an own property: as a prototype, it would bypass the validation.
     setOwnProperty(copy, name, copyValue(LISTS.get(name)?.(given) ?? given, depth + 1))
   }
   return copy
@@ -40,7 +40,7 @@ function copyValue(value: unknown, depth: number): unknown {
   return isPlainObject(value) ? copyObject(value, depth) : value
 }
 
-/** One value stands for a list of one. No list is made of `undefined` and `null`, nor of conditions. */
+/** A single value counts as a list of one, except `undefined`, `null` and conditions. */
 function toValues(value: unknown): readonly unknown[] | undefined {
   const list = toList(value)
   if (list !== undefined || value === undefined || value === null) return list

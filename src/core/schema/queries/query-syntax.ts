@@ -25,15 +25,15 @@ import type {
 
 /** Keywords of the schema of a query. */
 export interface QuerySyntaxOptions {
-  /** Whether other names may stand at the top of a query, or what their values are. Default: `false`. */
+  /** Whether a query may have other top-level names, or the schema of their values. Default: `false`. */
   readonly additionalProperties?: TSchema | boolean
   /** The name of the schema in Ajv. Default: none. */
   readonly $id?: string
-  /** More keywords, a `title` for example. */
+  /** Other keywords, such as a `title`. */
   readonly [keyword: string]: unknown
 }
 
-/** Which total a page with cursors has. The string comes first, of which no boolean is to be made. */
+/** Which total a page with cursors has. The string comes first, so that it is not converted to a boolean. */
 const TOTAL = {
   anyOf: [
     { const: 'estimate' },
@@ -42,19 +42,19 @@ const TOTAL = {
   ],
 }
 
-/** Keywords that say what the syntax says. */
+/** Keywords that the syntax sets. */
 const OWN_KEYWORDS = ['type', 'properties']
 
 /**
- * Returns the schema of the queries for records of a schema: conditions on the properties, as
- * `queryProperties` makes them, `$limit` and `$skip` from 0 on, `$after`, `$before` and `$total` of pages
- * with cursors, `$sort` with 1 and -1, `$select` with names of properties, and `$or` and `$and`, with one another inside. For a map of properties it
- * returns a map, to be spread into the `properties` of a schema.
+ * Returns the schema of queries for records of a schema: conditions on the properties, as in
+ * `queryProperties`, non-negative `$limit` and `$skip`, `$after`, `$before` and `$total` of pages with
+ * cursors, `$sort` with 1 and -1, `$select` with names of properties, and `$or` and `$and`, which may contain
+ * each other. For a map of properties it returns a map, to be spread into the `properties` of a schema.
  * @param entity the schema of an object, or a map of properties: `readEntity` tells which
- * @param extensions further operators, by the property, and further names at the top:
- *   `{ name: { $regex: Type.String() }, $search: Type.String() }`
- * @throws {TypeError} the schema is not that of an object, an extension is for no property, or an option
- *   is a keyword that the syntax sets
+ * @param extensions additional operators by property, and additional top-level names: `{ name: { $regex:
+ *   Type.String() }, $search: Type.String() }`
+ * @throws {TypeError} the schema is not that of an object, an extension names no property, or an option is a
+ *   keyword that the syntax sets
  */
 export function querySyntax<
   const T extends ObjectSchema,
@@ -80,10 +80,10 @@ export function querySyntax(
   return hasOwnParts ? written : Object.defineProperty(written, ENTITY, { value: given })
 }
 
-/** Where a schema of queries has that of the records, if it has nothing that does not follow from it. */
+/** The property in which a schema of queries keeps that of the records, if it follows entirely from it. */
 const ENTITY: unique symbol = Symbol('remex.entity')
 
-/** Returns the schema of the records that a schema of queries follows from, `null` where it says more. */
+/** Returns the schema of the records that a schema of queries follows from, `null` if it says more. */
 export function findQueriedEntity(query: JSONSchema): unknown {
   return (query as { readonly [ENTITY]?: unknown })[ENTITY] ?? null
 }
@@ -111,8 +111,8 @@ function toQueries(
   const names = [...entity.properties.keys()]
   const direction = { type: 'integer', enum: [1, -1] }
   const name = { type: 'string', ...(names.length > 0 && { enum: names }) }
-  // Any condition can be written with `$and` inside of `$or`, or the other way round. Deeper ones would
-  // need references, which do not lead anywhere in a schema that this one is put into.
+  // Any condition can be written with `$and` inside `$or`, or the other way round. Deeper nesting would need
+  // references, which break when this schema is put into another one.
   const plain = toListOf(toObject(queries))
   return {
     $limit: { type: 'integer', minimum: 0 },
@@ -129,14 +129,14 @@ function toQueries(
   }
 }
 
-/** Returns the schema of an object as its author can put it into others, with references by name. */
+/** Returns the schema of an object with references by name, so that its author can put it into others. */
 function toWritten(
   properties: Record<string, object>,
   { definitions }: EntityProperties,
   options: QuerySyntaxOptions = {},
 ): TSchema {
   const whole = { ...toObject(properties), ...options, ...definitions }
-  // Linking names parts by anchors, which could not stand twice in a schema that takes two of these.
+  // Linking names parts by anchors, which would clash in a schema that contains two of these.
   const isLinked = someSchema(
     whole,
     ({ $ref, $anchor }) => isPlainObject($ref) || $anchor !== undefined,
@@ -166,11 +166,11 @@ const ORDER = ['$gt', '$gte', '$ge', '$lt', '$lte', '$le']
 const LISTS = ['$in', '$nin']
 
 /**
- * Returns the schema of the condition on a property: a value, or an object of the operators `$eq $ne
- * $gt $gte $lt $lte $in $nin` and the further ones. Defaults are left out. A list is compared by an
- * item or as a whole. `null` is a value where the schema allows it, or is optional.
- * @param extensions further operators with the schemas of their values: `{ $regex: Type.String() }`
- * @throws {TypeError} an extension is no schema
+ * Returns the schema of the condition on a property: a value, or an object of the operators `$eq $ne $gt $gte
+ * $lt $lte $in $nin` and the additional ones. Defaults are omitted. A list is compared by an item or as a
+ * whole. `null` is allowed if the schema allows it or is optional.
+ * @param extensions additional operators with the schemas of their values: `{ $regex: Type.String() }`
+ * @throws {TypeError} an extension is not a schema
  */
 export function queryProperty<
   const T extends TSchema,
@@ -182,11 +182,10 @@ export function queryProperty<
 }
 
 /**
- * Returns the schema of an object with a condition on each property of a schema, as
- * {@link queryProperty} makes it, and with those of objects inside of it by their path. For a map of
- * properties it returns a map of conditions.
- * @param extensions further operators, by the property: `{ name: { $regex: Type.String() } }`
- * @throws {TypeError} the schema is not that of an object, or an extension is for no property
+ * Returns the schema of an object with a condition on each property of a schema, as in {@link queryProperty},
+ * including nested properties by path. For a map of properties it returns a map of conditions.
+ * @param extensions additional operators by property: `{ name: { $regex: Type.String() } }`
+ * @throws {TypeError} the schema is not that of an object, or an extension names no property
  */
 export function queryProperties<
   const T extends ObjectSchema,
@@ -208,7 +207,7 @@ export function queryProperties(
   return entity.isMap ? queries : toWritten(queries, entity)
 }
 
-/** @throws {TypeError} an extension is for no property */
+/** @throws {TypeError} an extension names no property */
 function toPropertyQueries(
   owner: string,
   { properties }: EntityProperties,
@@ -218,7 +217,7 @@ function toPropertyQueries(
     if (properties.has(name) || name.startsWith('$')) continue
     throw new TypeError(`${owner} has an extension for '${name}', which is no property`)
   }
-  // Ajv writes code for each object: conditions on properties of the same kind are one.
+  // Ajv generates code for each object, so properties of the same kind share one condition.
   const known = new Map<unknown, object>()
   const queries = [...properties].map(([name, property]) => {
     const query = Object.hasOwn(extensions, name)
@@ -229,7 +228,10 @@ function toPropertyQueries(
   return Object.fromEntries(queries)
 }
 
-/** Returns what is equal for properties of the same kind: JSON for scalars. Any other one is of its own kind. */
+/**
+ * Returns a key that is equal for properties of the same kind: JSON for scalars. Any other property is its
+ * own kind.
+ */
 function toKind(property: EntityProperty): unknown {
   const { schema, isOptional } = property
   const isScalar = Object.values(schema).flat().every(isJSONScalar)
@@ -260,15 +262,15 @@ function toPropertyQuery(
     ...Object.fromEntries(LISTS.map((name) => [name, list])),
     ...extensions,
   })
-  // Where an object may be a value, one with operators in it might be taken for that.
+  // If an object may be a value, an object with operators might be mistaken for one.
   return { anyOf: mayBeObject(schema) ? [query, ...equal] : [...equal, query] }
 }
 
 /** What a property is compared with. Each list has schemas for values of different kinds. */
 interface ValueSchemas {
-  /** By its order: for a list, an item of it. */
+  /** For comparisons by order; for a list, an item. */
   readonly ordered: readonly unknown[]
-  /** By its equality: for a list, the whole of it as well, and `null` where there may be no value. */
+  /** For comparisons by equality; for a list, also the whole list, and `null` if the value may be missing. */
   readonly equal: readonly unknown[]
 }
 
@@ -276,20 +278,20 @@ function toValueSchemas(schema: unknown, isOptional: boolean): ValueSchemas {
   const definition = close(toQuerySchema(schema))
   const items = toItems(definition)
   const values = toAlternatives(definition)
-  // Without a type: of an empty string, an Ajv that converts makes `null` where a schema says that
-  // type. In front of the others: of `null` it makes 0, `false` and the empty string.
+  // Has no type, because a converting Ajv turns an empty string into `null` for that type. Comes first,
+  // because such an Ajv turns `null` into 0, `false` or the empty string.
   const absent = isOptional || isNullable(definition) ? [{ const: null }] : []
   return items === undefined
     ? { ordered: values, equal: [...absent, ...values] }
     : { ordered: [items], equal: [...absent, items, definition] }
 }
 
-/** Returns one schema for what any of some are for. */
+/** Returns one schema for values that fit any of some schemas. */
 function toUnion(schemas: readonly unknown[]): unknown {
   return schemas.length === 1 ? schemas[0] : { anyOf: schemas }
 }
 
-/** Returns whether plain objects may be values of a schema. An ObjectId or a date is none. */
+/** Returns whether plain objects may be values of a schema. ObjectIds and dates do not count. */
 function mayBeObject(schema: unknown): boolean {
   if (!isPlainObject(schema)) return schema === true
   const { type, objectid, date, anyOf, oneOf, enum: values } = schema
@@ -307,7 +309,7 @@ function toItems(definition: unknown): unknown {
   return kinds.length === 0 ? undefined : toUnion(withoutRepeated(kinds).map(close))
 }
 
-/** Alternatives without anything beside them stand on their own, that of `null` last. */
+/** Returns the alternatives of a schema with no other keywords, with `null` last. */
 function toAlternatives(definition: unknown): readonly unknown[] {
   if (!isPlainObject(definition)) return [definition]
   const { anyOf, ...others } = definition
@@ -316,13 +318,13 @@ function toAlternatives(definition: unknown): readonly unknown[] {
   return [...anyOf.filter((schema) => !isNull(schema)), ...anyOf.filter(isNull)]
 }
 
-/** An object with operators in it is no value, where the schema does not allow any names. */
+/** An object with operators is not a value, unless the schema allows any names. */
 function close(schema: unknown): unknown {
   if (!isPlainObject(schema) || schema['properties'] === undefined) return schema
   return { additionalProperties: false, ...schema }
 }
 
-/** Returns a copy without defaults, which records get, and names of the schema, inside of it as well. */
+/** Returns a copy without defaults, which are for records, and without schema names, at all depths. */
 function toQuerySchema(schema: unknown): unknown {
   if (!isPlainObject(schema)) return schema
   const { default: _default, $id: _id, $anchor: _anchor, ...keywords } = schema

@@ -2,7 +2,7 @@ import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 
-/** What a property function has thrown, in the place of its value: the others run on. */
+/** The error of a property function, in place of its value: the others continue. */
 export class Failure {
   readonly thrown: unknown
 
@@ -11,7 +11,7 @@ export class Failure {
   }
 }
 
-/** Replaces a promise among values by what it is fulfilled with. It is never rejected itself. */
+/** Replaces a promise among values by its fulfilled value. Never rejects. */
 export async function settle(values: unknown[], index: number): Promise<void> {
   try {
     values[index] = await values[index]
@@ -42,10 +42,10 @@ export function toResolvedRecord(
 const MESSAGE = 'Error resolving data'
 
 /**
- * Returns the error for properties that could not be resolved: its `data` has what a caller may see of
- * each failure, by name. What was thrown is the `cause`. A fault of the program is logged, because
- * errors below 500 are not.
- * @param selected the names that were resolved, where not all were
+ * Returns the error for properties that could not be resolved: its `data` has what a caller may see of each
+ * failure, by name. The thrown errors are the `cause`. A programming error is logged here, because errors
+ * below 500 are not.
+ * @param selected the resolved names, if not all
  */
 function createResolverError(
   names: readonly string[],
@@ -66,11 +66,11 @@ function createResolverError(
     const { app } = (context ?? {}) as Pick<HookContext, 'app'>
     app?.logger?.error({ err }, MESSAGE)
   }
-  // An error of a service has more to tell than its message, and any other one no more than that.
+  // A service error shows more than its message; any other error only its message.
   const data = failures.map(({ name, thrown, error }) => {
     const isOther = error !== thrown && error instanceof GeneralError
     return [name, isOther ? { message: error.message } : error.toJSON()]
   })
-  // Not by the constructor, to which a key `errors` says something else than a property of this name.
+  // Not by the constructor, which gives a key `errors` a special meaning.
   return Object.assign(err, { data: Object.fromEntries(data) })
 }

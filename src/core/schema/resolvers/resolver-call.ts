@@ -5,9 +5,9 @@ import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
 import type { GivenStatus } from './resolver.ts'
 import { chain, whenReady } from './resolver.ts'
 
-/** What the hooks take: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
+/** What the hooks accept: a resolver of {@link resolve}, or one of `@feathersjs/schema`. */
 export interface AnyResolver<C> {
-  /** The names of the properties that are made of others. */
+  /** The names of the computed properties. */
   readonly virtualNames: readonly PropertyKey[]
   /** Resolves to the resolved record. */
   readonly resolve: (record: unknown, context: C, status?: never) => Promise<unknown>
@@ -22,7 +22,7 @@ export type AroundResolverHook<C> = (context: C, next: NextFunction) => Promise<
 /** The status of the resolvers of any records. */
 export type Status = GivenStatus<unknown>
 
-/** What the hooks use of a context: contexts of Remex and those of Feathers have it. */
+/** The part of a context that the hooks use. Remex's and Feathers's contexts have it. */
 export interface ResolverCall {
   readonly type?: string | null
   readonly method: string
@@ -37,7 +37,7 @@ export interface ResolverCall {
   dispatch?: unknown
 }
 
-/** @param work works on a call before its method. Returns a promise where it has to wait */
+/** @param work runs before the method of a call. Returns a promise if it has to wait */
 export function createBeforeHook<C>(
   name: string,
   resolvers: readonly unknown[],
@@ -55,7 +55,7 @@ export function createBeforeHook<C>(
   return nameFunction(name, hook)
 }
 
-/** @param work works on a call before its method. Returns what works on its result */
+/** @param work runs before the method of a call. Returns a function that runs on the result */
 export function createAroundHook<C>(
   name: string,
   resolvers: readonly unknown[],
@@ -74,7 +74,7 @@ export function createAroundHook<C>(
   return nameFunction(name, hook)
 }
 
-/** @throws {TypeError} a resolver that is none: one that is missing would let everything pass */
+/** @throws {TypeError} a value is not a resolver: a missing one would let everything pass */
 function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
   for (const resolver of resolvers) {
     if (isObject(resolver) && hasMethod(resolver, 'resolve')) continue
@@ -89,8 +89,9 @@ interface PreparedResolver {
 }
 
 /**
- * Returns the function that gives what resolvers make of a record of one call, one after the other, or a
- * promise of it. If a later resolver makes a selected virtual property, those before it keep all properties for it.
+ * Returns a function that runs resolvers on a record of one call, one after the other, and returns the result
+ * or a promise of it. If a later resolver computes a selected virtual property, earlier ones keep all
+ * properties for it.
  */
 export function prepareResolvers(
   resolvers: readonly unknown[],
@@ -110,14 +111,14 @@ export function prepareResolvers(
   )
 }
 
-/** Calls a function with a record, or with each of a list. Returns what it returns, or a promise. */
+/** Calls a function with a record, or with each record of a list. Returns the result, or a promise. */
 export function forEachRecord(records: unknown, run: (record: unknown) => unknown): unknown {
   if (!Array.isArray(records)) return run(records)
   const values = records.map(run)
   return values.some(isPromise) ? Promise.all(values) : values
 }
 
-/** Resolves to a result with what a function makes of its records: those of a page, a list, or one. */
+/** Resolves to a result with its records mapped by a function: those of a page, a list, or one. */
 export async function mapRecords(
   { method, result }: ResolverCall,
   run: (record: unknown) => unknown,

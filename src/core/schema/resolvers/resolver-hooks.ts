@@ -33,9 +33,9 @@ import {
 } from './selection.ts'
 
 /**
- * Returns a before or around hook that resolves the data of a call, item by item where it is a list.
+ * Returns a before or around hook that resolves the data of a call, each item of a list.
  * @throws {BadRequest} in calls: property functions have failed
- * @throws {MethodNotAllowed} in calls: they have failed for a list of new records, which the option `multi` of
+ * @throws {MethodNotAllowed} in calls: they have failed for a list of new records that the option `multi` of
  *   the service does not allow
  */
 export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
@@ -50,7 +50,7 @@ export function resolveData<C>(...resolvers: readonly AnyResolver<C>[]): Resolve
   })
 }
 
-/** @throws {MethodNotAllowed} a record has failed, and the service takes no lists */
+/** @throws {MethodNotAllowed} a record has failed, and the service does not accept lists */
 async function resolveList(
   call: ResolverCall,
   run: (record: unknown) => unknown,
@@ -65,23 +65,23 @@ async function resolveList(
 }
 
 /**
- * Returns a before or around hook that resolves the query of a call, `{}` where there is none. It sees
- * the top of the query: conditions in `$or` and `$and` are values of those two.
+ * Returns a before or around hook that resolves the query of a call, `{}` if it has none. Resolvers see only
+ * the top level of the query: conditions in `$or` and `$and` are the values of these names.
  * @throws {BadRequest} in calls: property functions have failed
  */
 export function resolveQuery<C>(...resolvers: readonly AnyResolver<C>[]): ResolverHook<C> {
   return createBeforeHook('resolveQuery', resolvers, (call) => {
     const resolved = prepareResolvers(resolvers, call, undefined)(call.params.query ?? {})
     return whenReady(resolved, (query) => {
-      // In a copy: the params may be those of the caller.
+      // A copy: the params may belong to the caller.
       call.params = { ...call.params, query: query as Readonly<Record<string, unknown>> }
     })
   })
 }
 
 /**
- * Returns an around hook that resolves the result of a call, record by record. With `$select` only the
- * selected properties are resolved, and the id; where one of them is virtual, whole records are read.
+ * Returns an around hook that resolves the result of a call, record by record. With `$select`, only the
+ * selected properties and the id are resolved; if one of them is virtual, whole records are read.
  * @throws {BadRequest} in calls: property functions have failed, or an external caller sent `$resolve`
  */
 export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
@@ -98,7 +98,7 @@ export function resolveResult<C>(...resolvers: readonly AnyResolver<C>[]): Aroun
   })
 }
 
-/** Notes what is selected, and takes it out of the query as {@link withholdVirtual} does. */
+/** Notes the selection, and removes it from the query, as in {@link withholdVirtual}. */
 function prepareQuery(
   call: ResolverCall,
   virtualNames: ReadonlySet<PropertyKey>,
@@ -118,14 +118,14 @@ function toStatus(call: ResolverCall, properties: readonly string[] | undefined)
   return { originalContext: call, ...call.params.resolve, properties }
 }
 
-/** Notes what is selected for outer hooks, which no longer find it in the query. */
+/** Notes the selection for outer hooks, which no longer find it in the query. */
 function noteStatus(call: ResolverCall, properties: readonly string[]): void {
   call.params = { ...call.params, resolve: toStatus(call, properties) }
 }
 
 /**
- * Takes `$select` out of the query where it names virtual properties: the service then returns whole records to
- * make them of. Returns the selected properties, `undefined` if the query was left alone.
+ * Removes `$select` from the query if it names virtual properties: the service then returns whole records to
+ * compute them from. Returns the selected properties, `undefined` if the query was not changed.
  */
 function withholdVirtual(
   call: ResolverCall,
@@ -135,7 +135,7 @@ function withholdVirtual(
   const properties = readSelection(select, call)
   const hasVirtual = properties?.some((name) => virtualNames.has(name)) ?? false
   const withheld = hasVirtual ? readNames(select) : findWithheld(call)
-  // The schema of the query does not have to name what is virtual, and looks at the others.
+  // The schema of the query need not name virtual properties; it checks the others.
   const others = withheld?.filter((name) => !virtualNames.has(toProperty(name)))
   if (others !== undefined) withholdSelection(call, others)
   if (!hasVirtual) return undefined
@@ -145,8 +145,8 @@ function withholdVirtual(
 }
 
 /**
- * Gives a resolved record what external callers see of the one that it was made of: without the fields
- * that the other one does not show, and with those that are new.
+ * Gives a resolved record the external form of the record it was made from: without the fields that the
+ * original hides, and with new fields.
  */
 function keepForms(record: unknown, resolved: unknown): unknown {
   if (!isObject(record) || !isObject(resolved) || record === resolved) return resolved
@@ -163,13 +163,17 @@ function keepForms(record: unknown, resolved: unknown): unknown {
   return resolved
 }
 
-/** Where what is seen of a record has the resolvers that have made it: none of them is run on it again. */
+/**
+ * The property in which an external form keeps the resolvers that made it, so that none of them runs on it
+ * again.
+ */
 const APPLIED: unique symbol = Symbol('remex.appliedResolvers')
 
 /**
  * Returns an around hook that resolves what external callers see of a result: `context.dispatch`. Internal
- * calls get the whole records, which look so wherever they end up in a response. With `$select` only the
- * selected properties are resolved, and the id; where one of them is virtual, whole records are read.
+ * calls get the whole records; these have their external form wherever they end up in a response. With
+ * `$select`, only the selected properties and the id are resolved; if one of them is virtual, whole records
+ * are read.
  * @throws {BadRequest} in calls: property functions have failed
  */
 export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): AroundResolverHook<C> {
@@ -181,8 +185,8 @@ export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): Aro
       if (isSingleValue(result)) return
       if (withheld !== undefined) noteStatus(call, withheld)
       const { resolve, query } = call.params
-      // If no hook has noted what is selected, the query says it. The status of params that were passed on
-      // names the properties of other records.
+      // If no hook noted the selection, it is taken from the query. The status of passed-on params names the
+      // properties of other records.
       const properties = readSelection(query?.['$select'], call)
       const isNoted = resolve !== undefined && resolve !== given
       const status = isNoted ? resolve : toStatus(call, properties)
@@ -198,7 +202,7 @@ export function resolveExternal<C>(...resolvers: readonly AnyResolver<C>[]): Aro
 /** Picks the properties that a status names. */
 const SELECTING = new Resolver<Record<string, unknown>, unknown>({ properties: {} })
 
-/** Resolves to the result with the selected properties of its records, which look to external callers as before. */
+/** Resolves to the result with the selected properties of its records. Their external form stays. */
 function selectRecords(call: ResolverCall, properties: readonly string[]): Promise<unknown> {
   const select = SELECTING.prepare(call, { properties })
   return mapRecords(call, (record) => {
@@ -210,7 +214,7 @@ function selectRecords(call: ResolverCall, properties: readonly string[]): Promi
   })
 }
 
-/** Returns the function that gives what is seen of a record, or a promise of it. */
+/** Returns a function that returns the external form of a record, or a promise of it. */
 function createExternal(
   resolvers: readonly unknown[],
   call: ResolverCall,
@@ -234,7 +238,9 @@ interface Dispatch {
   readonly [APPLIED]?: readonly unknown[]
 }
 
-/** Keeps what is seen of a record: a copy, in which records of other services are as they look outside. */
+/**
+ * Stores the external form of a record: a copy, in which records of other services have their external form.
+ */
 function keepDispatch(record: object, resolved: unknown, applied: readonly unknown[]): unknown {
   if (!isObject(resolved)) return setDispatch(record, resolved)
   let dispatch: object = resolved
@@ -258,14 +264,14 @@ for (const [name, factory] of Object.entries(FACTORIES)) {
   describeFunction(factory, { hookFactory: `${name}(resolver)` })
 }
 
-/** Returns what external callers see of a record by `resolveExternal`, `null` if that was not said. */
+/** Returns the external form of a record set by `resolveExternal`, `null` if there is none. */
 export function getDispatch(value: unknown): unknown {
   return (isObject(value) ? readDispatch(value) : undefined) ?? null
 }
 
 /**
- * Returns what external callers see of a value: of a record by {@link getDispatch}, of a list item by
- * item, else the value itself.
+ * Returns a value as external callers see it: a record by {@link getDispatch}, a list item by item, else the
+ * value itself.
  */
 export function getDispatchValue(value: unknown): unknown {
   const dispatch = getDispatch(value)

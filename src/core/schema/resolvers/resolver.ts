@@ -3,20 +3,20 @@ import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
 import { Failure, settle, toResolvedRecord } from './resolved-record.ts'
 
-/** What a function returns at once, or a promise of it. */
+/** A value, or a promise of it. */
 type Awaitable<V> = V | Promise<V>
 
-/** Where a property function runs: handed to it as the last argument. */
+/** Where a property function runs: its last argument. */
 export interface ResolverStatus<C> {
   /** The names of the properties from the outermost record down to this one. */
   readonly path: readonly string[]
   /** The context of the outermost call. */
   readonly originalContext?: C | undefined
-  /** The names that are resolved, where not all are. */
+  /** The resolved names, if not all. */
   readonly properties?: readonly string[] | undefined
   /**
-   * The functions that are running, outermost first. One that is among them is not run again: hand
-   * the status on as `params.resolve`, and a circle of services ends.
+   * The running functions, outermost first. None of them runs again: pass the status on as `params.resolve`
+   * to end a cycle of services.
    */
   readonly stack: readonly unknown[]
 }
@@ -27,35 +27,35 @@ export type GivenStatus<C> = Partial<ResolverStatus<C>>
 /** Marks the functions of {@link virtual}; those of `@feathersjs/schema` have the same mark. */
 const IS_VIRTUAL: unique symbol = Symbol.for('@feathersjs/schema/virtual') as never
 
-/** What a function returns for a property: `undefined` leaves the property out. */
+/** What a function returns for a property: `undefined` omits the property. */
 type Resolved<V> = Awaitable<V | undefined>
 
-/** The function of one property: `Value` is what it gets, `V` what it returns. */
+/** The function of one property: gets a `Value`, returns a `V`. */
 export interface PropertyFunction<T, Value, V, C> {
-  /** Returns the value of the property, by the one that it has and the record as it was given. */
+  /** Returns the new value of the property, from the current one and the given record. */
   (value: Value, record: T, context: C, status: ResolverStatus<C>): Resolved<V>
   /** Whether it is one of {@link virtual}. */
   readonly [IS_VIRTUAL]?: boolean
 }
 
-/** The function of a property that may be there: it gets and returns its value. */
+/** The function of an optional property: it gets and returns its value. */
 export type PropertyResolver<T, V, C> = PropertyFunction<T, V | undefined, V, C>
 
-/** Returns the value of a property that is made of others. */
+/** Returns the value of a computed property. */
 export type VirtualResolver<T, V, C> = (
   record: T,
   context: C,
   status: ResolverStatus<C>,
 ) => Resolved<V>
 
-/** Functions by the names of the properties that they resolve. */
+/** Functions by the name of the property that they resolve. */
 export type PropertyResolverMap<T, C> = {
   readonly [Name in keyof T]?: PropertyFunction<T, T[Name] | undefined, T[Name], C> | undefined
 }
 
 /**
- * Returns the function of a property that is not stored: who selects it gets it, though the database
- * does not have it.
+ * Returns the function of a property that is not stored: it can be selected, although the database does not
+ * have it.
  */
 export function virtual<T, V, C>(
   resolver: VirtualResolver<T, V, C>,
@@ -66,10 +66,10 @@ export function virtual<T, V, C>(
   return Object.defineProperty(ofProperty, IS_VIRTUAL, { value: true })
 }
 
-/** One of several functions, each of which gets what the one before has made of a record. */
+/** One of several functions. Each gets the result of the one before. */
 type Step = (record: unknown) => unknown
 
-/** Returns a function that calls several, each with what the one before returns or promises. */
+/** Returns a function that calls several, each with the result of the one before, awaited. */
 export function chain([first, ...others]: readonly Step[]): Step {
   if (first === undefined) return (record) => record
   return others.reduce((run, next) => (record) => whenReady(run(record), next), first)
@@ -81,22 +81,22 @@ export function whenReady<R>(value: unknown, next: (value: unknown) => R): R | P
   return Promise.resolve(value).then(next) as Promise<Awaited<R>>
 }
 
-/** What checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
+/** Checks records: an object of `schema()` of `@feathersjs/schema`, for example. */
 export interface ResolverSchema {
   /** Returns the record, converted, or a promise of it. */
   validate(record: unknown): unknown
 }
 
-/** Options of {@link resolve} beside the functions. */
+/** Options of {@link resolve}, other than the functions. */
 export interface ResolverOptions<T, C> {
-  /** Returns the record that the functions get. Default: the one that is given. */
+  /** Returns the record that the functions get. Default: the given one. */
   readonly converter?: (
     // biome-ignore lint/suspicious/noExplicitAny: what is converted has another type than the record
     record: any,
     context: C,
     status: ResolverStatus<C>,
   ) => Awaitable<T | undefined>
-  /** What `validate` checks with. Default: nothing is checked. */
+  /** The schema for `validate`. Default: no check. */
   readonly schema?: ResolverSchema
   /** Whether `schema` checks a record before the functions run, or after. Default: `false`, never. */
   readonly validate?: 'before' | 'after' | false
@@ -104,7 +104,7 @@ export interface ResolverOptions<T, C> {
 
 /** Functions and options in one object. */
 export interface ResolverConfig<T, C> extends ResolverOptions<T, C> {
-  /** The functions by the names of their properties. */
+  /** The functions by property name. */
   readonly properties: PropertyResolverMap<T, C>
 }
 
@@ -121,12 +121,12 @@ const OPTION_RULES: OptionRules = {
 }
 const CONFIG_RULES: OptionRules = { ...OPTION_RULES, properties: OPTION.object }
 
-/** Calls the function of a property; `null` if that is running. */
+/** Calls the function of a property; `null` if it is already running. */
 type PropertyStep = ((value: unknown, record: unknown) => unknown) | null
 
-/** Turns records into others, property by property: what {@link resolve} returns. */
+/** Turns records into others, property by property. Returned by {@link resolve}. */
 export class Resolver<T, C> {
-  /** Functions and options as they were given. */
+  /** The given functions and options. */
   readonly options: ResolverConfig<T, C>
   /** The names of the properties that have a function. */
   readonly propertyNames: readonly (keyof T & string)[]
@@ -134,7 +134,7 @@ export class Resolver<T, C> {
   readonly virtualNames: readonly (keyof T & string)[]
   readonly #functions: ReadonlyMap<string, PropertyResolver<T, unknown, C>>
 
-  /** @throws {TypeError} for what {@link resolve} refuses */
+  /** @throws {TypeError} as {@link resolve} */
   constructor(options: ResolverConfig<T, C>) {
     checkOptions('resolve()', options, CONFIG_RULES)
     if (options.validate && options.schema === undefined) {
@@ -151,9 +151,9 @@ export class Resolver<T, C> {
   }
 
   /**
-   * Resolves to the record with the values that the functions return. All of them get the record
-   * as it was given. What is no object stays as it is.
-   * @throws {BadRequest} functions have failed: `data` has their errors by the names of the properties
+   * Resolves to the record with the values that the functions return. All of them get the record as given. A
+   * value that is not an object stays as it is.
+   * @throws {BadRequest} functions have failed: `data` has their errors by property name
    */
   async resolve(record: unknown, context: C, status?: GivenStatus<C>): Promise<T> {
     return this.start(record, context, status)
@@ -182,11 +182,11 @@ export class Resolver<T, C> {
       (record) => this.#resolveFields(record, steps, context, status.properties),
       ...(validate === 'after' ? [check] : []),
     ])
-    // A result may be nothing.
+    // A result may be empty.
     return (record) => (record === undefined || record === null ? record : run(record)) as T
   }
 
-  // Most results are lists: what is made for each record is as little as can be.
+  // Most results are lists, so as little as possible is created per record.
   #resolveFields(
     record: unknown,
     steps: ReadonlyMap<string, PropertyStep>,
@@ -196,7 +196,7 @@ export class Resolver<T, C> {
     const isUntouched = selected === undefined && steps.size === 0
     if (isUntouched || !isObject(record) || isSingleValue(record)) return record
     const names = selected ?? this.#namesOf(record)
-    // In the order of the names; `undefined` for those that are left out.
+    // In the order of the names; `undefined` for omitted ones.
     const values = new Array<unknown>(names.length)
     let pending: Promise<void>[] | null = null
     for (let index = 0; index < names.length; index += 1) {
@@ -221,7 +221,7 @@ export class Resolver<T, C> {
     return Promise.all(pending).then(() => toResolvedRecord(names, values, context, selected))
   }
 
-  /** The names of the record first, as they stand there. */
+  /** The names of the record first, in its order. */
   #namesOf(record: Fields): readonly string[] {
     const names = Object.keys(record)
     const { propertyIsEnumerable: isEnumerable } = Object.prototype
@@ -230,21 +230,21 @@ export class Resolver<T, C> {
   }
 }
 
-// One signature for calls that name the type of the record: of several, the compiler would report the mistakes
-// of the last one, and look at functions in the light of the first.
+// A single signature for calls that name the type of the record: with several, the compiler would report
+// errors of the last one, and infer functions by the first.
 
 /**
- * Returns a resolver of records, by functions for those properties that change. A function gets the
- * value, the whole record, the context and the status of the resolver; `undefined` leaves the
- * property out. Functions and options may stand in one object as well, `{ properties, converter }`.
- * @throws {TypeError} an unknown option, `validate` without `schema`, or a property whose resolver is no
+ * Returns a resolver of records, with functions for the properties that change. A function gets the value,
+ * the whole record, the context and the status of the resolver; returning `undefined` omits the property.
+ * Functions and options may also be in one object, `{ properties, converter }`.
+ * @throws {TypeError} an unknown option, `validate` without `schema`, or a property resolver that is not a
  *   function
  */
 export function resolve<T, C>(
   properties: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
   options?: ResolverOptions<T, C>,
 ): Resolver<T, C>
-/** Returns a resolver of any records. */
+/** Returns a resolver for any records. */
 export function resolve<C>(config: ResolverConfig<Fields, C>): Resolver<Fields, C>
 export function resolve<T, C>(
   given: PropertyResolverMap<T, C> | ResolverConfig<T, C>,
@@ -255,7 +255,7 @@ export function resolve<T, C>(
   return new Resolver({ ...options, properties: given })
 }
 
-/** A record may have a property of this name: its resolver is a function. */
+/** A record may have a property `properties`: its resolver is a function. */
 function isConfig<T, C>(given: unknown): given is ResolverConfig<T, C> {
   return isObject(given) && isObject(given['properties'])
 }
@@ -275,7 +275,7 @@ function readFunctions<T, C>(
 /** A record by the names of its fields. */
 type Fields = Readonly<Record<string, unknown>>
 
-/** The value of a field, but not what every object has: callers select names as they like. */
+/** Returns an own field, not members that every object has: callers may select any name. */
 function readField(record: Fields, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
 }

@@ -3,12 +3,12 @@ import type { Query } from '../../params.ts'
 import { isObject, isStringList } from '../../value-kind.ts'
 import { whenReady } from './resolver.ts'
 
-/** The names of ids where a service does not say its own. */
+/** The usual names of ids, if a service does not state its own. */
 const USUAL_IDS: readonly string[] = ['_id', 'id']
 
 /**
- * Returns the names of properties that `$select` leaves, with that of the id. `undefined` for all, and
- * for what is no list of names: the service refuses that.
+ * Returns the names of the selected properties, including the id. `undefined` for all, and for a value that
+ * is not a list of names, which the service rejects.
  */
 export function readSelection(
   select: unknown,
@@ -19,12 +19,12 @@ export function readSelection(
   return [...new Set([...names.map(toProperty), ...findIdNames(call.service)])]
 }
 
-/** Of a path, `author.name`, the property is resolved, with as much of it as was read. */
+/** For a path, `author.name`, the whole property is resolved, as far as it was read. */
 export function toProperty(name: string): string {
   return name.split('.', 1)[0] ?? name
 }
 
-/** Returns the names in `$select`, `undefined` for what is no list of names. */
+/** Returns the names in `$select`, `undefined` if it is not a list of names. */
 export function readNames(select: unknown): readonly string[] | undefined {
   if (typeof select === 'string') return [select]
   const names = toList(select)
@@ -32,8 +32,8 @@ export function readNames(select: unknown): readonly string[] | undefined {
 }
 
 /**
- * Returns the names that the id of a record may have: that which the service says, as its own property or
- * as an option, else the usual ones.
+ * Returns the names that the id of a record may have: the one that the service states, as a property or an
+ * option, else the usual ones.
  */
 export function findIdNames(service: unknown): readonly string[] {
   if (!isObject(service)) return USUAL_IDS
@@ -43,8 +43,8 @@ export function findIdNames(service: unknown): readonly string[] {
 }
 
 /**
- * Where a context has the names that a resolver has taken out of its `$select`. They are not in the query
- * any more, since the service is to return whole records.
+ * The property in which a context keeps the names that a resolver removed from its `$select`, so that the
+ * service returns whole records.
  */
 const WITHHELD: unique symbol = Symbol('remex.withheldSelection')
 
@@ -52,19 +52,19 @@ interface SelectingCall {
   [WITHHELD]?: readonly string[]
 }
 
-/** Returns the names that were taken out of `$select` of a call, `undefined` where it was left alone. */
+/** Returns the names that were removed from `$select` of a call, `undefined` if it was not changed. */
 export function findWithheld(context: object): readonly string[] | undefined {
   return (context as SelectingCall)[WITHHELD]
 }
 
-/** Notes the names that are taken out of `$select` of a call, and that its schema is to look at. */
+/** Notes the names that are removed from `$select` of a call, for the check by its schema. */
 export function withholdSelection(context: object, names: readonly string[]): void {
   Object.defineProperty(context, WITHHELD, { value: names, configurable: true })
 }
 
 /**
- * Checks a query with the names that were taken out of `$select` of its call in it: one that is mistyped is
- * refused. Returns what the check does, or a promise of it, without those names.
+ * Checks a query including the names that were removed from its `$select`, so that a mistyped name is
+ * rejected. Returns the result of the check, or a promise of it, without those names.
  */
 export function checkWithheld(
   context: object,

@@ -26,33 +26,33 @@ import { toDataSchema } from './schemas-check.ts'
 import { toPublicSchema, toWireSchema } from './wire-schema.ts'
 
 /**
- * Returns what checks the data of a call with these params. The check returns the data, with what the
- * schema has converted in it; a promise of it for schemas of other libraries.
+ * Returns the check for the data of a call with these params. It returns the converted data, or a promise of
+ * it for schemas of other libraries.
  */
 type DataCheck = (params: Params) => Check
 
-/** What calls of one method from outside are checked by. */
+/** The checks of external calls of one method. */
 interface CompiledMethod {
   readonly query: QueryCheck
   /** `undefined` for methods without data. */
   readonly data: DataCheck | undefined
-  /** Returns the schemas as they hold over HTTP. */
+  /** Returns the schemas in their HTTP form. */
   readonly toSchemas: () => MethodSchemas
 }
 
-/** The schemas of a service, compiled. Objects in what is sent are closed, unless they say otherwise. */
+/** The compiled schemas of a service. Objects in input are closed, unless they say otherwise. */
 export class CompiledSchemas {
   readonly #methods = new Map<string, CompiledMethod>()
 
-  /** @throws {TypeError} a schema can't be compiled; says which */
+  /** @throws {TypeError} a schema cannot be compiled; says which */
   constructor(entry: ServiceEntryFace, given: ServiceSchemas) {
     const dropsUnknown = given.unknown === 'drop'
     const service = `the schemas of service '${entry.path}'`
     const schemas = compile(service, () => linkSchemas(given))
     for (const [name, schema] of listResults(schemas)) {
       if (schema === undefined) continue
-      // Answers are not checked, but what is misspelt there would send other fields, and what is made of
-      // it later, a query, has its faults in other places.
+      // Results are not checked by it, but a misspelling would send other fields, and show up only later in a
+      // derived query.
       compile(`${name} in ${service}`, () => compileLinkedCheck(schema, { useDefaults: false }))
     }
     // Methods with the same schema have one check.
@@ -90,9 +90,9 @@ export class CompiledSchemas {
   }
 
   /**
-   * Checks and converts the query and the data of a call from outside. Returns a promise where a schema
-   * of another library needs one.
-   * @throws {BadRequest} what does not fit, with its places
+   * Checks and converts the query and the data of an external call. Returns a promise if a schema of another
+   * library needs one.
+   * @throws {BadRequest} the call does not fit; lists the issues
    */
   check(context: HookContext): unknown {
     const method = this.#methods.get(context.method)
@@ -110,7 +110,7 @@ export class CompiledSchemas {
     })
   }
 
-  /** Returns the schemas of a method as they hold over HTTP. */
+  /** Returns the schemas of a method in their HTTP form. */
   toMethodSchemas(name: string): MethodSchemas {
     const nothing = { data: undefined, query: true, result: undefined }
     return this.#methods.get(name)?.toSchemas() ?? nothing
@@ -122,8 +122,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the schemas of a service with linked references, so that parts of them may stand in others. The
- * same schema in several places is so in the copy.
+ * Returns the schemas of a service with linked references, so that their parts can be used in other schemas.
+ * A schema in several places is also one object in the copy.
  * @throws {TypeError} two different schemas in one of them have the same `$id`
  */
 function linkSchemas(schemas: ServiceSchemas): ServiceSchemas {
@@ -144,7 +144,7 @@ function mapValues<T extends object>(object: T, map: (value: T[keyof T]) => unkn
   return Object.fromEntries(entries) as T
 }
 
-/** Returns the schemas of what comes back, with their names. */
+/** Returns the schemas of results, with their names. */
 function listResults({ entity, result, methods = {} }: ServiceSchemas) {
   const own = Object.entries(methods).map(
     ([name, method]) => [`the result of '${name}'`, method?.result] as const,
@@ -157,7 +157,7 @@ function compile<R>(what: string, run: () => R): R {
     return run()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new TypeError(`Can not compile ${what}: ${reason}`, { cause: error })
+    throw new TypeError(`Cannot compile ${what}: ${reason}`, { cause: error })
   }
 }
 
@@ -171,7 +171,7 @@ function toMethodData(
   return isDerived && hasKeywords(data) && !isStandardSchema(data) ? toPatchSchema(data) : data
 }
 
-/** Callers may ask for what they see. */
+/** Callers may query the fields that they see. */
 function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JSONSchema {
   if (hasKeywords(record)) {
     const { type = 'object', properties, allOf } = toRecordSchema(record)
@@ -183,7 +183,7 @@ function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JS
   return { type: 'object', properties: {}, additionalProperties: false }
 }
 
-/** Whether nothing stands in a query that is not in the schema of a record. */
+/** Whether a query schema contains nothing that is not in the schema of a record. */
 function followsFromRecord(
   query: JSONSchema | undefined,
   { entity, result }: ServiceSchemas,
@@ -192,9 +192,9 @@ function followsFromRecord(
 }
 
 /**
- * Returns the check of a query. One that follows from the schema of a record takes longest to compile: with
- * many services the start would wait for it. The fault that it can have of its own is looked for at once.
- * It requires nothing, so an empty query fits.
+ * Returns the check of a query. A query schema derived from that of a record takes longest to compile, which
+ * would delay the start with many services, so it is compiled on first use; only its own possible error is
+ * looked for at once. It requires nothing, so an empty query fits.
  */
 function compileQueryCheck(schema: JSONSchema, name: string, isDerived: boolean): QueryCheck {
   const compileQuery = (): Check =>
@@ -213,8 +213,8 @@ function compileQueryCheck(schema: JSONSchema, name: string, isDerived: boolean)
 const FORM = /^application\/x-www-form-urlencoded\b/i
 
 /**
- * Returns the check of data by a schema, by one that converts strings where the data is that of a form.
- * @throws {Error} the schema can't be compiled
+ * Returns the check of data by a schema, with string conversion for data of a form.
+ * @throws {Error} the schema cannot be compiled
  */
 function createDataCheck(schema: DataSchema, dropsUnknown: boolean): DataCheck {
   if (isStandardSchema(schema)) {

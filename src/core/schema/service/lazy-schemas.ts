@@ -6,9 +6,9 @@ import type { CompiledSchemas } from './compiled-schemas.ts'
 import { checkServiceSchemas } from './schemas-check.ts'
 
 /**
- * Returns the schemas of a service, which are compiled when they are needed first: the libraries for
- * that take longer to load than Fastify.
- * @throws {TypeError} a schema is missing, or a name is not known
+ * Returns the schemas of a service, compiled on first use: the libraries for that take longer to load than
+ * Fastify.
+ * @throws {TypeError} a schema is missing, or a name is unknown
  */
 export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): EntrySchemas {
   checkServiceSchemas(entry, schemas)
@@ -28,7 +28,7 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
       : compiled.check(context)
   }
   return {
-    // Hooks that tell who calls come first: whoever may not call at all is told so, and nothing else.
+    // Hooks that authenticate come first: a caller without access gets only that error.
     addCheck({ all, own }) {
       const index = all.findIndex(isOther)
       if (index >= 0) return { all: all.toSpliced(index, 0, checkSchemas), own }
@@ -45,7 +45,7 @@ export function attachSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas):
   }
 }
 
-/** Whether a hook does more than to say who calls. */
+/** Whether a hook does more than authenticate. */
 function isOther(hook: object): boolean {
   return metadataOf(hook).strategies === undefined
 }

@@ -7,7 +7,7 @@ import { createPlaceReader, SchemaModel } from '../model/places.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 import { toISODateString } from './iso-date.ts'
 
-/** What `typeof` says of the values of a type. */
+/** The result of `typeof` for the values of a type. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
   ['string', 'string'],
   ['number', 'number'],
@@ -15,24 +15,27 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
   ['boolean', 'boolean'],
 ])
 
-/** What is made of the values that are picked, and what is told of them. */
+/** How picked values are converted, and callbacks about them. */
 export interface PickOptions {
-  /** Whether dates and ids become the strings that they are in JSON; else they stay what they are. */
+  /** Whether dates and ids become strings, as in JSON; else they stay as they are. */
   readonly asJSON: boolean
-  /** Whether an object that has named fields alone is returned itself, not copied; only with `asJSON`. Default: `false`. */
+  /**
+   * Whether an object with only named fields is returned itself, not copied; only with `asJSON`. Default:
+   * `false`.
+   */
   readonly keepsSame?: boolean
-  /** Called for a value of another type than its schema says; it is picked all the same. */
+  /** Called for a value whose type differs from its schema; it is still picked. */
   onOtherType(field: string): void
-  /** Called for an object in a place where the schema means none: it is left out. */
+  /** Called for an object where the schema expects none: it is omitted. */
   onLeftOut(field: string): void
 }
 
 /**
- * Returns what picks the fields of records that a schema names, those of all its parts and alternatives
- * together. It demands nothing: a record of which some fields were selected lacks others, and an old
- * one has `null` where a string is meant; both are sent as they are.
- * @throws {TypeError} the reference of a named field leads nowhere; of fields that match a pattern, when the
- *   first one is picked
+ * Returns a form that picks the fields of records that a schema names, in all its parts and alternatives. It
+ * requires nothing: a record with selected fields lacks others, and an old record may have `null` instead of
+ * a string; both are sent as they are.
+ * @throws {TypeError} the reference of a named field leads nowhere; for fields that match a pattern, thrown
+ *   when the first one is picked
  */
 export function createResultForm(schema: JSONSchema): ResultForm {
   const model = new SchemaModel(schema, POSSIBLE)
@@ -58,20 +61,20 @@ export function createResultForm(schema: JSONSchema): ResultForm {
   return formOf(model.root)
 }
 
-/** What the values of one place of a result may be: objects with some fields, lists, scalars, or anything. */
+/** The allowed values at one place of a result: objects with some fields, lists, scalars, or anything. */
 export class ResultForm {
-  /** `undefined` where no object is described. */
+  /** `undefined` if no object is described. */
   pickFields: PickFields | undefined
-  /** The names of the fields of objects that are described; others may be there as well. */
+  /** The names of the described fields of objects; there may be others. */
   fieldNames: readonly string[] = []
-  /** `undefined` where no list is described. */
+  /** `undefined` if no list is described. */
   items: ResultForm | undefined
-  /** Whether objects or lists that are not described are sent whole. */
+  /** Whether undescribed objects or lists are sent whole. */
   isOpen = true
   /** The types of scalars, as `typeof` names them. */
   readonly scalars: Set<string> = new Set()
 
-  /** The one of them that is met first, to compare values with. */
+  /** The first of them, to compare values with. */
   scalar: string | undefined
 
   /** Whether all values are sent as they are. */
@@ -81,20 +84,19 @@ export class ResultForm {
   }
 
   /**
-   * Returns a copy of a value with the fields that are named. Scalars stay as they are, also where the
-   * schema means another type; an object is left out where it means a scalar, since no field of it
-   * is named.
-   * @param field the name of the field that has the value
+   * Returns a copy of a value with the named fields. Scalars stay as they are, even if the schema says
+   * another type; an object is omitted if the schema says a scalar, since none of its fields is named.
+   * @param field the name of the field
    */
   pick(value: unknown, field: string, options: PickOptions): unknown {
-    // JSON has no functions. One in a field `toJSON` would even replace the object that has the field.
+    // JSON has no functions. A function in a field `toJSON` would even replace the object.
     if (typeof value === 'function') return undefined
     if (typeof value !== 'object') {
       if (!this.isOpen && !this.#takes(value)) options.onOtherType(field)
       return value
     }
     if (value === null) return null
-    // Once, as JSON.stringify() does: it may return the object itself.
+    // Called once, as JSON.stringify() does: it may return the object itself.
     const json = toJSONValue(value)
     if (isObject(json) && !isSingleForm(value, json)) {
       return Array.isArray(json)
@@ -116,7 +118,7 @@ export class ResultForm {
       return pickItems(list, options, (item) => items.pick(item, field, options))
     }
     if (this.isOpen) return list
-    // A list where one record is meant has the fields of the record.
+    // A list in place of one record is picked with the fields of the record.
     options.onOtherType(field)
     return pickItems(list, options, (item) => this.pick(item, field, options))
   }
@@ -136,15 +138,15 @@ function listFields(place: Place): readonly string[] {
   return named.filter(([, schemas]) => !isHidden(schemas)).map(([name]) => name)
 }
 
-/** One with the schema `false` is not there for anybody. */
+/** A field with the schema `false` is hidden from everyone. */
 function isHidden(schemas: readonly unknown[]): boolean {
   return schemas.every((schema) => schema === false)
 }
 
-/** Returns an object with those fields of another one that are sent. */
+/** Returns an object with the fields of another one that are sent. */
 type PickFields = (object: object, options: PickOptions) => object
 
-/** Returns what picks the fields of the objects of a place, `undefined` where it describes none. */
+/** Returns a function that picks the fields of the objects at a place, `undefined` if it describes none. */
 function createFieldPicker(
   place: Place,
   model: SchemaModel,
@@ -153,7 +155,7 @@ function createFieldPicker(
   const describes = [...NAMING, 'additionalProperties']
   const isDescribed = place.parts.some((part) => describes.some((one) => part[one] !== undefined))
   if (!isDescribed) return undefined
-  // A field that several parts describe has what any of them names.
+  // A field described by several parts keeps what any of them names.
   const named = new Map<string, ResultForm>()
   const hidden = new Set<string>()
   for (const [name, schemas] of place.namedSchemas('properties')) {
@@ -172,7 +174,7 @@ function createFieldPicker(
     if (others !== undefined) return others
     const other = place.property(name)
     const form = other.isUnknown ? undefined : formOf(other)
-    // One for all names, where nothing depends on them.
+    // One form for all names if nothing depends on the name.
     if (!hasPatterns) others = form
     return form
   }
@@ -188,7 +190,7 @@ function createFieldPicker(
       const form = named.get(name) ?? findUnnamed(name)
       if (form === undefined) continue
       const value = (object as Keywords)[name]
-      // Most fields are scalars of the type that is meant: nothing is called for them.
+      // Most fields are scalars of the expected type: no function is called for them.
       const part = typeof value === form.scalar ? value : form.pick(value, name, options)
       if (name === '__proto__') setOwnProperty(picked, name, part)
       else picked[name] = part
@@ -198,8 +200,8 @@ function createFieldPicker(
 }
 
 /**
- * Returns a function with the names in its code: objects of one shape are read and made in one step. Fields that
- * an object lacks are `undefined`.
+ * Returns a function with the names in its code: objects of one shape are read and created in one step.
+ * Missing fields are `undefined`.
  */
 function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
   const forms = [...named.values()]
@@ -231,8 +233,8 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
 }
 
 /**
- * Returns what is picked of the items of a list: a plain array, since a subclass of `Array` may have a `toJSON`. With
- * `keepsSame`, that is the list itself if its items are picked as they are.
+ * Returns the picked items of a list as a plain array, since a subclass of `Array` may have a `toJSON`. With
+ * `keepsSame`, returns the list itself if its items are unchanged.
  */
 export function pickItems(
   list: readonly unknown[],
@@ -261,8 +263,8 @@ const BUFFER_TO_JSON = (globalThis as { Buffer?: { prototype: { toJSON: unknown 
   ?.prototype.toJSON
 
 /**
- * Whether the JSON of a value is an object without record fields, as that of bytes or of a BSON value is. The class
- * or the `_bsontype` of a value is not enough: its JSON may contain anything.
+ * Whether the JSON of a value is an object without record fields, as for bytes or BSON values. The class or
+ * the `_bsontype` of a value is not enough: its JSON may contain anything.
  */
 function isSingleForm(value: object, json: object): boolean {
   if (!isSingleValue(value)) return false
@@ -274,7 +276,7 @@ function isSingleForm(value: object, json: object): boolean {
 
 const { toJSON: DATE_TO_JSON, toISOString: DATE_TO_ISO } = Date.prototype
 
-/** Whether a program has changed how dates are written before this is loaded. */
+/** False if the program changed how dates are written before this file was loaded. */
 const WRITES_ISO = JSON.stringify(new Date(1)) === '"1970-01-01T00:00:00.001Z"'
 
 /** Returns what `JSON.stringify()` writes for an object. */
@@ -284,7 +286,7 @@ function toJSONValue(value: object): unknown {
   return toJSON === DATE_TO_JSON && isPlainDate(value) ? toISODateString(value) : toJSON.call(value)
 }
 
-/** Whether a value is a valid date that is written as all are: a class may have a form of its own. */
+/** Whether a value is a valid date with the usual JSON: a subclass may have its own. */
 function isPlainDate(value: object): value is Date {
   return (
     WRITES_ISO &&

@@ -18,7 +18,7 @@ const DATA_SCHEMA: OptionRule = {
 
 const CUSTOM_RULES: OptionRules = { data: DATA_SCHEMA, query: JSON_SCHEMA, result: JSON_SCHEMA }
 
-/** The data of standard methods is described beside those of the others. */
+/** The data of standard methods is described next to `methods`, not inside. */
 const STANDARD_RULES: OptionRules = {
   query: JSON_SCHEMA,
   result: {
@@ -27,7 +27,7 @@ const STANDARD_RULES: OptionRules = {
   },
 }
 
-/** The standard methods that have data, each with a schema of its own. */
+/** The standard methods with data, each with its own schema. */
 const DATA_METHODS = ['create', 'update', 'patch'] as const
 
 const RULES: OptionRules = {
@@ -45,9 +45,9 @@ const RULES: OptionRules = {
 }
 
 /**
- * Checks the option `schemas` of a service: each method that callers outside may send data to has a
- * schema for it, since data that is looked at by nobody would be stored as it is.
- * @throws {TypeError} a name that is not known, no schema, one that is missing, or one that no call needs
+ * Checks the option `schemas` of a service: each external method with data must have a schema, since
+ * unchecked data would be stored as it is.
+ * @throws {TypeError} a name is unknown, a value is not a schema, or a schema is missing or not needed
  */
 export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSchemas): void {
   const owner = `The schemas of service '${entry.path}'`
@@ -70,22 +70,22 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
     if (data === undefined) throw createMissing(owner, schemas, name)
     if (schemas.unknown === 'drop' && isStandardSchema(data)) {
       throw new TypeError(
-        `${owner}: 'unknown' is for JSON Schemas; what becomes of further fields of '${name}' its library says`,
+        `${owner}: 'unknown' only applies to JSON Schemas; the library of the schema decides about other fields of '${name}'`,
       )
     }
   }
-  // That of `create` may be what others follow from.
+  // Other schemas may follow from that of `create`.
   const isBase = withData.some((name) => toDataSchema(schemas, name) === schemas.create)
   for (const name of DATA_METHODS) {
     if (schemas[name] === undefined || withData.includes(name)) continue
     if (name === 'create' && isBase) continue
-    throw new TypeError(`${owner}: '${name}' is for a method that callers outside can not call`)
+    throw new TypeError(`${owner}: '${name}' is for a method that external callers cannot call`)
   }
 }
 
 /**
- * Returns the schema that the data of a method has by the option, `undefined` for none. That of `patch`
- * may be the one of `create`, of which nothing is required then.
+ * Returns the schema of the data of a method, `undefined` for none. That of `patch` may be the one of
+ * `create`, then without required properties.
  */
 export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchema | undefined {
   const { create, update = create, patch, methods = {} } = schemas
@@ -93,7 +93,7 @@ export function toDataSchema(schemas: ServiceSchemas, method: string): DataSchem
   if (!isStandardMethod(method)) return own?.data
   if (method === 'create') return create
   if (method === 'update') return update
-  // Of what another library checks no part can be taken away.
+  // A schema of another library cannot be made partial.
   return patch ?? (isStandardSchema(create) ? undefined : create)
 }
 

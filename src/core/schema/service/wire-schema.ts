@@ -11,28 +11,28 @@ import {
 } from '../model/keywords.ts'
 import { isStandardSchema } from '../validation/standard-schema.ts'
 
-/** What values are over HTTP that a keyword converts. */
+/** The HTTP form of values that a keyword converts. */
 const STRINGS: ReadonlyMap<string, Keywords> = new Map([
   ['objectid', { type: 'string', pattern: '^[0-9a-fA-F]{24}$' }],
   ['date', { type: 'string', format: 'date-time' }],
 ])
 
-/** Keywords that say how a value is described, and nothing of itself. */
+/** Keywords that only annotate a value. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['title', 'description', 'examples', 'deprecated', 'readOnly', 'writeOnly'],
   ...['example', 'externalDocs', 'xml'],
 ])
 
-/** What is said of data over HTTP. */
+/** Options for the schema of data over HTTP. */
 interface DataOptions {
-  /** Whether fields that are not named are left out. */
+  /** Whether undeclared fields are dropped. */
   readonly dropsUnknown: boolean
 }
 
 /**
- * Returns a copy of a schema as it holds for what is sent over HTTP, in standard keywords alone: ids
- * of MongoDB and dates are strings there.
- * @param data set for what callers send: they may leave out what has a default
+ * Returns a copy of a schema for its HTTP form, with only standard keywords: MongoDB ids and dates are
+ * strings there.
+ * @param data set for input: callers may omit fields with a default
  */
 export function toWireSchema(schema: JSONSchema, data?: DataOptions): JSONSchema {
   const toWire = createCopier((given) => {
@@ -54,7 +54,7 @@ function withNullType({ nullable, ...schema }: Keywords): Keywords {
   return { ...schema, type: [...types, 'null'] }
 }
 
-/** A choice between forms that are the same string over HTTP is that string. */
+/** Alternatives with the same string form over HTTP become that string. */
 function mergeAlternatives(schema: Keywords): Keywords {
   const { anyOf, ...others } = schema
   if (!Array.isArray(anyOf)) return schema
@@ -71,8 +71,8 @@ function toAnnotations(schema: Keywords): Record<string, unknown> {
 }
 
 /**
- * Returns what is known of data over HTTP. Of a schema of another library that is the JSON Schema that it
- * gives, else any value.
+ * Returns the schema of data over HTTP. For a schema of another library, that is the JSON Schema that it
+ * provides, else any value.
  * @see https://standardschema.dev/json-schema
  */
 export function toPublicSchema(
@@ -86,7 +86,7 @@ export function toPublicSchema(
   try {
     return toInput.call(jsonSchema, { target: 'draft-2020-12' })
   } catch {
-    // Of a Date or a function that checks, there is no JSON Schema.
+    // A Date or a checking function has no JSON Schema.
     return true
   }
 }

@@ -1,7 +1,7 @@
 import type { Static, TArray, TNull, TNumber, TObject, TOptional, TString, TUnion } from 'typebox'
 import { Type } from 'typebox'
 
-/** What all logins need; the authentication service checks its settings itself. */
+/** The settings that all logins need; the authentication service checks its settings itself. */
 type AuthenticationSettings = {
   secret: TString
   entity: TOptional<TUnion<[TString, TNull]>>
@@ -20,8 +20,8 @@ type AppSettings = {
 }
 
 /**
- * The schemas of settings that applications have in common, by their names: `authentication`,
- * `origins`, `paginate` and `mongodb`. That of `authentication` takes further ones inside of it.
+ * The schemas of common settings by name: `authentication`, `origins`, `paginate` and `mongodb`. That of
+ * `authentication` allows other settings inside it.
  */
 export const defaultAppSettings: AppSettings = {
   authentication: Type.Optional(
@@ -41,10 +41,10 @@ export const defaultAppSettings: AppSettings = {
   mongodb: Type.Optional(Type.String()),
 }
 
-/** The schema of an object with {@link defaultAppSettings}, and others beside them. */
+/** The schema of an object with {@link defaultAppSettings} and other settings. */
 export const defaultAppConfiguration: TObject<AppSettings> = Type.Object(defaultAppSettings, {
   $id: 'ApplicationConfiguration',
 })
 
-/** The settings that applications have in common. */
+/** The common settings of applications. */
 export type DefaultAppConfiguration = Static<typeof defaultAppConfiguration>

@@ -1,9 +1,9 @@
 import type { Static, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
 
-/** What a field with one of some strings may say beside that. */
+/** Annotations of a field with one of several strings. */
 export interface StringEnumOptions<T extends string> {
-  /** The value where none is given. */
+  /** The default value. */
   readonly default?: T
   /** What the field means, for the documentation. */
   readonly description?: string
@@ -11,7 +11,7 @@ export interface StringEnumOptions<T extends string> {
   readonly title?: string
 }
 
-/** Returns the schema of a string that is one of those given. */
+/** Returns the schema of a string that is one of the given ones. */
 export function StringEnum<const T extends string>(
   values: readonly T[],
   options: StringEnumOptions<T> = {},
@@ -19,10 +19,10 @@ export function StringEnum<const T extends string>(
   return Type.Unsafe<T>({ type: 'string', enum: [...values], ...options })
 }
 
-/** The type of what fits a schema: of TypeBox, or a JSON Schema that is written `as const`. */
+/** The type of values that fit a schema of TypeBox, or a JSON Schema written `as const`. */
 export type FromSchema<S extends TSchema> = Static<S>
 
-/** What a field with a date may say beside that. */
+/** Annotations of a field with a date. */
 export interface DateSchemaOptions {
   /** What the field means, for the documentation. */
   readonly description?: string
@@ -31,9 +31,8 @@ export interface DateSchemaOptions {
 }
 
 /**
- * Returns the schema of a field with a Date, for TypeBox and as JSON Schema. Callers give a Date, or the
- * date and time as a string with its offset from UTC, `2026-01-31T12:00:00Z`, in the place of which a
- * Date is put into the data or query.
+ * Returns the schema of a field with a Date, for TypeBox and as JSON Schema. Callers pass a Date, or a string
+ * with date, time and UTC offset, `2026-01-31T12:00:00Z`, which is replaced by a Date in the data or query.
  */
 export function DateSchema(options: DateSchemaOptions = {}): TUnsafe<Date> {
   return Type.Unsafe<Date>({ ...options, date: true })

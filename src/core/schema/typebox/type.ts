@@ -4,36 +4,37 @@ import { suggestName } from '../../options/name-suggestion.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
 
-// The functions of TypeBox, with those below in the place of some.
+// The functions of TypeBox, some of them overridden below.
 export * from 'typebox'
 
 /** The names of properties, or the schema of them. */
 type Keys = readonly PropertyKey[] | TSchema
 
-// TypeBox forgets in all of these what the object says of further properties: the data of `create`,
-// picked of a record without any, would take every field.
+// In all of these, TypeBox drops what the object says about additional properties: the data of `create`,
+// picked from a closed record, would accept every field.
 
 /**
- * Returns the schema of an object with some properties of another one, closed if that is closed.
+ * Returns the schema of an object with some properties of another one, closed if the other is closed.
  * @throws {TypeError} a name that the object does not have
  */
 export const Pick: typeof TypeBox.Pick = keepRest(TypeBox.Pick, 'Pick')
 
 /**
- * Returns the schema of an object without some properties of another one, closed if that is closed.
+ * Returns the schema of an object without some properties of another one, closed if the other is closed.
  * @throws {TypeError} a name that the object does not have: it would hide nothing
  */
 export const Omit: typeof TypeBox.Omit = keepRest(TypeBox.Omit, 'Omit')
 
-/** Returns the schema of an object that requires nothing of another one, closed if that is closed. */
+/** Returns the schema of an object with all properties optional, closed if the given one is closed. */
 export const Partial: typeof TypeBox.Partial = keepRest(TypeBox.Partial)
 
-/** Returns the schema of an object that requires all of another one, closed if that is closed. */
+/** Returns the schema of an object with all properties required, closed if the given one is closed. */
 export const Required: typeof TypeBox.Required = keepRest(TypeBox.Required)
 
 /**
- * Returns a function of TypeBox that keeps what an object says of further properties, with the same type.
- * @param label what it is called, where its second argument has the names of properties
+ * Returns a function of TypeBox that keeps what an object says about additional properties, with the same
+ * type.
+ * @param label its name, if its second argument has the names of properties
  */
 function keepRest<F>(original: F, label?: string): F {
   const derive = original as (type: TSchema, ...others: unknown[]) => TSchema
@@ -42,7 +43,7 @@ function keepRest<F>(original: F, label?: string): F {
     keys: readonly Keys[],
     options: TSchemaOptions = {},
   ): TSchema => {
-    // Each alternative says for itself what it takes.
+    // Each alternative has its own rule for additional properties.
     if (TypeBox.IsUnion(type)) {
       return TypeBox.Union(
         type.anyOf.map((one) => deriveEach(one, keys)),
@@ -70,7 +71,10 @@ function checkNames(label: string, type: TSchema, keys: Keys): void {
   throw new TypeError(`Type.${label}(): the object has no property '${mistyped}'${hint}`)
 }
 
-/** Returns the names of an object's properties, `undefined` for a reference: they are not known yet. */
+/**
+ * Returns the names of an object's properties, `undefined` for a reference, whose properties are not known
+ * yet.
+ */
 function findNames(type: TSchema): string[] | undefined {
   if (TypeBox.IsUnion(type)) {
     const lists = type.anyOf.map(findNames)
@@ -86,22 +90,22 @@ function toNames(keys: Keys): string[] {
   return Object.keys(record.properties ?? {})
 }
 
-/** Returns what a schema says of further properties, `undefined` for nothing. */
+/** Returns what a schema says about additional properties, `undefined` for nothing. */
 function findRest({ additionalProperties, unevaluatedProperties, allOf }: Keywords): unknown {
   const own = additionalProperties ?? unevaluatedProperties
   if (own !== undefined || !Array.isArray(allOf)) return own
   return (allOf as readonly Keywords[]).map(findRest).find((rest) => rest !== undefined)
 }
 
-/** What may stand in an object that is joined with others: all of it goes into the whole. */
+/** The keywords that an object may have to be joined with others. */
 const JOINED: ReadonlySet<string> = new Set([
   ...['$id', 'title', 'description', 'type', 'properties', 'required', 'additionalProperties'],
 ])
 
 /**
- * Returns the schema of what fits all of some schemas. With the option `additionalProperties`, which in
- * JSON Schema looks at the properties of one schema alone, it is the schema of one object with the
- * properties of all: `false` refuses those that none of them names, even if they are closed each.
+ * Returns the schema of values that fit all of some schemas. With the option `additionalProperties`, which in
+ * JSON Schema only considers the properties of a single schema, it is the schema of one object with the
+ * properties of all: `false` rejects properties that none of them names, even if each is closed.
  */
 export const Intersect: typeof TypeBox.Intersect = ((
   types: TSchema[],
@@ -111,7 +115,7 @@ export const Intersect: typeof TypeBox.Intersect = ((
   return parts.length > 0 && parts.every(isJoinable)
     ? joinObjects(parts, options)
     : TypeBox.Intersect(types, options)
-  // The static type is the same, and an object has the properties that the other functions look for.
+  // The static type is the same, and the object has the properties that the other functions look for.
 }) as typeof TypeBox.Intersect
 
 function toParts(type: TSchema): TSchema[] {

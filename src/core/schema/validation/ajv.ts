@@ -25,9 +25,8 @@ export { Ajv }
 export type AnyAjv = Ajv | Ajv2019 | Ajv2020
 
 /**
- * The formats that schemas may name. Of those of `ajv-formats` there is no `url`, the expression of
- * which takes the square of the length of a string (`uri` is there), and no `regex`, which compiles what
- * callers send.
+ * The formats that schemas may name: those of `ajv-formats` without `url`, whose expression takes quadratic
+ * time (use `uri`), and without `regex`, which compiles caller input.
  */
 export const FORMATS: readonly FormatName[] = [
   ...(['date', 'time', 'date-time', 'iso-time', 'iso-date-time', 'duration'] as const),
@@ -36,12 +35,12 @@ export const FORMATS: readonly FormatName[] = [
   ...(['int32', 'int64', 'float', 'double', 'password', 'binary'] as const),
 ]
 
-/** The format `byte`. That of `ajv-formats` looks at one line alone and takes any others beside it. */
+/** The format `byte`. That of `ajv-formats` checks only one line and accepts any others. */
 const BASE64: RegExp = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
- * Adds formats of the package `ajv-formats` to an Ajv of your own, and returns the Ajv.
- * @param formats their names, or the options of that package. Default: those that the Ajv of Remex has
+ * Adds formats of the package `ajv-formats` to a custom Ajv, and returns the Ajv.
+ * @param formats their names, or the options of that package. Default: those of Remex's Ajv
  */
 export function addFormats<A extends AnyAjv>(ajv: A, formats?: FormatsPluginOptions): A {
   ajvFormats.default(ajv, formats ?? [...FORMATS])
@@ -53,10 +52,9 @@ const DATE_TIME =
   /^\d{4}-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
 /**
- * The keyword `date` for an Ajv of your own: `ajv.addKeyword(keywordDate)`. That of Remex has it
- * already. Where a schema says `date: true`, Dates are valid, and strings that are a date and time with
- * its offset from UTC, in the place of which a Date is put into the data. Every other value is an error
- * of the validation that names the place.
+ * The keyword `date` for a custom Ajv: `ajv.addKeyword(keywordDate)`. Remex's own Ajv includes it. With
+ * `date: true`, Dates are valid, and strings with date, time and UTC offset are replaced by Dates in the
+ * data. Any other value is a validation error that names the place.
  * @see RFC 3339 §5.6
  */
 export const keywordDate: ConvertingKeyword<'date'> = {
@@ -68,7 +66,7 @@ export const keywordDate: ConvertingKeyword<'date'> = {
   compile: (isOn) => (isOn ? convertInPlace : () => true),
 }
 
-/** Whether a schema is one of strings that become another value: a date, or an id. */
+/** Whether a schema converts strings to another value, a date or an id. */
 export function isConverted(schema: Keywords): boolean {
   const keywords = [keywordDate, ...findSchemaKeywords()]
   return keywords.some(({ keyword }) => schema[keyword] === true)
@@ -77,7 +75,7 @@ export function isConverted(schema: Keywords): boolean {
 const convertInPlace: ReturnType<(typeof keywordDate)['compile']> = (value, place) => {
   if (value instanceof Date) return !Number.isNaN(value.getTime())
   const date = typeof value === 'string' ? toDate(value) : undefined
-  // The schema of the whole data has no place to put a Date into, so a string there is invalid.
+  // At the root of the data there is no parent to put the Date into, so a string there is invalid.
   if (date === undefined || place?.parentData === undefined) return false
   place.parentData[place.parentDataProperty] = date
   return true
@@ -91,7 +89,7 @@ function toDate(text: string): Date | undefined {
   return new Date(text.toUpperCase())
 }
 
-/** The 30th of February would be a day of March for `Date`. */
+/** `Date` would turn February 30 into a day of March. */
 function isDayOfMonth(year: number, month: number, day: number): boolean {
   if (month >= 1 && month <= 12 && day >= 1 && day <= 28) return true
   const date = new Date(0)
@@ -102,8 +100,7 @@ function isDayOfMonth(year: number, month: number, day: number): boolean {
 const LATEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
 /**
- * Keywords that check nothing, and are no mistake: those of OpenAPI, and `$anchor`, which Ajv resolves
- * but does not know.
+ * Valid keywords that check nothing: those of OpenAPI, and `$anchor`, which Ajv resolves but does not know.
  */
 const ANNOTATIONS = ['example', 'externalDocs', 'xml', 'discriminator', '$anchor']
 
@@ -114,11 +111,11 @@ const CLASSES = new Map<string, typeof Ajv | typeof Ajv2019 | typeof Ajv2020>([
   [LATEST_DIALECT, Ajv2020],
 ])
 
-/** What a check does beside checking. */
+/** Additional effects of a check. */
 export interface CompileOptions {
-  /** Whether the `default` of a property is put where it is missing. Default: `false`. */
+  /** Whether missing properties get their `default`. Default: `false`. */
   readonly useDefaults?: boolean
-  /** Whether a check goes on behind the first fault. Default: `false`. */
+  /** Whether a check continues after the first error. Default: `false`. */
   readonly allErrors?: boolean
 }
 
@@ -129,12 +126,12 @@ interface AjvOptions extends CompileOptions {
   readonly ownProperties: boolean
 }
 
-/** The instances by their options. No schema becomes known to another one, so they can be shared. */
+/** The instances by options. Schemas do not see each other, so instances can be shared. */
 const INSTANCES = new Map<string, AnyAjv>()
 
 /**
- * Returns a new Ajv: strict, with the formats and the keyword `date`. It converts no types, loads no
- * schemas, and has no references to data.
+ * Returns a new Ajv: strict, with the formats and the keyword `date`. It does not convert types, load schemas
+ * or support `$data`.
  * @throws {TypeError} an unknown dialect
  */
 function createAjv({ dialect, ...options }: AjvOptions): AnyAjv {
@@ -145,32 +142,34 @@ function createAjv({ dialect, ...options }: AjvOptions): AnyAjv {
   }
   const ajv = new AjvOfDialect({
     strict: true,
-    // Where it has to be asked, compileSchema() asks the meta-schema.
+    // compileSchema() uses the meta-schema if needed.
     validateSchema: false,
-    // Lists of types are plain JSON Schema, and the parts of an `allOf` may require what others name.
+    // Lists of types are valid JSON Schema, and the parts of an `allOf` may require properties that others
+    // name.
     allowUnionTypes: true,
     strictRequired: false,
     strictTuples: false,
     addUsedSchema: false,
     unevaluated: true,
     ...options,
-    // 0.07 / 0.01 is 7.000000000000001. The quotient may be so many decimals off an integer.
+    // 0.07 / 0.01 is 7.000000000000001. The number of decimals to which a quotient must be an integer.
     multipleOfPrecision: 6,
-    // Code for each reference, and work on it, would take most of the time; the engine does it anyway.
+    // Inlining references would take most of the time; the engine inlines calls anyway.
     inlineRefs: false,
     code: { optimize: false },
   })
   addFormats(ajv)
   ajv.addKeyword(keywordDate)
   ajv.addVocabulary(ANNOTATIONS)
-  // By it, what is put together of parts is closed; draft-07 itself has no word for that.
+  // Closes objects composed of parts, for which draft-07 has no keyword.
   if (AjvOfDialect === Ajv) ajv.addKeyword(unevaluatedProperties.default)
   return ajv
 }
 
 /**
- * Returns what checks values by a schema with linked references, with the shared Ajv of its dialect.
- * @throws {TypeError} an unknown dialect, or a schema that says `$async`
+ * Returns a function that checks values by a schema with linked references, with the shared Ajv of its
+ * dialect.
+ * @throws {TypeError} an unknown dialect, or a schema with `$async`
  * @throws {Error} an invalid schema, with the place
  */
 export function compileSchema(
@@ -178,21 +177,19 @@ export function compileSchema(
   { useDefaults = false, allErrors = false }: CompileOptions = {},
 ): ValidateFunction {
   const { $schema, $async } = hasKeywords(schema) ? schema : {}
-  // Its check would return a promise, and those who check at once would leave it to reject unheard.
+  // Its check would return a promise, and synchronous callers would leave its rejection unhandled.
   if ($async !== undefined) {
-    throw new TypeError(
-      'A JSON Schema with $async needs an Ajv of your own: getValidator(schema, ajv)',
-    )
+    throw new TypeError('A JSON Schema with $async needs a custom Ajv: getValidator(schema, ajv)')
   }
   const dialect = typeof $schema === 'string' ? $schema.replace(/#$/, '') : LATEST_DIALECT
-  // Asking for each name whether it is an own one takes time.
+  // Checking whether each name is an own property takes time.
   const ownProperties = someSchema(schema, namesInherited)
   const options = { dialect, useDefaults, allErrors, ownProperties }
   const ajv = getOrAdd(INSTANCES, JSON.stringify(options), () => createAjv(options))
   addKeywords(ajv, schema)
   const shared = writeReferences(schema, { sharesParts: true })
   const written = dialect === LATEST_DIALECT ? withPrefixItems(shared) : shared
-  // Without an id, Ajv finds no schema that refers to itself as a whole: it remembers none of ours.
+  // Without an id, Ajv cannot find a schema that refers to its own root: it does not remember our schemas.
   const isUnnamed = hasKeywords(written) && written['$id'] === undefined
   const refersToItself = isUnnamed && someSchema(written, ({ $ref }) => $ref === '#')
   const compiled = refersToItself ? { ...written, $id: 'schema' } : written
@@ -202,8 +199,8 @@ export function compileSchema(
 }
 
 /**
- * Makes the keywords known that are so by now, since schemas with them may be made at any time, and those of
- * a schema that say by their name that they are an author's own: `x-…`.
+ * Adds the keywords registered so far, since schemas with them may be created at any time, and the custom
+ * keywords of a schema, `x-…`.
  */
 function addKeywords(ajv: AnyAjv, root: JSONSchema): void {
   for (const keyword of findSchemaKeywords()) {
@@ -211,7 +208,7 @@ function addKeywords(ajv: AnyAjv, root: JSONSchema): void {
   }
   visitSchemas(root, (schema) => {
     for (const keyword of Object.keys(schema)) {
-      // addKeyword() refuses names with a dot, which OpenAPI allows.
+      // addKeyword() rejects names with a dot, which OpenAPI allows.
       if (keyword.startsWith('x-')) ajv.RULES.keywords[keyword] = true
     }
   })

@@ -27,7 +27,7 @@ function ruleOf(rule: KeywordRule, ...keywords: readonly string[]): [string, Key
   return keywords.map((keyword) => [keyword, rule])
 }
 
-/** The keywords that most schemas are made of, with what the dialect 2020-12 asks of their values. */
+/** The common keywords, with the rules of dialect 2020-12 for their values. */
 const RULES: ReadonlyMap<string, KeywordRule> = new Map([
   ...ruleOf(isText, 'title', 'description', '$comment', 'format', 'pattern'),
   ...ruleOf(isFlag, 'uniqueItems', 'readOnly', 'writeOnly', 'deprecated'),
@@ -51,8 +51,8 @@ const RULES: ReadonlyMap<string, KeywordRule> = new Map([
 ])
 
 /**
- * Whether a schema has common keywords alone, each with a valid value. Of others, only the meta-schema of their
- * dialect can say whether they are valid, and to compile that takes 40 ms of a start.
+ * Whether a schema has only common keywords, each with a valid value. Other schemas need the meta-schema of
+ * their dialect, which takes 40 ms of the start to compile.
  */
 export function isCommonSchema(root: unknown): boolean {
   const converting = new Set(['date'])

@@ -2,16 +2,16 @@ import type { StandardSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject } from '../../value-kind.ts'
 import { createValidationError } from './validation-error.ts'
 
-/** What a library says is wrong with a value. */
+/** A library's description of what is wrong with a value. */
 interface StandardIssue {
   readonly message?: unknown
-  /** The way to the value: keys, or objects with a key. */
+  /** The path to the value: keys, or objects with a key. */
   readonly path?: readonly unknown[]
 }
 
 /**
- * Whether a schema is one of another library, of Zod for example. One of TypeBox is a JSON Schema, even
- * if it has the interface as well.
+ * Whether a schema comes from another library, such as Zod. A TypeBox schema is a JSON Schema, even if it
+ * also has the interface.
  */
 export function isStandardSchema(schema: unknown): schema is StandardSchema {
   const isGiven = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'
@@ -21,8 +21,7 @@ export function isStandardSchema(schema: unknown): schema is StandardSchema {
 }
 
 /**
- * Returns a function that checks data by a schema of another library and resolves to what the schema
- * makes of it.
+ * Returns a function that checks data by a schema of another library and resolves to the schema's output.
  * @throws {BadRequest} in calls: the data does not fit, with the list of issues as its `data`
  */
 export function createStandardValidator(
@@ -42,7 +41,7 @@ export function createStandardValidator(
   }
 }
 
-/** What Zod has beside the interface. */
+/** Zod's own method, in addition to the interface. */
 interface ZodSchema extends StandardSchema {
   safeParseAsync(data: unknown): Promise<{
     readonly data?: unknown
@@ -51,9 +50,8 @@ interface ZodSchema extends StandardSchema {
 }
 
 /**
- * The `validate` of Zod tries without waiting first: where a refinement turns out to be async, it drops
- * its promise and starts all over. The refinement would run twice, and one that rejects would end the
- * process.
+ * Zod's `validate` first tries synchronously. If a refinement turns out to be async, it drops the promise and
+ * starts over: the refinement would run twice, and its rejection would end the process.
  */
 function toZodValidate(schema: ZodSchema): (data: unknown) => Promise<unknown> {
   return async (data) => {

@@ -5,7 +5,7 @@ import type { Place, SchemaModel } from '../model/places.ts'
 import { oncePerPlace } from '../model/places.ts'
 import { isConverted } from './ajv.ts'
 
-/** A number as JSON has it. `Number()` takes `' 1 '`, `'0x10'` and `'Infinity'` as well. */
+/** A number as in JSON. `Number()` also accepts `' 1 '`, `'0x10'` and `'Infinity'`. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
 const WHOLE_NUMBER = /^-?\d+$/
@@ -15,7 +15,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ])
 
-/** Returns what a string stands for where a schema asks for a type, `undefined` for nothing of it. */
+/** Converts a string to the type that a schema requires, `undefined` if it does not fit. */
 type Convert = (text: string) => unknown
 
 const CONVERSIONS: ReadonlyMap<string, Convert> = new Map<string, Convert>([
@@ -25,19 +25,19 @@ const CONVERSIONS: ReadonlyMap<string, Convert> = new Map<string, Convert>([
   ['boolean', (text) => BOOLEANS.get(text)],
 ])
 
-/** Keywords that say which values there are: a schema with none of them takes any string. */
+/** Keywords that restrict values: a schema without them accepts any string. */
 const NAMING_VALUES = ['type', 'const', 'enum', ...CERTAIN, ...ALTERNATIVES]
 
 /**
- * Returns a function that converts the strings in data from a URL or a form, in the data itself: where a
- * schema asks for a number or a boolean, a string that is one in JSON becomes it. Of alternatives the
- * first one counts that takes the string. An empty string becomes `null` where that is a value and an
- * empty string is none: clients send `null` in this way. What is none of the types stays a string, for
- * the validation to refuse, so nothing becomes `NaN` or `Infinity`, and no digit of a number is lost.
+ * Returns a function that converts the strings in data from a URL or a form, in place: if a schema requires a
+ * number or a boolean, a string with its JSON is converted. The first alternative that accepts the string
+ * counts. An empty string becomes `null` if `null` is allowed and an empty string is not: clients send `null`
+ * in this way. Other strings stay, and the validation rejects them, so nothing becomes `NaN` or `Infinity`,
+ * and numbers lose no digits.
  */
 export function createStringConversion({ root }: SchemaModel): (data: unknown) => void {
   const conversionOf = oncePerPlace(toConversion)
-  /** Converts what an object or a list holds. */
+  /** Converts the contents of an object or a list. */
   const convertInside = (data: unknown, place: Place): void => {
     if (place.isUnknown) return
     if (Array.isArray(data)) {
@@ -58,7 +58,7 @@ export function createStringConversion({ root }: SchemaModel): (data: unknown) =
   return (data) => convertInside(data, root)
 }
 
-/** Returns what makes of a string of a place what it stands for, else the string itself. */
+/** Returns the conversion of strings at a place. It returns the string itself if nothing fits. */
 function toConversion({ parts }: Place): Convert {
   const conversions = parts.flatMap(toConversions)
   const emptyIsNull = parts.some(takesNull) && !parts.some(takesEmptyString)
@@ -79,13 +79,13 @@ function takesNull(part: Keywords): boolean {
 }
 
 function takesEmptyString(part: Keywords): boolean {
-  // Strings for another value, an id or a date, are not empty.
+  // Strings that become ids or dates are not empty.
   if (isConverted(part)) return false
   if (!NAMING_VALUES.some((keyword) => part[keyword] !== undefined)) return true
   return toConversions(part).some((convert) => convert('') === '')
 }
 
-/** Returns the conversion to each type that a schema names, to the values alone that it lists. */
+/** Returns the conversions to the types that a schema names, limited to the values that it lists. */
 function toConversions(part: Keywords): readonly Convert[] {
   const values = listValues(part)
   return [...new Set(listTypes(part))].flatMap((type) => {
@@ -102,7 +102,7 @@ function toNumber(text: string): number | undefined {
   if (!JSON_NUMBER.test(text)) return undefined
   const number = Number(text)
   if (!Number.isFinite(number)) return undefined
-  // An id of more digits than a number has would be another id.
+  // An id with more digits than a number holds would become another id.
   const isExact =
     Number.isSafeInteger(number) || !WHOLE_NUMBER.test(text) || String(number) === text
   return isExact ? number : undefined

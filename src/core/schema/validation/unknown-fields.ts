@@ -12,13 +12,13 @@ import type { Place, SchemaModel } from '../model/places.ts'
 import { namesProperty, oncePerPlace } from '../model/places.ts'
 import { isConverted } from './ajv.ts'
 
-/** A name that no schema has, and that no pattern is meant for. */
+/** A name that no schema has, and that no pattern is meant to match. */
 const ANY_NAME = '\0'
 
 /**
- * Returns a function that returns data without the fields that its schema refuses in any case, at every
- * depth; the data itself stays as it is. In a choice of schemas the fields of all of them are known: which
- * one is meant, the validation tells.
+ * Returns a function that returns data without the fields that its schema can never accept, at every depth;
+ * the data itself is not changed. In a choice of schemas, the fields of all are known: the validation decides
+ * which one applies.
  */
 export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown {
   /** Whether an object with a field never fits a schema, whatever its value and the other fields are. */
@@ -37,7 +37,7 @@ export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown 
   }
   const isUnknown = (place: Place, name: string): boolean =>
     place.given.every((one) => refuses(one, name))
-  /** Whether an alternative takes any object, with whatever is in it. */
+  /** Whether an alternative accepts any object, whatever its contents. */
   const takesAny = oncePerPlace(
     (place) =>
       ALTERNATIVES.some((keyword) => place.schemas(keyword).length > 0) &&
@@ -61,7 +61,7 @@ export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown 
   return (data) => drop(data, model.root)
 }
 
-/** Whether a schema, or one that may hold for the same value, says something of a field. */
+/** Whether a schema, or one that may apply to the same value, describes a field. */
 function mayKnow({ parts }: Place, name: string): boolean {
   return parts.some(
     (part) =>

@@ -1,30 +1,30 @@
 import { BadRequest } from '../../errors/index.ts'
 import { isObject } from '../../value-kind.ts'
 
-/** One thing that is wrong with data or a query, as callers get it in the `data` of the error. */
+/** One issue with data or a query, as callers get it in the `data` of the error. */
 export interface ValidationIssue {
-  /** Where the value stands, as a JSON pointer: `/author/name`. */
+  /** The place of the value, as a JSON pointer: `/author/name`. */
   readonly instancePath: string
-  /** Where the rule stands in the schema, as a JSON pointer. */
+  /** The place of the rule in the schema, as a JSON pointer. */
   readonly schemaPath: string
   /** The keyword of the rule. */
   readonly keyword: string
-  /** What the rule says: `{ limit: 8 }`. */
+  /** The parameters of the rule: `{ limit: 8 }`. */
   readonly params: Readonly<Record<string, unknown>>
   /** What the value must be. */
   readonly message: string
 }
 
-/** So many of the faults of a call are told. */
+/** The maximum number of issues reported for a call. */
 const MAX_ISSUES = 20
 
-/** Keywords that repeat what the errors of their alternatives say. */
+/** Keywords whose errors repeat those of their alternatives. */
 const SUMMARIES: ReadonlySet<unknown> = new Set(['anyOf', 'oneOf', 'if'])
 
 /**
- * Returns the error for what a check has found, with the list of it as its `data`: `instancePath`,
- * `schemaPath`, `keyword`, `params` and `message` of each, never a value that was sent. Where there are
- * alternatives, the one that the value comes closest to is first.
+ * Returns the error for the issues found by a check, with their list as its `data`: `instancePath`,
+ * `schemaPath`, `keyword`, `params` and `message` of each, never a sent value. With alternatives, the one
+ * closest to the value comes first.
  */
 export function createValidationError(found: readonly unknown[]): BadRequest {
   const errors = found.filter(isObject)
@@ -34,9 +34,9 @@ export function createValidationError(found: readonly unknown[]): BadRequest {
 }
 
 /**
- * Returns the error of a list for that of the items before, if there is one, and that of an item, with its
- * index in the paths.
- * @throws {unknown} the first error, where it is none of the validation
+ * Returns the error of a list: adds the error of an item, with its index in the paths, to that of the items
+ * before, if any.
+ * @throws {unknown} the first error, if it is not a validation error
  */
 export function joinFaults(
   before: BadRequest | undefined,
@@ -57,12 +57,12 @@ export function joinFaults(
   return new BadRequest('validation failed', all.slice(0, MAX_ISSUES))
 }
 
-/** Whether an error has no room for the faults of further items. */
+/** Whether an error has no room for issues of more items. */
 export function isFull(error: BadRequest): boolean {
   return (readIssues(error)?.length ?? 0) >= MAX_ISSUES
 }
 
-/** Returns what an error of validation tells, `undefined` for any other. */
+/** Returns the issues of a validation error, `undefined` for any other error. */
 function readIssues(error: unknown): readonly ValidationIssue[] | undefined {
   if (!(error instanceof BadRequest) || !Array.isArray(error.data)) return undefined
   const issues: readonly unknown[] = error.data
@@ -74,18 +74,18 @@ function isIssue(value: unknown): value is ValidationIssue {
 }
 
 /**
- * Returns the error that callers get for one that a validator has thrown: those of Ajv, and of validators
- * of `@feathersjs/schema` with it, become a `BadRequest`, others stay what they are.
+ * Returns the error that callers get for one thrown by a validator: errors of Ajv, also from validators of
+ * `@feathersjs/schema`, become a `BadRequest`; others stay as they are.
  */
 export function toValidationError(thrown: unknown): unknown {
   if (!isObject(thrown) || thrown['ajv'] !== true || !Array.isArray(thrown['errors'])) return thrown
   return createValidationError(thrown['errors'])
 }
 
-/** Copies what is public: with some options, the errors of Ajv hold the value and the schema too. */
+/** Copies only the public parts: with some options, Ajv's errors also contain the value and the schema. */
 function toIssue(error: Readonly<Record<string, unknown>>): ValidationIssue {
   const { instancePath = '', schemaPath = '', keyword = '', params, message = '' } = error
-  // Of a discriminator, Ajv repeats the value that was sent.
+  // For a discriminator, Ajv repeats the sent value.
   const { tagValue: _value, ...publicParams } = isObject(params) ? params : {}
   return {
     instancePath: String(instancePath),
@@ -97,8 +97,8 @@ function toIssue(error: Readonly<Record<string, unknown>>): ValidationIssue {
 }
 
 /**
- * A place further inside is reached by the alternative that was meant, one of another type was not meant,
- * that there may be no value neither, and that there was no alternative says least.
+ * Ranks the errors of alternatives. The intended alternative fails at a deeper place; one of another type, or
+ * one that allows no value, was not intended; that no alternative fits says least.
  */
 function rankOf(error: Readonly<Record<string, unknown>>): number {
   const depth = String(error['instancePath']).split('/').length

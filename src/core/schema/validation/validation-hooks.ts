@@ -19,18 +19,18 @@ import { isFull, joinFaults, toValidationError } from './validation-error.ts'
 import type { Check, CheckOptions } from './validator.ts'
 import { compileCheck, findSchemaOf, isCompiledSchema, toValidator } from './validator.ts'
 
-/** Params of a method, whatever the type of its queries. */
+/** Params of a method, with queries of any type. */
 interface CallParams extends Omit<Params, 'query'> {
   query?: object | undefined
 }
 
-/** The part of a context that the hooks of validation read and write. */
+/** The part of a context that validation hooks read and write. */
 export interface ValidationCall {
   /** The name of the method. */
   readonly method: string
   /** When the hook runs. */
   readonly type: HookType
-  /** The service that is called. */
+  /** The called service. */
   readonly service?: object
   /** The object that the method was called on. */
   readonly self?: object | undefined
@@ -43,19 +43,19 @@ export interface ValidationCall {
 /** A hook for before or around: what `validateData` and `validateQuery` return. */
 export type ValidationHook = (context: ValidationCall, next?: () => Promise<void>) => Promise<void>
 
-/** A function that returns what is to stand in the place of data or a query, or that throws. */
-// Its parameter is `any` so that validators of a certain type fit: what callers send has none.
+/** A function that returns the replacement of data or a query, or throws. */
+// Its parameter is `any` so that typed validators fit: external input has no type.
 // biome-ignore lint/suspicious/noExplicitAny: a parameter of unknown type
 export type ValidatorFunction = (value: any) => unknown
 
 /** A schema that brings its own `validate`, as `schema()` of `@feathersjs/schema` returns it. */
 export interface SchemaWithValidate {
-  /** Returns what is to stand in the place of the value, or throws. */
+  /** Returns the replacement of the value, or throws. */
   // biome-ignore lint/suspicious/noExplicitAny: a parameter of unknown type
   validate(value: any): unknown
 }
 
-/** What data or a query can be validated by. */
+/** What can validate data or a query. */
 export type ValidationInput = DataSchema | ValidatorFunction | SchemaWithValidate
 
 /** @throws {TypeError} the hook does not run before the method */
@@ -66,11 +66,11 @@ function checkHookType(name: string, { type }: ValidationCall): void {
 
 interface Validation {
   readonly check: Check
-  /** The JSON Schema that is checked by, where it is known. */
+  /** The JSON Schema of the check, if known. */
   readonly schema?: JSONSchema | undefined
 }
 
-/** Returns what validates by a schema or function of whatever kind; a JSON Schema is compiled first. */
+/** Returns the check for any kind of schema or function; a JSON Schema is compiled first. */
 export function readInput(
   owner: string,
   input: ValidationInput,
@@ -110,12 +110,12 @@ function callValidator(owner: string, validate: ValidatorFunction): Check {
   }
 }
 
-/** Validators by the names of the methods, custom ones as well. */
+/** Validators by method name, including custom methods. */
 export interface ValidationMap {
   readonly [method: string]: ValidationInput
 }
 
-/** What a JSON Schema has at least one of, and no map by the names of methods. */
+/** Keywords that distinguish a JSON Schema, which has at least one, from a map by method name. */
 const KEYWORDS: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$ref', '$defs', '$comment', '$anchor', '$dynamicRef', 'definitions'],
   ...['type', 'enum', 'const', 'title', 'description', 'properties', 'patternProperties'],
@@ -124,10 +124,10 @@ const KEYWORDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns a before or around hook that validates the data of each call, of a list each item. By a map,
- * methods that it does not name are not validated. A function returns what is to stand in the place of
- * the data. Methods without data are left alone, and so is the object of a caller in this process.
- * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ * Returns a before or around hook that validates the data of each call, or each item of a list. With a map,
+ * methods that it does not name are not validated. A function returns the replacement of the data. Methods
+ * without data are skipped, and the data object of an internal caller is not changed.
+ * @throws {BadRequest} in calls: the data does not fit, with the list of issues as its `data`
  */
 export function validateData(schema: ValidationInput | ValidationMap): ValidationHook {
   const find = toFinder(schema)
@@ -135,7 +135,7 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
     checkHookType('validateData', context)
     const validate = hasData(context.method) ? find(context.method) : undefined
     if (validate !== undefined) {
-      // What a transport has parsed belongs to the call; an object of this process to its caller.
+      // Data parsed by a transport belongs to the call; an internal caller owns its data.
       const data = context.params.provider ? context.data : copyPlain(context.data)
       context.data = await validateEach(data, validate)
     }
@@ -145,8 +145,8 @@ export function validateData(schema: ValidationInput | ValidationMap): Validatio
 }
 
 /**
- * Resolves to validated data, of a list each item, one after the other, until there are as many faults as
- * callers are told, or another error. Errors of an item have its index in their paths.
+ * Resolves to validated data. Validates the items of a list one after the other, until the maximum number of
+ * issues or another error. Errors of an item have its index in their paths.
  */
 export async function validateEach(data: unknown, validate: Check): Promise<unknown> {
   if (!Array.isArray(data)) return validate(data)
@@ -195,8 +195,8 @@ describeFunction(validateData, { hookFactory: 'validateData(schema)' })
 /** Options of `validateQuery`. */
 export interface ValidateQueryOptions {
   /**
-   * `false`, or not given: the adapter checks each query as well. `true` is refused, since that check
-   * always runs.
+   * `false` or not given: the adapter also checks each query. `true` is rejected, since that check always
+   * runs.
    */
   readonly skipSanitize?: false
 }
@@ -208,9 +208,10 @@ const ALWAYS_SANITIZED = {
 
 /**
  * Returns a before or around hook that validates the query of each call and puts the converted query into
- * `params`; the object of the caller stays as it is. By a JSON Schema, strings become the numbers,
- * booleans, dates and ids that it asks for; a function, such as `getValidator()` returns, does what it does.
- * @throws {BadRequest} in calls: the query does not fit, with the list of what is wrong as its `data`
+ * `params`; the object of the caller stays as it is. With a JSON Schema, strings are converted to the
+ * numbers, booleans, dates and ids that it requires; a function, such as one of `getValidator()`, decides
+ * itself.
+ * @throws {BadRequest} in calls: the query does not fit, with the list of issues as its `data`
  */
 export function validateQuery(
   schema: ValidationInput,
@@ -234,14 +235,13 @@ export function validateQuery(
 }
 
 /**
- * Checks the query of a call and puts what becomes of it into the params. Returns a promise where its check
- * returns one.
+ * Checks the query of a call and sets the converted query in the params. Returns a promise if the check does.
  */
 export type QueryCheck = (
   call: Pick<HookContext, 'params' | 'service'> & { readonly self?: object | undefined },
 ) => unknown
 
-/** @param places where operators are allowed */
+/** @param places the places where operators are allowed */
 export function createQueryCheck(check: Check, places: OperatorPlace | undefined): QueryCheck {
   return (call) => {
     const checked = checkWithheld(call, readLists(call.params.query ?? {}), check)

@@ -14,29 +14,29 @@ import { createFieldDrop } from './unknown-fields.ts'
 import { createValidationError, toValidationError } from './validation-error.ts'
 
 /**
- * Checks data: resolves to the same data, with what the schema has converted in it, or is rejected with a
+ * Checks data: resolves to the same data, with the schema's conversions applied, or rejects with a
  * `BadRequest`.
  */
 export type Validator<T = unknown, R = T> = (data: T) => Promise<R>
 
-/** Checks data at once: returns the same data, with what the schema has converted in it. */
+/** Checks data synchronously: returns the same data, with the schema's conversions applied. */
 export type Check = (data: unknown) => unknown
 
-/** An Ajv, of whatever version 8 and dialect. */
+/** An Ajv of any version 8 and any dialect. */
 export interface SchemaCompiler {
-  /** Returns what checks values by a schema. */
+  /** Returns a function that checks values by a schema. */
   compile(schema: object): unknown
 }
 
-/** What checking by a schema may do beside it. */
+/** Additional effects of a check. */
 export interface CheckOptions {
-  /** Whether strings become numbers and booleans where the schema says so. Default: `false`. */
+  /** Whether strings become numbers and booleans if the schema says so. Default: `false`. */
   readonly convertsStrings?: boolean
-  /** Whether the `default` of a property is put where it is missing. Default: `true`. */
+  /** Whether missing properties get their `default`. Default: `true`. */
   readonly useDefaults?: boolean
-  /** Whether the fields that a schema refuses in any case are left out. Default: `false`. */
+  /** Whether to drop fields that a schema can never accept. Default: `false`. */
   readonly dropsUnknown?: boolean
-  /** Whether an error has all faults that can be found soon. Default: `false`, the first one. */
+  /** Whether an error lists all issues that can be found quickly. Default: `false`, only the first. */
   readonly tellsAll?: boolean
 }
 
@@ -48,30 +48,32 @@ interface CompiledSchema {
   readonly errors?: readonly object[] | null
 }
 
-/** Whether a function is one that Ajv has compiled, and not one that returns the data. */
+/** Whether a function was compiled by Ajv, rather than one that returns the data. */
 export function isCompiledSchema(value: unknown): value is CompiledSchema {
   return typeof value === 'function' && 'schemaEnv' in value
 }
 
-/** Where a validator has its schema, for what else that says: the operators that a query may have. */
+/**
+ * The property in which a validator keeps its schema, to read from it the operators that a query may have.
+ */
 const SCHEMA: unique symbol = Symbol('remex.schema')
 
-/** Returns the JSON Schema that a function validates by, `undefined` where it is not known. */
+/** Returns the JSON Schema of a validator, `undefined` if it is unknown. */
 export function findSchemaOf(validator: object): JSONSchema | undefined {
   if (isCompiledSchema(validator)) return validator.schema
   return (validator as { [SCHEMA]?: JSONSchema })[SCHEMA]
 }
 
 /**
- * Returns a function that checks data by a JSON Schema at once, with the Ajv of Remex.
- * @throws {Error} an invalid schema, with the place, or one whose parts refuse each other's properties
- * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ * Returns a function that synchronously checks data by a JSON Schema, with Remex's Ajv.
+ * @throws {Error} an invalid schema, with the place, or one whose parts reject each other's properties
+ * @throws {BadRequest} in calls: the data does not fit, with the list of issues as its `data`
  */
 export function compileCheck(schema: JSONSchema, options?: CheckOptions): Check {
   return compileLinkedCheck(linkReferences(schema), options)
 }
 
-/** Returns the same for a schema with linked references. */
+/** Like {@link compileCheck}, for a schema with linked references. */
 export function compileLinkedCheck(
   schema: JSONSchema,
   {
@@ -98,10 +100,10 @@ export function compileLinkedCheck(
 
 /**
  * Returns a function that checks data by a JSON Schema and resolves to the same data, with defaults and
- * what keywords have converted in it.
- * @param ajv an Ajv of your own, one that converts types for example. Default: that of Remex
- * @throws {TypeError} a schema of another library, or no Ajv
- * @throws {BadRequest} in calls: the data does not fit, with the list of what is wrong as its `data`
+ * conversions by keywords.
+ * @param ajv a custom Ajv, such as one that converts types. Default: Remex's Ajv
+ * @throws {TypeError} a schema of another library, or `ajv` is not an Ajv
+ * @throws {BadRequest} in calls: the data does not fit, with the list of issues as its `data`
  */
 export function getValidator<S extends TSchema>(
   schema: S,
@@ -117,7 +119,7 @@ export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validato
     throw new TypeError(`getValidator() takes a JSON Schema; ${taker}`)
   }
   if (ajv !== undefined && !hasMethod(ajv, 'compile')) {
-    throw new TypeError('getValidator() takes an Ajv of your own, and not its options')
+    throw new TypeError('getValidator() takes a custom Ajv instance, not its options')
   }
   const validate = ajv === undefined ? compileOwn(schema) : compileWith(ajv, schema)
   return Object.defineProperty(validate, SCHEMA, { value: schema })
@@ -138,7 +140,7 @@ export function toValidator(compiled: unknown): Validator {
   if (!isCompiledSchema(compiled)) throw new TypeError('The Ajv has compiled no function')
   return async (data) => {
     const outcome = compiled(data)
-    // Of a schema that says `$async`.
+    // For a schema with `$async`.
     if (isPromise(outcome)) {
       await outcome.then(undefined, (thrown) => {
         throw toValidationError(thrown)
@@ -158,13 +160,13 @@ export interface DataSchemaMap {
   readonly patch?: JSONSchema
 }
 
-/** What checks the data of a service, by method. */
+/** Validators for the data of a service, by method. */
 export interface DataValidatorMap {
   /** Checks a new record. */
   readonly create: Validator
   /** Checks a record that replaces another one. */
   readonly update: Validator
-  /** Checks what of a record is to be changed. */
+  /** Checks the changes to a record. */
   readonly patch: Validator
 }
 
@@ -174,9 +176,9 @@ const SCHEMA_RULE = {
 }
 
 /**
- * Returns what checks the data of `create`, `update` and `patch` by one schema, or by one for each. Of the
- * one schema, a patch has nothing required and sets no defaults.
- * @param ajv an Ajv of your own. Default: that of Remex
+ * Returns validators for the data of `create`, `update` and `patch`, by one schema or one for each. With one
+ * schema, a patch requires nothing and sets no defaults.
+ * @param ajv a custom Ajv. Default: Remex's Ajv
  */
 export function getDataValidator(
   schema: JSONSchema | DataSchemaMap,
@@ -196,7 +198,7 @@ function isDataSchemaMap(schema: JSONSchema | DataSchemaMap): schema is DataSche
   return isObject(schema) && 'create' in schema
 }
 
-/** An Ajv of the caller's own may remember schemas by their ids, and `UserPatch` may be one of them. */
+/** A custom Ajv may remember schemas by id, and `UserPatch` may be one of them. */
 function withOwnId(schema: JSONSchema, ajv: SchemaCompiler | undefined): JSONSchema {
   if (ajv === undefined || !isObject(schema) || typeof schema['$id'] !== 'string') return schema
   return { ...schema, $id: `${schema['$id']}?patch` }
@@ -208,9 +210,9 @@ const ADVICE =
   'unevaluatedProperties: false in JSON Schema'
 
 /**
- * Refuses a schema that joins others by `allOf`, of which one is closed by `additionalProperties: false`
- * and refuses what another one names: no value can ever have that property, and each one that
- * does is refused with nothing to tell why. A property with the schema `false` is left out on purpose.
+ * Rejects a schema that joins others by `allOf` if one of them is closed by `additionalProperties: false` and
+ * so rejects a property that another one names: no value can ever have that property, and the error would not
+ * say why. A property with the schema `false` is excluded on purpose.
  * @throws {TypeError} names the property
  */
 export function checkClosedParts(schema: JSONSchema): void {

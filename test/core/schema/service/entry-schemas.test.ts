@@ -44,7 +44,7 @@ const REFUSED: Readonly<Record<string, readonly [options: object, message: RegEx
   ],
   'to drop what another library checks': [
     { create: z.object({}), methods: { greet: { data: true } }, unknown: 'drop' },
-    /'unknown' is for JSON Schemas; .* 'create'/,
+    /'unknown' only applies to JSON Schemas; .* 'create'/,
   ],
   'a method without one': [{ entity: Note }, /lack 'create': name what callers may send, or true/],
   'a patch that can not follow': [{ create: z.object({}) }, /lack 'patch' \(it does not follow/],

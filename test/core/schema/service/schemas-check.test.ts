@@ -31,7 +31,7 @@ function add(schemas: ServiceSchemas, methods?: readonly string[]) {
 
 /** Schemas that say something that nothing would come of, the methods, and what the error says. */
 const UNUSED: readonly (readonly [ServiceSchemas, readonly string[], RegExp])[] = [
-  [{ entity, create: data }, ['get'], /'create' is for a method that callers outside can not call/],
+  [{ entity, create: data }, ['get'], /'create' is for a method that external callers cannot call/],
   [{ entity, create: data, update: data }, ['create'], /'update' is for a method/],
   [{ entity, create: data, patch: data }, ['create'], /'patch' is for a method/],
   [{ entity, create: data, patch }, ['patch'], /'create' is for a method/],
@@ -62,7 +62,7 @@ t.test('an asynchronous JSON Schema is refused when the service starts', async (
   const create = { $async: true, ...data }
   await t.rejects(add({ entity, create }).setup(), {
     name: 'TypeError',
-    message: /the data of 'create' .*: A JSON Schema with \$async needs an Ajv of your own/,
+    message: /the data of 'create' .*: A JSON Schema with \$async needs a custom Ajv/,
   })
 })
 
