@@ -51,8 +51,8 @@ export type NewRecord<T> = string extends keyof T
   : Omit<T, '_id'> & Partial<Pick<T, '_id' & keyof T>>
 
 /**
- * What `patch` takes: fields to set, also nested ones (`{ 'address.city': 'Bern' }`), update operators (`{
- * $inc: { age: 1 } }`), or both.
+ * What `patch` takes: fields to set, also nested ones (`{ 'address.city': 'Bern' }`), update operators
+ * (`{ $inc: { age: 1 } }`), or both.
  */
 export type PatchData<D> =
   | Partial<D>

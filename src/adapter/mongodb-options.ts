@@ -96,8 +96,8 @@ export interface QueryLimits {
    */
   readonly timeMs: number
   /**
-   * Maximum number of records in one streamed response, which external callers request by `Accept:
-   * application/x-ndjson` or `text/csv`; `Infinity` for no limit. Default: 0, no streams.
+   * Maximum number of records in one streamed response, which external callers request by
+   * `Accept: application/x-ndjson` or `text/csv`; `Infinity` for no limit. Default: 0, no streams.
    */
   readonly stream: number
 }

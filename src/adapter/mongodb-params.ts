@@ -45,8 +45,8 @@ export interface MongoDBParams<Q = Query> extends Params<Q> {
   /** How strings are compared and sorted in this call; `create` compares none. */
   collation?: CollationOptions | undefined
   /**
-   * Aggregation stages that produce the result of this call. The stages of its query come first, or at `{
-   * $framework: {} }`.
+   * Aggregation stages that produce the result of this call. The stages of its query come first, or at
+   * `{ $framework: {} }`.
    */
   pipeline?: readonly PipelineStage[] | undefined
   /** `true` turns the hook `softDelete()` off for this call, which then finds and removes marked records. */

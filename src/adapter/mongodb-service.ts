@@ -208,9 +208,9 @@ export interface MongoDBListService<
 > extends CheckedService<T, D, P, 'list'> {}
 
 /**
- * What `new MongoDBService(options)` returns without stated types, as a name for declarations: a {@link
- * MongoDBService} whose `Kind`, `'pages'` or `'list'`, is inferred from the option `paginate`, and `Multi`
- * from the option `multi`.
+ * What `new MongoDBService(options)` returns without stated types, as a name for declarations: a
+ * {@link MongoDBService} whose `Kind`, `'pages'` or `'list'`, is inferred from the option `paginate`, and
+ * `Multi` from the option `multi`.
  */
 export interface InferredMongoDBService<
   T extends Document,

@@ -165,8 +165,8 @@ export function resolveObjectId<Value>(value: Value): Resolved<Value> {
 
 /**
  * Returns a condition on a field of a query with its ids as ObjectIds: {@link resolveObjectId} for a single
- * id, and the same in `$in`, `$nin` and `$ne`. Use it as a resolver for a field of a query: `resolve({
- * properties: { authorId: resolveQueryObjectId } })`.
+ * id, and the same in `$in`, `$nin` and `$ne`. Use it as a resolver for a field of a query:
+ * `resolve({ properties: { authorId: resolveQueryObjectId } })`.
  * @throws {BadRequest} another operator, a list operator without a list, or a value that is not an id
  */
 export function resolveQueryObjectId<Value>(value: Value): Resolved<Value> | ObjectIdQuery {

@@ -1,7 +1,7 @@
 /**
- * Types that an application declares once for all its services and hooks. Empty, to be augmented: `declare
- * module 'remex' { interface DeclaredTypes { user: User } }`. `user` is the type of `params.user`, `feathers`
- * the application that plug-ins of Feathers take.
+ * Types that an application declares once for all its services and hooks. Empty, to be augmented:
+ * `declare module 'remex' { interface DeclaredTypes { user: User } }`. `user` is the type of `params.user`,
+ * `feathers` the application that plug-ins of Feathers take.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
 export interface DeclaredTypes {}

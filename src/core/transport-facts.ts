@@ -25,8 +25,8 @@ export function isRepeated(params: Params): boolean {
 }
 
 /**
- * The key under which params say that the response is a stream of events. It is enumerable, like {@link
- * CALL_RULES}.
+ * The key under which params say that the response is a stream of events. It is enumerable, like
+ * {@link CALL_RULES}.
  */
 export const EVENT_STREAM: unique symbol = Symbol('remex.eventStream')
 

@@ -35,8 +35,8 @@ export function readCount(name: string, value: unknown): number | undefined {
 }
 
 /**
- * Returns the field names of `$select` without those inside another one: the server rejects `['address',
- * 'address.city']`.
+ * Returns the field names of `$select` without those inside another one: the server rejects
+ * `['address', 'address.city']`.
  * @throws {BadRequest} not a list of field names
  */
 export function readSelect(value: unknown): readonly string[] | undefined {

@@ -30,8 +30,8 @@ type Matches = (record: Document, isKnown: (path: string) => boolean) => boolean
 /**
  * Returns the conditions of a filter that must all hold, with those inside `$and` one by one.
  *
- * They are stricter than a query, in which one item of a list is enough: with `{ ownerId: 'ann' }` or `{
- * 'team.id': 'ann' }`, a stored list would be a record with several owners.
+ * They are stricter than a query, in which one item of a list is enough: with `{ ownerId: 'ann' }` or
+ * `{ 'team.id': 'ann' }`, a stored list would be a record with several owners.
  */
 export function readLimit(filter: Document): LimitCondition[] {
   return listEntries(filter).map(([name, value]) => {

@@ -64,8 +64,8 @@ export function convert(value: unknown): unknown {
 }
 
 /**
- * Returns what an external caller may see of anything that was thrown. The message of an ordinary `new
- * Error('message')` is kept; a `TypeError`, an error of the driver, of the system or of another library
+ * Returns what an external caller may see of anything that was thrown. The message of an ordinary
+ * `new Error('message')` is kept; a `TypeError`, an error of the driver, of the system or of another library
  * becomes "Internal error". The original is the `cause`, for the log only.
  */
 export function toServiceError(thrown: unknown): ServiceError {

@@ -21,8 +21,8 @@ export type ErrorData = Readonly<Record<string, unknown>> | readonly unknown[]
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
- * An error with an HTTP status. Every transport sends it as `{ name, message, code, className, data?, errors?
- * }`. `cause` and the stack stay in the process.
+ * An error with an HTTP status. Every transport sends it as
+ * `{ name, message, code, className, data?, errors? }`. `cause` and the stack stay in the process.
  */
 export class ServiceError extends Error {
   /** Written out in every class here, because bundlers rename classes. */

@@ -4,8 +4,8 @@ import type { HookApplication, HookContext, HookType } from './hook-context.ts'
 
 type OneOrMany<T> = T | readonly T[]
 
-// Used where a map by method name is also allowed: with array types, compilers would compare `{ find: [hook]
-// }` with `Array.prototype.find`. It takes more memory.
+// Used where a map by method name is also allowed: with array types, compilers would compare
+// `{ find: [hook] }` with `Array.prototype.find`. It takes more memory.
 type List<T> = ArrayLike<T> & Iterable<T>
 
 /** Hooks by method name, with `all` for those that run for each method. */
@@ -128,8 +128,8 @@ type InKind<M, Kind extends HookType, S, A, Name extends string> = M extends Pla
             : NoMethod<M & string, Name>
 
 /** The type of the hooks of one kind, by the names that `Map` has. */
-// The list is in the union in addition to the mapped type for lists that begin with another list: `[...hooks,
-// (context) => …]`.
+// The list is in the union in addition to the mapped type for lists that begin with another list:
+// `[...hooks, (context) => …]`.
 type HooksOfKind<Kind extends HookType, S, A, Name extends string, Map> =
   | HookOf<Kind, S, string, A>
   | List<HookOf<Kind, S, string, A>>
@@ -239,9 +239,9 @@ interface ContextAroundHook<S, M extends string, A> {
 /**
  * What hooks of other packages may require of a context: the members that the context of
  * `@feathersjs/feathers` always has, and what `fastJoin` adds. Their type is `never`, which fits any
- * declaration. All declared params may be missing: a hook that requires a member, `{ params: { tenant: string
- * } }`, is for a service that has it. Hooks for Remex's contexts do not fit here: they require private
- * members.
+ * declaration. All declared params may be missing: a hook that requires a member,
+ * `{ params: { tenant: string } }`, is for a service that has it. Hooks for Remex's contexts do not fit here:
+ * they require private members.
  */
 type PackageContext = Readonly<
   Record<

@@ -7,10 +7,10 @@ import type { ServiceOptions } from '../services/service-options.ts'
 import type { SyntaxQuery } from './queries/query-type.ts'
 
 /**
- * A service with the options that it is registered with, for a map of services: `{ users: Served<UserService,
- * typeof userOptions> }`. Internal calls have the whole service. `app.use('users', …)` requires exactly these
- * options, and clients know what they expose: the listed methods, with data, queries and results typed by the
- * schemas.
+ * A service with the options that it is registered with, for a map of services:
+ * `{ users: Served<UserService, typeof userOptions> }`. Internal calls have the whole service.
+ * `app.use('users', …)` requires exactly these options, and clients know what they expose: the listed
+ * methods, with data, queries and results typed by the schemas.
  */
 export type Served<
   S,

@@ -51,8 +51,8 @@ const OWN_KEYWORDS = ['type', 'properties']
  * cursors, `$sort` with 1 and -1, `$select` with names of properties, and `$or` and `$and`, which may contain
  * each other. For a map of properties it returns a map, to be spread into the `properties` of a schema.
  * @param entity the schema of an object, or a map of properties: `readEntity` tells which
- * @param extensions additional operators by property, and additional top-level names: `{ name: { $regex:
- *   Type.String() }, $search: Type.String() }`
+ * @param extensions additional operators by property, and additional top-level names:
+ *   `{ name: { $regex: Type.String() }, $search: Type.String() }`
  * @throws {TypeError} the schema is not that of an object, an extension names no property, or an option is a
  *   keyword that the syntax sets
  */
@@ -166,9 +166,9 @@ const ORDER = ['$gt', '$gte', '$ge', '$lt', '$lte', '$le']
 const LISTS = ['$in', '$nin']
 
 /**
- * Returns the schema of the condition on a property: a value, or an object of the operators `$eq $ne $gt $gte
- * $lt $lte $in $nin` and the additional ones. Defaults are omitted. A list is compared by an item or as a
- * whole. `null` is allowed if the schema allows it or is optional.
+ * Returns the schema of the condition on a property: a value, or an object of the operators
+ * `$eq $ne $gt $gte $lt $lte $in $nin` and the additional ones. Defaults are omitted. A list is compared by
+ * an item or as a whole. `null` is allowed if the schema allows it or is optional.
  * @param extensions additional operators with the schemas of their values: `{ $regex: Type.String() }`
  * @throws {TypeError} an extension is not a schema
  */
