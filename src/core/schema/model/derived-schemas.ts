@@ -78,7 +78,7 @@ export function toPatchSchema(schema: JSONSchema): JSONSchema {
       if (keyword === 'properties') return withoutDefault(inner)
       return POSSIBLE.includes(keyword) ? toPartial(inner) : inner
     })
-    // Without required properties, a patch may fit several alternatives of which a record has only one.
+    // Without required properties, a patch may fit several alternatives, while a record fits only one.
     return oneOf === undefined ? partial : { ...partial, anyOf: oneOf }
   })
   const { $id } = schema

@@ -23,7 +23,7 @@ const MAPS: ReadonlySet<string> = new Set([
 /** Keywords with definitions, which do not apply to a value by themselves. */
 export const DEFINITIONS: readonly string[] = ['$defs', 'definitions']
 
-/** Keywords whose schemas always apply to the value of their own schema. */
+/** Keywords whose schemas always apply to the same value. */
 export const CERTAIN: readonly string[] = ['$ref', 'allOf']
 
 /** Keywords with alternatives. At least one applies. */

@@ -66,7 +66,7 @@ const NAMES: Readonly<Record<string, DescribedName>> = {
   $or: {
     use: 'record',
     description:
-      'Conditions, at least one of which must match, in brackets: `$or[0][name]=a&$or[1][name]=b`.',
+      'Alternative conditions, in brackets: one must match, as in `$or[0][name]=a&$or[1][name]=b`.',
   },
   $and: {
     use: 'record',
