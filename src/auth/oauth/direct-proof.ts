@@ -12,10 +12,10 @@ import { askProvider } from './provider/provider-session.ts'
 import type { ProviderAccess } from './provider-access.ts'
 
 /**
- * Returns a login that a caller has begun by itself, on a telephone for example, with the profile
- * that the provider confirms: `{ strategy, id_token, nonce }`, or `{ strategy, access_token }` where
- * the provider can say for whom a token was made. A profile from a caller counts for nothing.
- * @throws {NotAuthenticated} the token is forged, expired, or was made for somebody else
+ * Returns a login that a caller started itself, for example on a phone, with the profile that the provider confirms: `{
+ * strategy, id_token, nonce }`, or `{ strategy, access_token }` if the provider can say which application a token was
+ * issued to. A profile in the request is ignored.
+ * @throws {NotAuthenticated} the token is forged, expired, or was issued to another application
  */
 export async function proveDirectly(
   access: ProviderAccess,
@@ -34,7 +34,7 @@ export async function proveDirectly(
   return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
 }
 
-/** An access token says nothing about who may use it: one that another application got would do. */
+/** An access token does not say which application may use it: a token issued to another one would pass. */
 async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
   const { key, name } = session.provider.settings
   const openid = await loadOpenId()
@@ -52,16 +52,16 @@ async function checkAccessToken(session: ProviderSession, token: string): Promis
   return session.getProfile(token, sub === undefined ? undefined : { sub })
 }
 
-/** The algorithms of which a provider publishes the key; with a shared secret any client could sign. */
+/** Algorithms with a published key. With a shared secret, any client could sign. */
 const PUBLIC_KEY = /^(?:RS|PS|ES|Ed)/
 
-/** How far the clock of a provider may be off. */
+/** Tolerated clock difference of a provider. */
 const CLOCK_TOLERANCE_SECONDS = 30
 
 /**
  * Returns the claims of an id token that a caller has sent.
- * @param nonce that of the request: it must be the one in the token, where there is one in either
- * @throws {Error} the token is forged, expired, for another application or of another provider
+ * @param nonce that of the request; it must equal the one in the token, and both may be missing
+ * @throws {Error} the token is forged, expired, for another application or from another provider
  */
 async function verifyIdToken(
   session: ProviderSession,
@@ -82,9 +82,9 @@ async function verifyIdToken(
     requiredClaims: ['iss', 'sub', 'iat', 'exp'],
   })
   const { iss, tid, aud, azp, sub } = payload
-  // The tenants of Microsoft share a discovery document, which has a placeholder for theirs.
+  // Microsoft's tenants share a discovery document, which has a placeholder for the tenant.
   if (iss !== server.issuer.replace('{tenantid}', String(tid))) throw new Error('unexpected issuer')
-  // Of several audiences one has asked for the token.
+  // With several audiences, `azp` names the one that requested the token.
   const isShared = Array.isArray(aud) && aud.length > 1
   if (isShared && azp !== key) throw new Error('unexpected authorized party')
   if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')

@@ -4,41 +4,41 @@ import { createRefusal } from '../auth-errors.ts'
 import { findCookies, toSetCookie } from '../cookies.ts'
 import { openData, sealData } from '../tokens/sealed-data.ts'
 
-/** A login that has begun at a provider and has not come back yet. */
+/** A login that was started at a provider and has not come back yet. */
 export interface Flow {
   readonly provider: string
-  /** The random string that the provider sends back. */
+  /** The random string that the provider must send back. */
   readonly state: string
-  /** The random string that the id token must name, `null` where the provider sends none. */
+  /** The random string that the id token must contain, `null` if the provider sends none. */
   readonly nonce: string | null
-  /** Of which the provider knows the hash only. */
+  /** The PKCE verifier. The provider knows only its hash. */
   readonly verifier: string
-  /** Where the provider sends the browser. */
+  /** Where the provider redirects the browser to. */
   readonly redirectUri: string
   /** The name of the override of the settings, `null` for none. */
   readonly override: string | null
   /** What is appended to the address of the page after the login. */
   readonly redirect: string | null
-  /** The origin of the page that the login began on, `null` where the browser did not say. */
+  /** The origin of the page that the login started on, `null` if the browser did not send it. */
   readonly referer: string | null
   /** The access token of the account to link, `null` for a plain login. */
   readonly accessToken: string | null
-  /** Further query parameters of the start, `params.query` of the login. */
+  /** Other query parameters of the start, which become `params.query` of the login. */
   readonly query: Readonly<Record<string, unknown>>
 }
 
-/** How long people may take at the provider. */
+/** How long a person may take at the provider. */
 export const FLOW_LIFETIME_SECONDS = 600
 
-/** What people are told who come back from a provider that they were not sent to from here. */
+/** The message for a callback that does not belong to a flow started here. */
 export const NO_FLOW =
   'No valid oAuth response. You must initiate the oAuth flow from the authorize endpoint.'
 
 /**
- * Returns the header that keeps a flow in the browser it was begun in, encrypted, for its callback
- * only; `null` where it is too long for a cookie.
- * @param isCrossSite whether the provider answers by a form of its own, with which browsers send
- *   no other cookies
+ * Returns the header that stores a flow, encrypted, in the browser that started it, for the callback path only; `null`
+ * if it is too long for a cookie.
+ * @param isCrossSite whether the provider responds with a form post, for which browsers send only cookies with
+ *   `SameSite=None`
  */
 export function storeFlow(
   flow: Flow,
@@ -51,7 +51,7 @@ export function storeFlow(
     deriveKey('oauth-flow', secrets[0] ?? ''),
     FLOW_LIFETIME_SECONDS,
   )
-  // Browsers demand Secure beside None, and accept it from this computer without TLS.
+  // Browsers require Secure with `SameSite=None`, and accept it on localhost without TLS.
   const isSecure = isCrossSite || isEncrypted(flow)
   const sameSite = isCrossSite ? 'None' : 'Lax'
   return toSetCookie({
@@ -60,7 +60,7 @@ export function storeFlow(
   })
 }
 
-/** Returns the header that has the browser forget a flow. */
+/** Returns the header that removes a flow from the browser. */
 export function removeFlow(flow: Flow): string {
   const isSecure = isEncrypted(flow)
   const nothing = { name: getCookieName(flow), value: '', maxAge: 0 }
@@ -68,9 +68,9 @@ export function removeFlow(flow: Flow): string {
 }
 
 /**
- * Returns the flow with a provider that a request brings.
+ * Returns the flow with a provider that a request carries.
  * @param header the header `cookie`
- * @throws {NotAuthenticated} there is none, or more than one, or one that is too old
+ * @throws {NotAuthenticated} there is no flow, more than one, or it has expired
  */
 export function readFlow(provider: string, header: unknown, secrets: readonly string[]): Flow {
   const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
@@ -81,7 +81,7 @@ export function readFlow(provider: string, header: unknown, secrets: readonly st
   const flow = openData('oauth-flow', sealed, secrets, NO_FLOW) as unknown as Flow
   if (flow.provider !== provider)
     throw createRefusal(NO_FLOW, 'the flow was begun with another provider')
-  // Whoever answers without TLS can set a cookie, but none with the prefix.
+  // A server without TLS can set a cookie, but none with the prefix.
   if (name !== getCookieName(flow))
     throw createRefusal(NO_FLOW, 'the cookie has another name than it was given')
   return flow
@@ -89,7 +89,7 @@ export function readFlow(provider: string, header: unknown, secrets: readonly st
 
 const NAME = 'remex-oauth-'
 
-/** Browsers take a cookie with this prefix over TLS only. */
+/** Browsers accept a cookie with this prefix over TLS only. */
 const SECURE = '__Secure-'
 
 function getCookieName(flow: Flow): string {

@@ -24,19 +24,19 @@ import { ProviderAccess } from './provider-access.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 import { findVerifiedEmail } from './settings/provider-settings.ts'
 
-/** What the strategy reads from params, beside the usual. */
+/** Additional params that the strategy reads. */
 export interface OAuthParams extends AuthenticationParams {
-  /** What a caller has appended to the address of the page after the login. */
+  /** What a caller appended to the address of the page after the login. */
   redirect?: string | undefined
 }
 
 /**
- * Logs in with an account at a provider, `authentication.oauth.NAME`, over the services of
- * `oauth()`. Each step may be overridden: which entity belongs to a profile, what is stored of it.
+ * Logs in with an account at a provider, `authentication.oauth.NAME`, over the services of `oauth()`. Subclasses may
+ * override each step, for example which entity belongs to a profile and what is stored from it.
  */
 export class OAuthStrategy extends AuthenticationBaseStrategy {
   #access: ProviderAccess | null = null
-  /** Whether the provider had a section at the start; `null` before it. */
+  /** Whether the provider had a section at startup; `null` before that. */
   #isOn: boolean | null = null
 
   /** @internal */
@@ -45,7 +45,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return this.#access
   }
 
-  /** The section of the provider, with what it takes from the settings of the service. */
+  /** The section of the provider, with the entity settings of the authentication service. */
   override get configuration(): Readonly<Record<string, unknown>> {
     const { entity = null, entityId, service } = this.authentication.configuration
     const section = this.providerAccess.hasSection ? this.providerAccess.section : {}
@@ -53,8 +53,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Whether logins by it are accepted. A strategy without settings is off until the application starts
-   * again with settings.
+   * Whether the strategy accepts logins. Without settings it stays off until the application restarts with them.
    * @internal
    */
   get isOn(): boolean {
@@ -67,8 +66,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * @throws {TypeError} something in the section of the provider is not valid, or the section was added or
-   *   removed while the application runs
+   * @throws {TypeError} the section of the provider is invalid, or was added or removed while the application is
+   *   running
    */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
@@ -82,7 +81,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Logs a warning if the provider has no settings: the strategy stays off.
+   * Logs a warning and stays off if the provider has no settings.
    * @throws {TypeError} there is no entity service, or no way to give a page a refresh token
    */
   setup(service: Authentication, name: string): void {
@@ -101,9 +100,9 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns `{ authentication: { strategy }, user }` of whoever the provider has confirmed. A caller
-   * may send an id token of the provider, or the code of a login, in place of going there.
-   * @throws {NotAuthenticated} nothing confirms who the caller is
+   * Returns `{ authentication: { strategy }, user }` for the person whom the provider has confirmed. Instead of a flow,
+   * a caller may send an id token of the provider, or the code of a login.
+   * @throws {NotAuthenticated} nothing confirms the identity of the caller
    */
   async authenticate(
     request: AuthenticationRequest,
@@ -123,8 +122,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Limits what callers outside send as a proof: the provider may be asked about each. What it has
-   * confirmed already, in a flow, is no guess.
+   * Limits the proofs that external callers send, since each may cause a request to the provider. A profile confirmed
+   * in a flow is not a guess and does not count.
    * @throws {TooManyRequests} too many logins from this address have failed
    */
   limitGuesses<T>(
@@ -137,7 +136,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }
 
-  /** Returns the profile of whoever has logged in; an override may ask the provider for more. */
+  /** Returns the profile of the person who has logged in. An override may request more from the provider. */
   async getProfile(data: AuthenticationRequest, _params: OAuthParams): Promise<OAuthProfile> {
     return data['profile'] as OAuthProfile
   }
@@ -151,8 +150,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns what is stored of a profile: its id, as a string.
-   * @param _existing the entity that is changed, `null` for a new one
+   * Returns what is stored from a profile: its id, as a string.
+   * @param _existing the entity to change, `null` for a new one
    */
   async getEntityData(
     profile: OAuthProfile,
@@ -163,8 +162,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity of a profile, `null` when there is none. An id that the provider sends as a
-   * number is looked for as a number, too: applications of Feathers have stored it so.
+   * Returns the entity of a profile, `null` if there is none. A numeric id is also looked up as a number, as
+   * applications of Feathers stored it.
    */
   async findEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity | null> {
     const query = await this.getEntityQuery(profile, params)
@@ -175,7 +174,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return this.#findOne({ ...query, [field]: id }, params)
   }
 
-  /** Returns who is logged in already: the account that a login is to be linked to. */
+  /** Returns the entity that is already logged in: the account to link the login to. */
   async getCurrentEntity(params: OAuthParams): Promise<Entity | null> {
     const { authentication } = params
     const { entity: name } = this.configuration
@@ -186,7 +185,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return isObject(entity) ? entity : null
   }
 
-  /** Stores a new entity for a profile. */
+  /** Creates an entity for a profile. */
   async createEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const data = await this.getEntityData(profile, null, params)
     const { create } = this.#entities
@@ -194,7 +193,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return (await create.call(this.#entities, data, createEntityParams(params, {}))) as Entity
   }
 
-  /** Stores in an entity what the profile says by now. */
+  /** Updates an entity with the current profile. */
   async updateEntity(entity: Entity, profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const data = await this.getEntityData(profile, entity, params)
     const { patch } = this.#entities
@@ -203,23 +202,23 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     return (await patch.call(this.#entities, id, data, createEntityParams(params, {}))) as Entity
   }
 
-  /** Returns the entity for the result: for external calls as callers outside may see it. */
+  /** Returns the entity for the result; for external calls, as external callers may see it. */
   async getEntity(entity: Entity, params: OAuthParams): Promise<unknown> {
     const id = entity[this.entityId]
     return readResultEntity(this, entity, id, params, 'Could not get oAuth entity')
   }
 
   /**
-   * Returns the e-mail address of a profile if the provider says that it belongs to the person,
-   * else `null`. What that is worth depends on the provider; see the page on OAuth.
+   * Returns the email address of a profile if the provider confirms that it is the person's, otherwise `null`. How far
+   * to trust it depends on the provider; see the page on OAuth.
    */
   getVerifiedEmail(profile: OAuthProfile): string | null {
     return findVerifiedEmail(this.name, profile)
   }
 
   /**
-   * Returns where the page after a login is: one of the allowed origins, or the setting `redirect`.
-   * @throws {NotAuthenticated} the login began on a page of another origin
+   * Returns the base address of the page after a login: one of the allowed origins, or the setting `redirect`.
+   * @throws {NotAuthenticated} the login started on a page of another origin
    */
   async getAllowedOrigin(params: OAuthParams = {}): Promise<string | undefined> {
     const { redirect, origins, allowLoopbackPorts = false } = this.providerAccess.oauth
@@ -229,8 +228,8 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the address of the page after a login, with its outcome; `null` where there is no page.
-   * @throws {NotAuthenticated} the caller wants to get to another origin
+   * Returns the address of the page after a login, with its outcome; `null` if there is no page.
+   * @throws {NotAuthenticated} the login should return to another origin
    */
   async getRedirect(outcome: OAuthOutcome, params: OAuthParams = {}): Promise<string | null> {
     const base = await this.getAllowedOrigin(params)
@@ -246,17 +245,17 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity that a query finds, `null` for none.
-   * @throws {NotAuthenticated} the query has half of a character in a string
-   * @throws {GeneralError} the service returns something that has no id
+   * Returns the entity that a query finds, `null` if there is none.
+   * @throws {NotAuthenticated} a string of the query has a lone surrogate
+   * @throws {GeneralError} the service returns a record without an id
    */
   async #findOne(
     query: Readonly<Record<string, unknown>>,
     params: OAuthParams,
   ): Promise<Entity | null> {
-    // A condition without a value matches those who have none: `email: null` of a profile.
+    // A condition without a value, such as `email: null`, would match every entity that lacks the field.
     if (Object.values(query).some((value) => value === null || value === undefined)) return null
-    // Databases store all halves as the same U+FFFD: the entity of another profile would be found.
+    // Databases store every lone surrogate as U+FFFD, so the entity of another profile would match.
     if (!isWellFormed(query)) {
       const reason = 'what the entity is looked for by is not well-formed Unicode'
       throw createRefusal('The provider does not say who you are', reason)
@@ -302,7 +301,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
         : this.updateEntity(entity, profile, params))
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
-      // Somebody with this profile has logged in at the same time, or a field of it is taken.
+      // The same profile has logged in at the same time, or a unique field is taken.
       const found = known === null ? await this.findEntity(profile, params) : null
       if (found === null) throw createRefusal(TAKEN, error)
       this.#checkOwner(found, current)
@@ -310,7 +309,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     }
   }
 
-  /** @throws {NotAuthenticated} the entity of a profile is not the one that is logged in */
+  /** @throws {NotAuthenticated} the profile belongs to another entity than the one logged in */
   #checkOwner(entity: Entity, current: Entity | null): void {
     if (current === null || String(entity[this.entityId]) === String(current[this.entityId])) return
     throw new NotAuthenticated(`This ${this.name} account belongs to another account here`)

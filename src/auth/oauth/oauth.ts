@@ -18,10 +18,10 @@ export interface OAuthOptions {
 const RULES: OptionRules = { linkStrategy: OPTION.string, authService: OPTION.string }
 
 /**
- * Returns a function for `app.configure()` that adds the services by which people log in with an
- * account at a provider: `/oauth/:provider` and `/oauth/:provider/callback`. The providers stand in
- * the setting `authentication.oauth`; without it there are no services, and a warning.
- * @throws {TypeError} an unknown option; when it is called, that there is no authentication service
+ * Returns a function for `app.configure()` that adds the services for logging in with an account at a provider:
+ * `/oauth/:provider` and `/oauth/:provider/callback`. The setting `authentication.oauth` lists the providers; without
+ * it no services are added and a warning is logged.
+ * @throws {TypeError} an option is unknown; on the call of the returned function, if there is no authentication service
  */
 export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void {
   checkOptions('oauth()', options, RULES)

@@ -3,20 +3,23 @@ import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { isOrigin, parseUrl } from '../settings-values.ts'
 
-/** What stands for the address of this server where a page is given as a path. */
+/** Placeholder for the origin of this server if a page is given as a path. */
 const OWN_ORIGIN = 'https://own.invalid'
 
-/** Returns what a caller may not append to an address of the settings, for the log; `undefined` for nothing. */
+/**
+ * Returns, for the log, what is wrong with a path that a caller appends to an address of the settings; `undefined` if
+ * it is allowed.
+ */
 function findProblem(base: string, path: string, address: string): string | undefined {
   const root = new URL(getAbsoluteAddress(base))
   const target = parseUrl(getAbsoluteAddress(address))
   const resolved = URL.canParse(path, root.href) ? new URL(path, root) : null
   const problems: Readonly<Record<string, boolean>> = {
     'half of a character': !path.isWellFormed(),
-    // Browsers drop some of these, so that what they stand between grows together.
+    // Browsers drop some of these characters and join what was around them.
     'a space or a control character': /[\s\p{Cc}]/u.test(path),
     'an encoded control character': /%(?:[01][\da-f]|7f)/i.test(path),
-    // Browsers read it as a slash.
+    // Browsers read a backslash as a slash.
     'a backslash': /\\|%5c/i.test(path),
     'a scheme': /^[a-z][a-z\d+.-]*:/i.test(path),
     'a segment that leads upwards': /(?:^|[/?#])(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(path),
@@ -30,25 +33,25 @@ function findProblem(base: string, path: string, address: string): string | unde
   return Object.keys(problems).find((name) => problems[name])
 }
 
-/** An address that ends with its host, which anything but a path would be a part of. */
+/** An address that ends with its host: anything appended but a path would become part of the host. */
 const HOST_ONLY = /^[a-z]+:\/\/[^/?#]*$/i
 
 /**
- * A parameter that pages take for the outcome of the login. The client of Feathers looks for the
- * name of the first two anywhere.
+ * A parameter that pages take for the outcome of the login. The client of Feathers looks for the first two names
+ * anywhere.
  */
 const OUTCOME = /(?:access_token|error|(?<![\w-])(?:code|strategy))=/i
 
 /**
  * Returns the address of the page after a login.
  * @param base the address from the settings
- * @param path what the caller has appended; it leads nowhere but below the base
- * @throws {NotAuthenticated} the path leads to another origin, or another part of it, or would be
- *   taken for the outcome of the login
+ * @param path what the caller appended; it must stay below the base
+ * @throws {NotAuthenticated} the path leads to another origin or outside the base, or could be taken for the outcome of
+ *   the login
  */
 export function joinPageAddress(base: string, path: string): string {
   if (path === '') return base
-  // Of two slashes one goes: `//notes` behind a path of this server would be another host.
+  // Drops one of two slashes: `//notes` after a path on this server would be another host.
   const address = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
   const problem = findProblem(base, path, address)
   if (problem === undefined) return address
@@ -56,9 +59,8 @@ export function joinPageAddress(base: string, path: string): string {
 }
 
 /**
- * Returns an address with the outcome of a login, in the fragment: no server and no log sees it.
- * Where there is a fragment already, as pages with routes behind `#` have one, the outcome is the
- * query of the route, or a part of that.
+ * Returns an address with the outcome of a login in the fragment, which no server or log sees. If the address already
+ * has a fragment, as with `#` routes, the outcome becomes, or extends, the query of that route.
  */
 export function addOutcome(address: string, outcome: Readonly<Record<string, string>>): string {
   return (
@@ -66,10 +68,10 @@ export function addOutcome(address: string, outcome: Readonly<Record<string, str
   )
 }
 
-/** The outcome of a login, as the page after it is told of. */
+/** The outcome of a login that the page receives. */
 export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
 
-/** Returns what a page is told of the outcome of a login with a strategy. */
+/** Returns the fields that a page receives about the outcome of a login with a strategy. */
 export function getOutcomeFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
   const { accessToken, code, message } = outcome as Record<string, unknown>
   if (typeof accessToken === 'string') return { access_token: accessToken }
@@ -84,12 +86,12 @@ function getSeparator(address: string): string {
   return query === undefined ? '?' : '&'
 }
 
-/** Returns what stands behind the first `#` of an address. */
+/** Returns what follows the first `#` of an address. */
 function getFragment(address: string): string {
   return address.split('#').slice(1).join('#')
 }
 
-/** Decodes ASCII characters that are percent-encoded up to three times, as pages may do. */
+/** Decodes percent-encoded ASCII characters up to three times, as pages may do. */
 function decodeOften(text: string): string {
   const decode = (encoded: string): string =>
     encoded.replace(/%([0-7][\da-f])/gi, (_, code) =>
@@ -100,9 +102,9 @@ function decodeOften(text: string): string {
 
 /**
  * Returns the origin that a login may return to.
- * @param referer the page that it began on, `undefined` where the browser did not say
- * @param origins those that are allowed; an entry that is no origin allows none
- * @throws {NotAuthenticated} it is none of them
+ * @param referer the page that it started on, `undefined` if the browser did not send it
+ * @param origins the allowed origins; an invalid entry matches nothing
+ * @throws {NotAuthenticated} the origin is not allowed
  */
 export function checkOrigin(
   referer: unknown,
@@ -133,8 +135,8 @@ export function checkOrigin(
 /**
  * Checks a setting that lists the origins to which logins return.
  * @param place its name, `origins`
- * @param value `undefined` where it is not set
- * @throws {TypeError} it is no list, or an empty one, or an entry is no origin
+ * @param value `undefined` if it is not set
+ * @throws {TypeError} the value is not a list, is empty, or an entry is not an origin
  */
 export function checkOrigins(place: string, value: unknown): void {
   if (value === undefined) return

@@ -12,19 +12,19 @@ import type { OAuthSettings } from './settings/oauth-settings.ts'
 import { findOAuthSettings } from './settings/oauth-settings.ts'
 import { resolveProvider } from './settings/provider-settings.ts'
 
-/** How many flows and codes one process remembers as used, where no list is shared. */
+/** How many used flows and codes one process remembers when there is no shared list. */
 const MAX_USED = 100_000
 
 /**
- * What one strategy has of the settings of its authentication service: its provider, and the secrets
- * that seal what it sends through browsers. A new setting takes effect with the next call.
+ * One strategy's view of the settings of its authentication service: the provider, and the secrets that seal what is
+ * sent through browsers. A changed setting takes effect with the next call.
  */
 export class ProviderAccess {
   readonly authentication: Authentication
   /** The name of the strategy. */
   readonly name: string
   readonly #used = new MemoryRevocationList(MAX_USED)
-  /** By the name of the override, `null` for none; made anew of each state of the settings. */
+  /** Keyed by the name of the override, `null` for none; rebuilt whenever the settings change. */
   #providers: ReadonlyMap<string | null, OAuthProvider> = new Map()
   #oauth: Readonly<OAuthSettings> | null = null
 
@@ -58,8 +58,8 @@ export class ProviderAccess {
   }
 
   /**
-   * The secrets that seal; the first is the newest. Those of another authentication service differ
-   * even if the settings are the same: the id in a code would be that of somebody else there.
+   * The secrets that seal data, the newest first. They include the name of the authentication service: with equal
+   * settings, a code from one service would otherwise log in a different user at another.
    */
   get secrets(): readonly string[] {
     const { configKey, configuration } = this.authentication
@@ -70,16 +70,16 @@ export class ProviderAccess {
   }
 
   /**
-   * Notes an id that is used once, in this process. Returns whether it was not used before.
-   * @param exp from when on it is refused anyway, in seconds
+   * Marks an id as used within this process and returns whether this was its first use.
+   * @param exp seconds since the epoch after which the id is rejected anyway
    */
   claimHere(id: string, exp: number): Promise<boolean> {
     return claimOnce(this.#used, id, exp)
   }
 
   /**
-   * Notes an id where all processes see it: in the list of revoked tokens, if there is one that is
-   * not in memory. That would forget logouts when it is full, and anybody may begin logins.
+   * Marks an id as used for all processes, in the list of revoked tokens. A list in memory is skipped: it forgets
+   * logouts when it is full, and anyone can fill it by starting logins.
    */
   async claimEverywhere(id: string, exp: number): Promise<boolean> {
     const list = this.authentication.revocationList
@@ -99,7 +99,7 @@ export class ProviderAccess {
     }
   }
 
-  /** @throws {TypeError} logins end on a page that would get an access token and nothing to renew it by */
+  /** @throws {TypeError} logins would end on a page that gets an access token, but no way to renew it */
   checkResponse(): void {
     const { app, configuration, loginExtensions } = this.authentication
     const { redirect, origins = app.get('origins') } = findOAuthSettings(configuration) ?? {}
@@ -114,8 +114,8 @@ export class ProviderAccess {
 
   /**
    * Returns the provider.
-   * @param override the name of a set of other settings, `null` for none
-   * @throws {NotFound} there is no such set
+   * @param override the name of an override of the settings, `null` for none
+   * @throws {NotFound} there is no such override
    */
   getProvider(override: string | null = null): OAuthProvider {
     const { oauth } = this
@@ -138,7 +138,7 @@ export class ProviderAccess {
     return new Map([[null, new OAuthProvider(base)], ...others])
   }
 
-  /** Returns a code for an entity that has logged in: exchanged for a token once, within a minute. */
+  /** Returns a code for an entity that has logged in. It is single-use and expires after a minute. */
   createCode(id: string): string {
     const data = { strategy: this.name, id, jti: crypto.randomUUID() }
     return sealData(
@@ -150,8 +150,8 @@ export class ProviderAccess {
   }
 
   /**
-   * Returns the id of the entity that a code stands for, the first time.
-   * @throws {NotAuthenticated} it is none, was used, is too old, or is for another strategy
+   * Returns the id of the entity that a code stands for, once per code.
+   * @throws {NotAuthenticated} the code is invalid, already used, expired, or for another strategy
    */
   async redeemCode(code: unknown): Promise<string> {
     if (!isNonEmptyString(code)) throw new NotAuthenticated('The code must be a string')

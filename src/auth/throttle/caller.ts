@@ -4,8 +4,8 @@ import { getTokenClaims } from '../proof.ts'
 import { getNetwork } from './network.ts'
 
 /**
- * Returns the caller that limits of calls and of streams count: the user behind `authenticate`, else the subject of the
- * token, else the network.
+ * Returns the caller that limits on calls and streams count: the user after `authenticate`, otherwise the subject of
+ * the token, otherwise the network.
  */
 export function findCaller(params: Params): string {
   const id = readUserId(params) ?? getTokenClaims(params.authentication).sub

@@ -11,32 +11,32 @@ import { MemoryThrottleStore, toRetrySeconds } from './throttle-store.ts'
 
 /** The setting `loginThrottle`. */
 export interface LoginThrottleOptions {
-  /** Failing logins of one account in one window. Default: 10. */
+  /** Failed logins of one account per window. Default: 10. */
   readonly maxAttempts?: number
   /**
-   * Failing logins from one address in one window, and as many again for the accounts that have
-   * logged in from there before. Default: three times `maxAttempts`.
+   * Failed logins from one address per window, and as many again for accounts that have logged in from there before.
+   * Default: three times `maxAttempts`.
    */
   readonly maxAttemptsPerAddress?: number
-  /** Default: 60. */
+  /** The length of a window. Default: 60. */
   readonly windowSeconds?: number
-  /** How long an address is known after a login from there. Default: 30. */
+  /** How long an address stays known after a login from there. Default: 30. */
   readonly knownAddressDays?: number
-  /** Default: the memory of this process, at most 10,000 accounts and 20,000 addresses. */
+  /** Default: the memory of this process, with at most 10,000 accounts and 20,000 addresses. */
   readonly store?: ThrottleStore
 }
 
-/** A login that is being checked. It is counted as a failing one until it has succeeded. */
+/** A login that is being checked. It counts as failed until it has succeeded. */
 export interface LoginAttempt {
   /**
-   * To be called with the user who was found by the account, before the password is checked: one may be
-   * found by many names, where a collation compares them. Returns whether the login is within the limit
-   * of this user. To be called where nobody is found as well, or its time would tell.
+   * Counts the login for the user whom the account name found, and returns whether it is within that user's limit. Call
+   * it before the password is checked: with a collation, many names may find one user. Call it even if there is no
+   * user, or the timing would reveal that.
    */
   countUser(user: string): Promise<boolean>
-  /** To be called when the login went well: it is no longer counted. */
+  /** Call it when the login has succeeded: it no longer counts. */
   succeed(): Promise<void>
-  /** To be called when the login could not be checked: it is no longer counted. */
+  /** Call it when the login could not be checked: it no longer counts. */
   cancel(): Promise<void>
 }
 
@@ -54,29 +54,32 @@ export const THROTTLE_RULES: OptionRules = {
 
 const DAY_MS = 86_400_000
 
-/** Limits failing logins per account and per address. */
+/**
+ * Limits failed logins per account and per address. A login counts as failed from its start until it succeeds, so
+ * parallel logins cannot exceed a limit.
+ */
 export class LoginThrottle {
   readonly #options: Required<LoginThrottleOptions>
   readonly #turns = new LoginTurns()
   #hasWarned = false
 
-  /** @throws {TypeError} an unknown option, or one that is no limit */
+  /** @throws {TypeError} an option is unknown or is not a valid limit */
   constructor(options: LoginThrottleOptions = {}) {
     checkOptions('LoginThrottle', options, THROTTLE_RULES)
     const { maxAttempts = 10, store = new MemoryThrottleStore() } = options
-    // Several people share the address of an office, and each may mistype.
+    // The people of an office share an address, and each may mistype.
     const maxAttemptsPerAddress = maxAttempts * 3
     const defaults = { maxAttempts, maxAttemptsPerAddress, windowSeconds: 60, knownAddressDays: 30 }
     this.#options = withDefaults({ ...defaults, store }, options)
   }
 
   /**
-   * Runs a login within the limits: it counts if it is refused. Logins from one address take turns:
-   * while a login runs it is counted as failing, and many valid ones at once would reach the limit.
-   * @param account the user name, `null` where the login names none: it counts for the address only
-   * @param login takes the attempt, for the user whom it finds
-   * @param options the `signal` of the call ends the wait for its turn; the `logger` is told when the
-   *   store fails while a login fails by a fault
+   * Runs a login within the limits; it counts if it is rejected. Logins from one address take turns: a running login
+   * counts as failed, so many valid ones at once would reach the limit.
+   * @param account the user name, `null` if the login has none: then it counts for the address only
+   * @param login receives the attempt, to count the user that it finds
+   * @param options `signal` ends the wait for a turn; `logger` logs a failure of the store while a login fails for
+   *   another reason
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   run<T>(
@@ -94,9 +97,9 @@ export class LoginThrottle {
     const run = async (): Promise<T> => {
       const attempt = await this.begin(account, address)
       const result = await login({ attempt }).catch(async (error: unknown) => {
-        // An error of the database, for example, says nothing about the password.
+        // A failure of the database, for example, says nothing about the password.
         const isFault = !(error instanceof ServiceError) || error.code >= 500
-        // Where the store fails as well, the attempt stays counted: the caller has to know the fault.
+        // If the store fails too, the attempt stays counted: the caller needs the original error.
         if (isFault) await attempt.cancel().catch(logFailure)
         throw error
       })
@@ -107,19 +110,18 @@ export class LoginThrottle {
   }
 
   /**
-   * Counts a login before it is tried, so that parallel ones count too.
+   * Counts a login before it is tried, so that parallel logins count too.
    *
-   * An address from which the account has logged in before has a counter of its own for the
-   * account: logins that fail elsewhere do not lock the owner out. Such logins have a counter of
-   * their own for the address as well: somebody who tries many names there does not lock out those
-   * who are known.
+   * For an address from which the account has logged in before, the account has a separate counter: failed logins from
+   * elsewhere do not lock the owner out. The address has a separate counter for such logins too: a caller who tries
+   * many names there does not lock out known accounts.
    * @throws {TooManyRequests} with the seconds to wait as `data.retryAfter`
    */
   async begin(account: string | null, address: string | undefined): Promise<LoginAttempt> {
     const { maxAttempts, maxAttemptsPerAddress, store, ...times } = this.#options
     const network = address === undefined ? null : getNetwork(address)
     const counters: Counter[] = []
-    // What is remembered if the login goes well: the name and the user are known here.
+    // Keys to remember if the login succeeds: the name and the user are known at this address.
     const logins: string[] = []
     const count = async (key: string): Promise<Counter> => {
       const counter = await store.add(key, times.windowSeconds * 1000)
@@ -132,12 +134,12 @@ export class LoginThrottle {
     const limit = async (key: string, max: number): Promise<void> => {
       const counter = await count(key)
       if (counter.count <= max) return
-      // One beyond the limit isn't counted: however many come, the limit ends with its window.
+      // Attempts beyond the limit are not counted, so the limit always ends with its window.
       await undo()
       throw new TooManyRequests('Too many failed logins', { retryAfter: toRetrySeconds(counter) })
     }
     const findCounter = async (kind: '' | '-user', name: string) => {
-      // Known by the exact user name: `Ann` and `ann` may be two accounts.
+      // Compares the exact user name: `Ann` and `ann` may be two accounts.
       const pair = `${network} ${name}`
       const login = createCounterKey(`known${kind}`, pair)
       const isKnown = network !== null && (await store.isRemembered(login))
@@ -148,7 +150,7 @@ export class LoginThrottle {
       return { key, isKnown }
     }
     const named = account === null ? null : await findCounter('', account)
-    // The address first: once it is refused, the names that it invents make no counters.
+    // Checks the address first: once it is over its limit, invented names create no more counters.
     if (network !== null) {
       const kind = named?.isKnown ? 'address-known' : 'address'
       await limit(createCounterKey(kind, network), maxAttemptsPerAddress)
@@ -157,7 +159,8 @@ export class LoginThrottle {
     return {
       countUser: async (user) => {
         const found = await findCounter('-user', user)
-        // Counted beyond the limit as well: to take it back would be a call of the store that tells of it.
+        // Counts beyond the limit too: taking the count back would be an extra call of the store, which the timing
+        // would reveal.
         return (await count(found.key)).count <= maxAttempts
       },
       cancel: undo,
@@ -169,9 +172,9 @@ export class LoginThrottle {
   }
 
   /**
-   * Logs once that all callers share the address of a proxy, and with it one limit. Where the
-   * transport trusts the proxy, the address is one of those in `X-Forwarded-For`. A client that
-   * invents the header causes one line in the log at most.
+   * Logs once that all callers share the address of a proxy, and therefore one limit. If the transport trusts the
+   * proxy, the address is one of those in `X-Forwarded-For`. A client that forges the header causes at most one line in
+   * the log.
    */
   warnOfProxy({ address, headers }: Params, logger: Pick<Logger, 'warn'>, setting: string): void {
     const forwarded = headers?.['x-forwarded-for']
@@ -186,29 +189,29 @@ export class LoginThrottle {
   }
 }
 
-/** Returns a key with a hash: names may be long, and e-mail addresses are not to be stored here. */
+/** Returns a key with a hash: names may be long, and email addresses must not be stored here. */
 export function createCounterKey(kind: string, name: string): string {
   return `${kind} ${hashString(name)}`
 }
 
 /**
- * As many passwords as are hashed at a time by default. With one, callers behind a proxy that is
- * not trusted, who share an address, would get through half as many logins.
+ * The default number of passwords hashed at a time. With one place, callers behind an untrusted proxy, who share an
+ * address, would get half as many logins through.
  */
 const PLACES = 2
 const MAX_WAITING = 50
 const MAX_TURN_MS = 5000
 
 /**
- * Has logins of one address take turns, two at a time: most begin when it is known whether those
- * before went well. The limits do not depend on this, as every login is counted when it begins; it
- * only keeps valid logins that come at the same time from being refused. So a turn ends after five
- * seconds at the latest, and a login that hangs does not hold up the others.
+ * Makes logins from one address take turns, two at a time, so that most start after the outcome of earlier ones is
+ * known. The limits do not depend on this, as every login is counted when it starts: it only keeps valid logins at the
+ * same time from being rejected. A turn ends after five seconds at the latest, so a hanging login does not hold up the
+ * others.
  */
 export class LoginTurns {
   readonly #queues = new Map<string, WorkQueue>()
 
-  /** How many addresses have logins that run or wait. */
+  /** How many addresses have running or waiting logins. */
   get size(): number {
     return this.#queues.size
   }
@@ -216,7 +219,7 @@ export class LoginTurns {
   /**
    * Runs a login when its turn comes, and settles as the login does.
    * @param signal ends the wait
-   * @throws {TooManyRequests} too many of this address are waiting
+   * @throws {TooManyRequests} too many logins from this address are waiting
    */
   async run<T>(address: string, login: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * Returns the part of an address that one customer has: all of IPv4, the first 64 bits of IPv6. For an IPv6 address that
- * contains an IPv4 one, it returns the IPv4 address.
+ * Returns the part of an address that identifies one customer: all of IPv4, the first 64 bits of IPv6. An IPv6 address
+ * that contains an IPv4 address returns that.
  */
 export function getNetwork(address: string): string {
   // Some proxies add the port: `203.0.113.9:40001` or `[2001:db8::1]:40001`.

@@ -13,22 +13,22 @@ import { MemoryThrottleStore, toCounters, toRetrySeconds } from './throttle-stor
 
 /** Options of {@link rateLimit}. */
 export interface RateLimitOptions {
-  /** How many calls a caller has in one window. */
+  /** Calls that a caller may make per window. */
   readonly max: number
-  /** Default: 60. */
+  /** The length of a window. Default: 60. */
   readonly windowSeconds?: number
   /**
-   * Returns who a call is counted for; `undefined` for no limit. Default: the user behind `authenticate`, or the
-   * subject of the token, else the network address.
+   * Returns the key that a call counts for; `undefined` for no limit. Default: the user after `authenticate`, or the
+   * subject of the token, otherwise the network address.
    */
   readonly by?: (params: Params) => string | undefined | Promise<string | undefined>
-  /** Methods with limits of one name have one count. Default: each method of each service has its own. */
+  /** Limits with the same name share one count. Default: each method of each service has its own. */
   readonly name?: string
-  /** Default: the memory of this process. One for all limits is enough. */
+  /** Default: the memory of this process. One store can serve all limits. */
   readonly store?: ThrottleStore | CallbackStore
 }
 
-/** A call as the hook sees it. */
+/** The part of a hook context that the hook uses. */
 interface LimitedCall extends HookCall {
   readonly path: string
   http?: HttpAnswer
@@ -48,7 +48,7 @@ const RULES: OptionRules = {
   },
 }
 
-/** What is left of a limit, after a call was counted. */
+/** What is left of a limit after a call was counted. */
 type Counted = Readonly<Record<'max' | 'remaining' | 'seconds', number>>
 
 const LIMIT = 'RateLimit-Limit'
@@ -56,14 +56,15 @@ const REMAINING = 'RateLimit-Remaining'
 const RESET = 'RateLimit-Reset'
 
 /**
- * Returns an around or before hook that limits how often an external caller calls a method:
- * `around: { all: [authenticate('jwt'), rateLimit({ max: 100, windowSeconds: 60 })] }`. As a before hook it does not
- * count calls that the option `schemas` rejects. After `authenticate` it counts users, else networks. Responses have the
- * headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in seconds; of several limits, those of the
- * closest one. Internal calls do not count, nor do calls of `find` that the server makes for an open stream.
+ * Returns an around or before hook that limits how often an external caller calls a method: `around: { all:
+ * [authenticate('jwt'), rateLimit({ max: 100, windowSeconds: 60 })] }`. After `authenticate` it counts per user,
+ * otherwise per network. As a before hook it does not count calls that the option `schemas` rejects. Internal calls do
+ * not count, nor do the calls of `find` that the server makes for an open stream.
  *
- * In calls it throws `TooManyRequests` with the seconds to wait as `data.retryAfter`, and `Unavailable`
- * where the store fails.
+ * Responses have the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, in seconds; with several
+ * limits, those of the one closest to being reached.
+ *
+ * A call throws `TooManyRequests` with the seconds to wait as `data.retryAfter`, and `Unavailable` if the store fails.
  * @throws {TypeError} an option is missing, unknown or invalid
  */
 export function rateLimit(options: RateLimitOptions): RateLimitHook {
@@ -71,11 +72,11 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
   const { max, windowSeconds = 60, by = findCaller, name, store } = options
   if (max === undefined) throw new TypeError("rateLimit() needs the option 'max'")
   const counters = toCounters(store) ?? new MemoryThrottleStore()
-  // A transaction that is repeated runs its hooks again, for the same call.
+  // A repeated transaction runs its hooks again for the same call, which must count once.
   const counted = new WeakMap<object, Counted>()
   const count = async ({ method, path }: LimitedCall, caller: string): Promise<Counted> => {
     const limited = `${name ?? `${path} ${method} ${max}`} ${windowSeconds} ${caller}`
-    // A key that begins with `address` takes no room of the accounts in a `MemoryThrottleStore`.
+    // Keys starting with `address` do not take up the room of accounts in a `MemoryThrottleStore`.
     const counter = await counters.add(
       createCounterKey('address-rate', limited),
       windowSeconds * 1000,

@@ -4,38 +4,38 @@ import { BoundedMap } from '../bounded-map.ts'
 
 const STORED = 'The counters of limits'
 
-/** A counter after one was added to it. */
+/** A counter after one increment. */
 export interface Counter {
-  /** How many were counted, this one included. */
+  /** The count, including this increment. */
   readonly count: number
-  /** Milliseconds until it begins anew. */
+  /** Milliseconds until the counter restarts. */
   readonly remainingMs: number
-  /** Takes the one back from this counter; a counter that has begun anew since is left alone. */
+  /** Takes this increment back. A counter that has restarted since is left unchanged. */
   undo(): unknown
 }
 
-/** Returns the whole seconds until a counter begins anew, at least one. */
+/** Returns the whole seconds until a counter restarts, at least one. */
 export function toRetrySeconds({ remainingMs }: Counter): number {
   return Math.max(1, Math.ceil(remainingMs / 1000))
 }
 
-/** Where counters of logins, and of limits of calls, are kept. */
+/** Stores the counters of logins and of rate limits. */
 export interface ThrottleStore {
   /**
-   * Adds one to the counter of a key and returns it, as one atomic step. A counter begins at zero,
-   * and again when its window has passed.
-   * @param key at most 100 characters, which begin with `account`, `address` or `pair`
+   * Increments the counter of a key and returns it, as one atomic step. A counter starts at zero, and restarts when its
+   * window has passed.
+   * @param key at most 100 characters, starting with `account`, `address` or `pair`
    */
   add(key: string, windowMs: number): Counter | Promise<Counter>
-  /** Keeps a key for a time, from now on. */
+  /** Remembers a key for a time from now. */
   remember(key: string, forMs: number): unknown
-  /** Whether a key is being kept. */
+  /** Returns whether a key is still remembered. */
   isRemembered(key: string): boolean | Promise<boolean>
 }
 
-/** A store of `@fastify/rate-limit`: one that others have made for it counts calls here, too. */
+/** A store of `@fastify/rate-limit`, so that its existing stores work here too. */
 export interface CallbackStore {
-  /** Adds one to the counter of a key, and calls back with it and the milliseconds until it ends. */
+  /** Increments the counter of a key, and calls back with the count and the milliseconds until it restarts. */
   incr(
     key: string,
     callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
@@ -44,7 +44,7 @@ export interface CallbackStore {
   ): void
 }
 
-/** Returns what counts by a store, one of `@fastify/rate-limit` too; `null` for any other value. */
+/** Returns the counters of a store, which may be one of `@fastify/rate-limit`; `null` for any other value. */
 export function toCounters(value: unknown): Pick<ThrottleStore, 'add'> | null {
   if (!isObject(value)) return null
   if (!hasMethod(value, 'incr')) {
@@ -62,7 +62,7 @@ export function toCounters(value: unknown): Pick<ThrottleStore, 'add'> | null {
   return { add: (key, windowMs) => orUnavailable(STORED, () => count(key, windowMs)) }
 }
 
-/** For 10,000 accounts: each is counted by its name, and by the user who is found by it. */
+/** Enough for 10,000 accounts: each is counted by its name and by the user it finds. */
 const MAX_ENTRIES = 20_000
 
 interface StoredCounter {
@@ -70,29 +70,29 @@ interface StoredCounter {
   readonly endsAt: number
 }
 
-/** Counters of one process. Their number is limited; those that are least used are forgotten. */
+/** Counters of one process. Their number is limited; the least recently used are dropped. */
 export class MemoryThrottleStore implements ThrottleStore {
-  // Apart: otherwise a caller with many addresses could push out the counters of accounts, and a
-  // caller who invents accounts the addresses that owners have logged in from.
+  // Kept apart: otherwise a caller with many addresses could evict the counters of accounts, and a caller who invents
+  // accounts could evict the addresses that owners have logged in from.
   readonly #addresses: BoundedMap<string, StoredCounter>
   readonly #accounts: BoundedMap<string, StoredCounter>
   readonly #kept: BoundedMap<string, number>
 
-  /** @param maxSize how many addresses, accounts and kept keys there are at most, of each kind */
+  /** @param maxSize the maximum number of addresses, of accounts and of remembered keys, each */
   constructor(maxSize: number = MAX_ENTRIES) {
     this.#addresses = new BoundedMap(maxSize)
     this.#accounts = new BoundedMap(maxSize)
     this.#kept = new BoundedMap(maxSize)
   }
 
-  /** How many counters there are. */
+  /** The number of counters. */
   get size(): number {
     return this.#addresses.size + this.#accounts.size
   }
 
   add(key: string, windowMs: number): Counter {
     const counters = key.startsWith('address') ? this.#addresses : this.#accounts
-    // Not the wall clock, which may be set while counters run.
+    // A monotonic clock: the wall clock may be changed while counters run.
     const now = performance.now()
     const stored = counters.get(key)
     const isOver = stored === undefined || stored.endsAt <= now
@@ -104,7 +104,7 @@ export class MemoryThrottleStore implements ThrottleStore {
       remainingMs: counter.endsAt - now,
       undo: () => {
         counter.count -= 1
-        // Logins that went well or were refused must not take the room of counters.
+        // Logins that succeeded or were rejected without a check must not take up room.
         if (counter.count === 0 && counters.get(key) === counter) counters.delete(key)
       },
     }
@@ -119,7 +119,7 @@ export class MemoryThrottleStore implements ThrottleStore {
   }
 }
 
-/** The part of a MongoDB collection that counters need. */
+/** The methods of a MongoDB collection that counters need. */
 export interface ThrottleCollection {
   /** As that of the driver. */
   findOneAndUpdate(
@@ -134,12 +134,11 @@ export interface ThrottleCollection {
 }
 
 /**
- * Counters in a MongoDB collection, which all processes share. Windows begin at multiples of their
- * length, and each has a document of its own. A TTL index lets the database forget:
- * `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`.
+ * Counters in a MongoDB collection, which all processes share. Windows start at multiples of their length, and each
+ * window has its own document. A TTL index deletes old ones: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0
+ * })`.
  *
- * Every method throws `Unavailable` where the database fails: whether a login is within the limits
- * is not known.
+ * Every method throws `Unavailable` if the database fails, as it is then unknown whether a login is within the limits.
  */
 export class CollectionThrottleStore implements ThrottleStore {
   readonly #collection: ThrottleCollection
@@ -177,7 +176,7 @@ export class CollectionThrottleStore implements ThrottleStore {
     return found !== null
   }
 
-  /** Without `upsert`: a counter that has expired meanwhile would begin below zero. */
+  /** Without `upsert`: a counter that has expired in the meantime would start below zero. */
   async #undo(_id: string): Promise<void> {
     const filter = { _id, count: { $gt: 0 } }
     await orUnavailable(STORED, () =>

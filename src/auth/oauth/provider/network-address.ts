@@ -21,8 +21,8 @@ const SPECIAL_IPV4 = createList([
 ])
 
 /**
- * All of IPv6 but `2000::/3`, the only block of public addresses, and what is special in that block.
- * IPv6 forms of IPv4 addresses are outside of it, or among the special ones.
+ * All of IPv6 except `2000::/3`, the only block of public addresses, plus the special ranges within that block. IPv6
+ * forms of IPv4 addresses are outside `2000::/3` or in one of these ranges.
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const SPECIAL_IPV6 = createList([
@@ -39,20 +39,20 @@ function createList(subnets: readonly string[]): BlockList {
   return list
 }
 
-/** A list matches IPv6 addresses that stand for an IPv4 one in its IPv4 subnets, and vice versa. */
+/** `BlockList` matches IPv4-mapped IPv6 addresses against IPv4 subnets, and vice versa. */
 function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** Returns whether an address is in a private network, or is this machine. */
+/** Returns whether an address is in a private network or is this machine. */
 export const isPrivateAddress = (address: string): boolean => isIn(PRIVATE, address)
 
 /** Returns whether an address is `0.0.0.0`, `::` or the like. */
 export const isUnspecifiedAddress = (address: string): boolean => isIn(UNSPECIFIED, address)
 
 /**
- * Returns whether an address has another purpose than to be reached by everybody: private,
- * link-local, multicast, reserved, or an IPv6 form of an IPv4 address.
+ * Returns whether an address is not publicly reachable: private, link-local, multicast, reserved, or an IPv6 form of an
+ * IPv4 address.
  */
 export const isSpecialAddress = (address: string): boolean =>
   isIn(isIPv6(address) ? SPECIAL_IPV6 : SPECIAL_IPV4, address)

@@ -4,17 +4,17 @@ import { createRefusal } from '../../auth-errors.ts'
 import type { OAuthEndpoints } from '../settings/provider-settings.ts'
 import { loadOpenId } from './provider.ts'
 
-/** A profile as a provider has sent it: of its fields only the id is checked. */
+/** A profile as a provider sent it. Only its id is checked. */
 export type OAuthProfile = Record<string, unknown>
 
-/** The claims of an id token, of which the profile must have the same `sub`. */
+/** The claims of an id token. The profile must have the same `sub`. */
 export interface IdClaims {
   readonly sub: string
 }
 
 /**
- * Returns the claims about the owner of an access token, those of the id token among them.
- * @throws {Error} the provider does not answer, or tells of somebody else
+ * Returns the claims about the owner of an access token, including those of the id token.
+ * @throws {Error} the provider does not respond, or returns another person's claims
  */
 export async function readClaims(
   configuration: Configuration,
@@ -28,8 +28,8 @@ export async function readClaims(
 }
 
 /**
- * Returns the claims of both. Whether an address is confirmed is said by the source of the address:
- * a flag of the id token says nothing of another address in the userinfo.
+ * Returns the claims of both. `email_verified` is taken only from a source with the same address: a flag in the id
+ * token says nothing about another address in the userinfo.
  */
 function mergeClaims(claims: OAuthProfile, userinfo: OAuthProfile): OAuthProfile {
   const { email_verified: _verified, ...merged } = { ...claims, ...userinfo }
@@ -41,8 +41,8 @@ function mergeClaims(claims: OAuthProfile, userinfo: OAuthProfile): OAuthProfile
 }
 
 /**
- * Returns the profile of the owner of an access token, of a provider without OpenID.
- * @throws {Error} the provider does not answer, or with something else
+ * Returns the profile of the owner of an access token, from a provider without OpenID.
+ * @throws {Error} the provider does not respond, or its response is not a profile
  */
 export async function readProfile(
   configuration: Configuration,
@@ -55,10 +55,10 @@ export async function readProfile(
   return { ...profile, ...findMainEmail(await readEmails(configuration, token, emailUrl)) }
 }
 
-/** How providers refuse a token whose scopes do not go so far; GitHub says 404. */
+/** Statuses for a token with insufficient scopes; GitHub returns 404. */
 const REFUSALS: ReadonlySet<unknown> = new Set([401, 403, 404])
 
-/** Without the scope for them there are none, and the login has no address that is confirmed. */
+/** Without the scope for email addresses the list is empty, and the login has no confirmed address. */
 async function readEmails(configuration: Configuration, token: string, url: string) {
   try {
     return await readJson(configuration, token, url)
@@ -87,8 +87,8 @@ function findMainEmail(list: unknown): object {
 }
 
 /**
- * Returns the id of a profile as the provider has sent it: a string, or a whole number.
- * @throws {NotAuthenticated} there is none, or one of another kind, an object for example
+ * Returns the id of a profile as the provider sent it: a string or an integer.
+ * @throws {NotAuthenticated} the id is missing or of another type
  */
 export function getProfileId({ sub, id }: OAuthProfile): string | number {
   const found = sub ?? id
@@ -99,7 +99,7 @@ export function getProfileId({ sub, id }: OAuthProfile): string | number {
   )
 }
 
-/** Whether no string of a query has half of a character, at any depth. */
+/** Returns whether no string in a query has a lone surrogate, at any depth. */
 export function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   const isNested = Array.isArray(value) || isPlainObject(value)

@@ -1,7 +1,7 @@
 /**
- * A provider that is down, slow or lying. The message is a line for the log. It has no header, body,
- * path or query, where codes, tokens and secrets travel, and there is no cause: errors of Node carry
- * received bytes and certificates.
+ * A provider is down, slow, or sends something invalid. The message is meant for the log. It contains no header, body,
+ * path or query, since those carry codes, tokens and secrets. There is no `cause`: errors of Node carry received bytes
+ * and certificates.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
@@ -12,15 +12,12 @@ export class ProviderError extends Error {
   }
 }
 
-/** Returns a URL without what may be secret in it; schemes without an origin stand for themselves. */
+/** Returns the origin of a URL, without the parts that may be secret; the scheme if it has no origin. */
 export function getSafeOrigin(url: URL): string {
   return url.origin === 'null' ? url.protocol : url.origin
 }
 
-/**
- * Returns the `ProviderError` that an error is or comes from: libraries that are given the fetch
- * wrap what it throws.
- */
+/** Returns the `ProviderError` that an error is or was caused by: libraries wrap the errors of the fetch they use. */
 export function findProviderError(error: unknown): ProviderError | undefined {
   const seen = new Set<unknown>()
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
@@ -31,8 +28,8 @@ export function findProviderError(error: unknown): ProviderError | undefined {
 }
 
 /**
- * What is wrong, by the error of Node: `CODE message`. The first that matches; a code of Node that is not here is a
- * failure to reach the provider.
+ * The problem for an error of Node, matched against `CODE message`. The first match counts; any other code means that
+ * the provider is unreachable.
  */
 const TECHNICAL_PROBLEMS: readonly (readonly [error: RegExp, problem: string])[] = [
   [/^(?:\w*CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/, 'has a certificate that is not trusted'],
@@ -40,7 +37,7 @@ const TECHNICAL_PROBLEMS: readonly (readonly [error: RegExp, problem: string])[]
   [/^\w+ /, 'can not be reached'],
 ]
 
-/** Returns the error of a request that has failed; one that tells of a fault of ours as it is. */
+/** Returns the error of a failed request. Errors of our own code are returned unchanged. */
 export function createProviderError(url: URL, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ProviderError) return error
   const { code = '' } = error as NodeJS.ErrnoException

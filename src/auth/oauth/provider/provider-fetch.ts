@@ -8,26 +8,22 @@ import { followSignal } from '../../../core/follow-signal.ts'
 import { isPrivateAddress, isSpecialAddress, isUnspecifiedAddress } from './network-address.ts'
 import { createProviderError, getSafeOrigin, ProviderError } from './provider-error.ts'
 
-/** Options of `createProviderFetch()`: where requests may go, and their limits. */
+/** Options of `createProviderFetch()`: allowed targets and limits. */
 export interface ProviderFetchOptions {
-  /**
-   * Whether providers may have addresses of a private network or of this machine, and answer by
-   * `http:` there.
-   */
+  /** Whether providers may have addresses in a private network or on this machine, and use `http:` there. */
   readonly allowPrivateNetwork: boolean
-  /** Finds the addresses of a name; `lookup` of `node:dns` by default. */
+  /** Resolves a host name. Default: `lookup` of `node:dns`. */
   readonly lookup?: LookupFunction | undefined
-  /** Milliseconds for a request, from its start to the last byte of its answer; 5000 by default. */
+  /** Milliseconds for a request, from its start to the last byte of the response. Default: 5000. */
   readonly timeoutMs?: number | undefined
-  /** Bytes that the body of an answer may have; a million by default. */
+  /** Maximum size of a response body in bytes. Default: 1,000,000. */
   readonly maxBytes?: number | undefined
 }
 
 /**
- * Returns the URL of a provider. In the error of one that is not valid it is not repeated, as it may
- * have a secret.
- * @throws {TypeError} no valid URL
- * @throws {ProviderError} one that no request may go to
+ * Returns the URL of a provider. The error for an invalid URL does not repeat it, as it may contain a secret.
+ * @throws {TypeError} the URL is invalid
+ * @throws {ProviderError} the URL is not an allowed target
  */
 function parseProviderUrl(target: string, { allowPrivateNetwork }: ProviderFetchOptions): URL {
   if (!URL.canParse(target)) throw new TypeError('The URL of a provider is not valid')
@@ -43,10 +39,10 @@ function parseProviderUrl(target: string, { allowPrivateNetwork }: ProviderFetch
 }
 
 /**
- * Resolves to the head of the answer. A name is looked up once, and the addresses that are checked
- * are those which are connected to: it can't have another one later. No connection is kept: one that
- * the provider has just closed would lose a code, which can be sent only once.
- * @throws {ProviderError} an address that no request may go to
+ * Resolves to the head of the response. A name is resolved once and the connection goes to exactly the addresses that
+ * were checked, so the name cannot change in between. Connections are not reused: if the provider had just closed one,
+ * the authorization code, which is single-use, would be lost.
+ * @throws {ProviderError} the address is not an allowed target
  */
 async function sendRequest(
   message: Request,
@@ -62,7 +58,7 @@ async function sendRequest(
   const body = new Uint8Array(await message.arrayBuffer())
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'http:' ? requestHttp : requestHttps)(url, {
-      // An agent for this request only: the global one keeps connections, and may use a proxy.
+      // Uses an agent for this request only: the global one keeps connections and may use a proxy.
       agent: false,
       lookup: (hostname, query, callback) =>
         lookup(hostname, query, (error, found, family) => {
@@ -71,18 +67,18 @@ async function sendRequest(
         }),
       method: message.method,
       headers: Object.fromEntries(message.headers),
-      // Without it, a variable of the environment could have any certificate accepted.
+      // Overrides `NODE_TLS_REJECT_UNAUTHORIZED`, which could otherwise disable the check of certificates.
       rejectUnauthorized: true,
       signal,
     })
     request.on('error', reject)
     request.once('response', (answer) => {
-      // Without it, the reader of the body would learn only that it has been cut off, and nothing
-      // at all of one whose length is not given: it ends with its connection, whoever closes that.
+      // Passes the error on: otherwise the reader would only see a truncated body, and with no Content-Length not even
+      // that, as such a body ends when the connection closes.
       request.on('error', (error) => answer.destroy(error))
       resolve(answer)
     })
-    // An answer that changes the protocol is neither a response nor an error.
+    // A response that switches protocols fires neither 'response' nor 'error'.
     request.once('close', () => {
       reject(new ProviderError(url, 'sent something that is no answer'))
     })
@@ -90,7 +86,7 @@ async function sendRequest(
   })
 }
 
-/** Returns the error for an address that no request may go to. */
+/** Returns the error for an address that is not an allowed target. */
 function findAddressError(
   url: URL,
   addresses: readonly string[],
@@ -105,28 +101,27 @@ function findAddressError(
   return new ProviderError(url, problem)
 }
 
-/** A request, as `fetch()` takes it. */
+/** The options of a request, as in `fetch()`. */
 export interface ProviderRequest {
-  /** `GET` by default. */
+  /** Default: `GET`. */
   readonly method?: string
   /** `accept-encoding` is always `identity`. */
   readonly headers?: RequestInit['headers']
-  /** All that `fetch()` takes but streams, which may never end. */
+  /** Any body that `fetch()` takes, except streams, which may never end. */
   readonly body?: RequestInit['body'] | undefined
-  /** Redirects are never followed; libraries say so. */
+  /** Redirects are never followed. Libraries set this value. */
   readonly redirect?: 'manual'
-  /** Calls the request off: it rejects with the reason of the signal. */
+  /** Aborts the request: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Asks a provider, as `fetch()` does. The body of the answer has already been read. */
+/** Sends a request to a provider, like `fetch()`. The body of the response has already been read. */
 export type ProviderFetch = (url: string, init?: ProviderRequest) => Promise<Response>
 
 /**
- * Returns a `fetch()` for providers, whose answers are not trusted: it has limits of time and size,
- * follows no redirect, unpacks nothing, uses no proxy of the environment, and reaches only addresses
- * that are allowed. It fits `customFetch` of openid-client and jose. It rejects with a
- * `ProviderError`, or with the reason of a signal.
+ * Returns a `fetch()` for providers, whose responses are not trusted: it limits time and size, follows no redirects,
+ * decompresses nothing, ignores proxy variables of the environment, and connects only to allowed addresses. It fits
+ * `customFetch` of openid-client and jose. It rejects with a `ProviderError` or with the reason of a signal.
  */
 export function createProviderFetch(options: ProviderFetchOptions): ProviderFetch {
   const { timeoutMs = 5000, maxBytes = 1_000_000 } = options
@@ -149,13 +144,13 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderFetc
     } finally {
       clearTimeout(timer)
       release?.()
-      // Destroys the connection of an answer that was not read to its end.
+      // Destroys the connection if the response was not read to its end.
       call.abort()
     }
   }
 }
 
-/** The platform's request knows all kinds of bodies, and which headers belong to them. */
+/** The platform's `Request` knows every kind of body and the headers that go with it. */
 function createRequest(
   url: URL,
   { method = 'GET', headers = {}, body = null }: ProviderRequest,
@@ -165,13 +160,13 @@ function createRequest(
     request.headers.set('accept-encoding', 'identity')
     return request
   } catch {
-    // Its error would repeat the header that is wrong, which may hold a token.
+    // The platform's error would quote the invalid header, which may hold a token.
     const problem = 'can not be asked: the method, a header or the body is not valid'
     throw new ProviderError(url, problem)
   }
 }
 
-/** Throws for an answer whose body need not be read. */
+/** Throws for a response whose body need not be read. */
 function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
   if (statusCode < 200 || statusCode > 599) {
     const problem = `answered with the status ${statusCode}, which HTTP does not have`
@@ -210,7 +205,7 @@ async function readBody(answer: IncomingMessage, url: URL, maxBytes: number): Pr
   return Buffer.concat(chunks)
 }
 
-/** Statuses whose answers have no body; the platform refuses even an empty one. */
+/** Statuses without a body; the platform's `Response` rejects even an empty one. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 function createResponse(answer: IncomingMessage, body: Buffer, { method }: Request): Response {

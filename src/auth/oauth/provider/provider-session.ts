@@ -10,27 +10,27 @@ import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'
 import { loadOpenId } from './provider.ts'
 import { findProviderError } from './provider-error.ts'
 
-/** What a provider gives for a login that it has confirmed. */
+/** What a provider returns for a login that it has confirmed. */
 export interface ProviderGrant {
   readonly access_token: string
   readonly refresh_token?: string
   readonly id_token?: string
-  /** The whole answer of the token endpoint; of a provider without OpenID, but an id token. */
+  /** The whole response of the token endpoint, without the id token if the provider does not use OpenID. */
   readonly raw: Readonly<Record<string, unknown>>
-  /** The claims of the id token and of the userinfo endpoint, or what `profile_url` gives. */
+  /** The claims of the id token and of the userinfo endpoint, or the response of `profile_url`. */
   readonly profile: OAuthProfile
 }
 
-/** Fields of a request that no log should have. */
+/** Fields of a request that must not reach a log. */
 const SECRET_FIELDS = ['code', 'code_verifier', 'client_secret', 'client_assertion', 'token']
 
 /**
- * What one call asks a provider: sends somebody there, or finds out who came back. Its requests end
- * with the call.
+ * The requests of one call to a provider: it starts a flow, or finds out who came back. The requests are aborted when
+ * the call ends.
  */
 export class ProviderSession {
   readonly provider: OAuthProvider
-  /** What the provider has been told, and must not tell the log. */
+  /** Values that were sent to the provider and must not reach the log. */
   readonly secrets: SecretFilter = new SecretFilter()
   readonly #signal: AbortSignal | undefined
   #configuration: Promise<Configuration> | null = null
@@ -42,9 +42,9 @@ export class ProviderSession {
   }
 
   /**
-   * Returns the URL of the provider where a flow goes on.
-   * @param parameters further ones, over those of the settings
-   * @throws {Error} the provider can not be reached
+   * Returns the URL at the provider where a flow continues.
+   * @param parameters additional parameters, which override those of the settings
+   * @throws {Error} the provider cannot be reached
    */
   async getAuthorizationUrl(
     { state, nonce, verifier }: FlowSecrets,
@@ -66,9 +66,9 @@ export class ProviderSession {
   }
 
   /**
-   * Returns what the provider knows of whoever came back.
-   * @param answer the parameters that the browser has brought back
-   * @throws {Error} the answer is not one to this flow, or the provider does not confirm it
+   * Returns what the provider knows about the person who came back.
+   * @param answer the query parameters that the browser brought back
+   * @throws {Error} the parameters do not belong to this flow, or the provider does not confirm the login
    */
   async finish(answer: URLSearchParams, flow: Flow): Promise<ProviderGrant> {
     const { state, nonce, verifier, redirectUri } = flow
@@ -99,8 +99,8 @@ export class ProviderSession {
 
   /**
    * Returns the profile of the owner of an access token.
-   * @param claims those of the id token; a profile of somebody else is refused
-   * @throws {Error} the provider does not answer, or tells of somebody else
+   * @param claims those of the id token; the profile must have the same subject
+   * @throws {Error} the provider does not respond, or returns another person's profile
    */
   async getProfile(token: string, claims: IdClaims | undefined): Promise<OAuthProfile> {
     const { endpoints } = this.provider.settings
@@ -111,8 +111,8 @@ export class ProviderSession {
   }
 
   /**
-   * Returns the endpoints of the provider and how this application is known there.
-   * @throws {Error} the provider can not be reached, or its discovery document not be used
+   * Returns the endpoints of the provider and the credentials of this application there.
+   * @throws {Error} the provider cannot be reached, or its discovery document is unusable
    */
   configure(): Promise<Configuration> {
     this.#configuration ??= this.provider.configure(this.#send)
@@ -127,7 +127,7 @@ export class ProviderSession {
       authorization?.replace(/^\S+ /, ''),
       ...SECRET_FIELDS.map((name) => fields.get(name)),
     )
-    // What needs no credentials are the keys, which are not for this call alone.
+    // Requests without credentials fetch keys, which later calls share: this call's signal must not abort them.
     const isShared = init.method === 'GET' && authorization === null
     const signals = [init.signal, isShared ? undefined : this.#signal]
     const signal = AbortSignal.any(signals.filter((one) => one !== undefined))
@@ -143,13 +143,13 @@ async function createPkceChallenge(openid: OpenId, verifier: string) {
   return { code_challenge: challenge, code_challenge_method: 'S256' }
 }
 
-/** How answers are called that are no JSON, but a form: those of older servers. */
+/** Content types of token responses that are forms instead of JSON, as older servers send them. */
 const FORM = /^(?:application\/x-www-form-urlencoded|text\/plain)\b/i
 
 /**
- * Returns the answer of the token endpoint of a provider without OpenID as the standard has it: JSON
- * with a type of token, and status 200. What stands for nothing is left out, and so is an id token,
- * which nobody asks for and nobody verifies. Answers without a token keep their status and fields.
+ * Returns the token response of a provider without OpenID in the standard form: JSON with a token type and status 200.
+ * Empty values are dropped. The id token is dropped too: it was not requested and nothing verifies it. Responses
+ * without a token keep their status and fields.
  * @see RFC 6749 §5.1
  */
 export async function normalizeTokenAnswer(response: Response): Promise<Response> {
@@ -167,7 +167,7 @@ function parseFields(text: string, type: string): Record<string, unknown> | null
     const parsed: unknown = JSON.parse(text)
     return isObject(parsed) && !Array.isArray(parsed) ? { ...parsed } : null
   } catch {
-    // No JSON: it is a form, or nothing of use.
+    // Not JSON: either a form or unusable.
     const form = new URLSearchParams(FORM.test(type) ? text : '')
     return form.has('access_token') || form.has('error') ? Object.fromEntries(form) : null
   }
@@ -179,7 +179,7 @@ function withoutExtras({ id_token: _unverified, scope, ...fields }: Record<strin
   return { ...Object.fromEntries(others), ...(isNonEmptyString(scopes) ? { scope: scopes } : {}) }
 }
 
-/** The library reads why a client was refused from there. */
+/** openid-client reads the reason for rejecting a client from this header. */
 function copyChallenge(headers: Headers): Headers {
   const challenge = headers.get('www-authenticate')
   return new Headers(challenge === null ? {} : { 'www-authenticate': challenge })
@@ -187,23 +187,23 @@ function copyChallenge(headers: Headers): Headers {
 
 const HIDDEN = '[secret]'
 
-/** Secrets of a login, which are cut out of what a provider says about it. */
+/** Secrets of a login, which are removed from what a provider says about it. */
 export class SecretFilter {
   readonly #secrets = new Set<string>()
 
-  /** Adds those of the values that are strings. */
+  /** Adds all values that are strings. */
   add(...values: readonly unknown[]): void {
     for (const value of values.filter(isNonEmptyString)) {
       this.#secrets.add(value)
-      // As it stands in the form that a provider has received.
+      // The form-encoded value, as the provider received it.
       this.#secrets.add(new URLSearchParams([['', value]]).toString().slice(1))
     }
   }
 
-  /** Returns a text without the secrets. */
+  /** Returns a text with the secrets replaced. */
   cut(text: string): string {
     if (this.#secrets.size === 0) return text
-    // The longest first: another may be a part of it.
+    // Replaces the longest secret first: a shorter one may be part of it.
     const patterns = [...this.#secrets].sort((a, b) => b.length - a.length).map(escapePattern)
     return text.replace(new RegExp(patterns.join('|'), 'g'), HIDDEN)
   }
@@ -213,7 +213,7 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
-/** What people are told of the errors that a provider sends back with them. */
+/** Messages for the user, by the error code with which a provider sends the browser back. */
 const MESSAGES: ReadonlyMap<unknown, (provider: string) => string> = new Map([
   ['access_denied', (provider) => `You have not let us know who you are at ${provider}`],
   ['login_required', (provider) => `You are not logged in at ${provider}`],
@@ -225,11 +225,11 @@ const MESSAGES: ReadonlyMap<unknown, (provider: string) => string> = new Map([
 
 const MAX_REASON = 200
 
-/** What the library says of an error in the parameters of a callback. */
+/** The code of openid-client for an error in the parameters of a callback. */
 const ANSWERED_ERROR = 'OAUTH_AUTHORIZATION_RESPONSE_ERROR'
 
 /**
- * Runs what asks a provider, within the life of a call.
+ * Runs a function that sends requests to a provider, within the life of a call.
  * @throws {NotAuthenticated} the provider does not confirm the login
  */
 export async function askProvider<T>(
@@ -243,15 +243,15 @@ export async function askProvider<T>(
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof ServiceError) throw error
-    // What the browser has brought back tells nothing of the endpoints.
+    // The parameters of a callback come from the browser and say nothing about the endpoints.
     if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.expireDocument()
     throw createLoginRefusal(session, error)
   }
 }
 
 /**
- * Returns the error of a login that a provider has not confirmed. What the provider says about it
- * may be written by anybody who makes a link, so that it is for the log only.
+ * Returns the error for a login that a provider has not confirmed. Anyone can make a link with an error text of a
+ * provider, so that text goes to the log only.
  */
 function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unknown): Error {
   const { name } = provider.settings
@@ -265,19 +265,16 @@ function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unkno
   return createRefusal(text, describe(cause as Error, secrets))
 }
 
-/**
- * Returns what the provider says, else what the library has found wrong. It may repeat what it was
- * sent.
- */
+/** Returns what the provider says, or else what openid-client found wrong. The text may repeat what was sent. */
 function describe(refusal: Error, secrets: SecretFilter): string {
   const { name, code } = refusal as Error & { readonly code?: unknown }
   const finding = refusal.cause instanceof Error ? refusal.cause : null
-  // GitHub sends its errors as if they were tokens, with status 200.
+  // GitHub sends errors with status 200, like tokens.
   const { body } = (finding?.cause ?? {}) as { readonly body?: unknown }
   const { error, error_description } = (isObject(body) ? body : refusal) as OAuthError
   if (isObject(body)) secrets.add(body['access_token'], body['refresh_token'], body['id_token'])
   const { message } = finding ?? refusal
-  // A value that no header can hold stands in the message of the platform, a token perhaps.
+  // The platform's message quotes a value that no header can hold, which may be a token.
   const isPlatform = refusal instanceof TypeError || finding instanceof TypeError
   const known = /^[a-z_]{1,40}$/.test(String(error)) ? error : (code ?? name)
   const parts = [known, error_description ?? (isPlatform ? '' : message)]

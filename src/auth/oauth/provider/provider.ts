@@ -5,29 +5,29 @@ import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-sett
 import type { ProviderFetch } from './provider-fetch.ts'
 import { createProviderFetch } from './provider-fetch.ts'
 
-/** The part of a flow that its beginning decides. */
+/** The random values of a flow, which are created at its start. */
 export type FlowSecrets = Pick<Flow, 'state' | 'nonce' | 'verifier'>
 
 type KeyCache = NonNullable<ReturnType<OpenId['getJwksCache']>>
 
-/** How long a provider may take for an answer. */
+/** Milliseconds within which a provider must respond. */
 export const REQUEST_MS = 5000
 
-/** Beyond that, so that the error which names the provider comes first. */
+/** The timeout of openid-client. It is longer than ours, so that the error which names the provider comes first. */
 const TIMEOUT_SECONDS = 10
 
 /**
- * One provider: what all logins there share. The protocol is that of `openid-client`, which is loaded
- * with the first flow, as is the discovery document.
+ * One provider and what all its logins share. openid-client implements the protocol; it is loaded with the first flow,
+ * as is the discovery document.
  */
 export class OAuthProvider {
   readonly settings: ProviderSettings
-  /** Sends a request to the provider, within its limits of time, size and network. */
+  /** Sends a request to the provider, within the limits on time, size and network. */
   fetch: ProviderFetch
   readonly #document = new DiscoveryDocument(() => this.#loadDocument())
   #clientAuth: Promise<ClientAuth> | null = null
   #keys: KeyCache | null = null
-  /** The keys for id tokens that callers send, and where they are. */
+  /** The keys for id tokens that callers send, and the URL they come from. */
   #keySet: { readonly url: string; readonly getKey: JWTVerifyGetKey } | null = null
 
   constructor(settings: ProviderSettings) {
@@ -38,7 +38,7 @@ export class OAuthProvider {
 
   /**
    * Returns the random values of a new flow.
-   * @throws {Error} the library of the protocol can not be loaded
+   * @throws {Error} openid-client cannot be loaded
    */
   async createSecrets(): Promise<FlowSecrets> {
     const openid = await loadOpenId()
@@ -50,10 +50,10 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns the endpoints of the provider and how this application is known there, for one call:
-   * the library has a fetch for each configuration, and none for each request.
+   * Returns the endpoints of the provider and the credentials of this application there, for one call: openid-client
+   * takes one fetch per configuration, not per request.
    * @param send sends the requests of the call
-   * @throws {Error} the provider can not be reached, or its discovery document not be used
+   * @throws {Error} the provider cannot be reached, or its discovery document is unusable
    */
   async configure(send: CustomFetch): Promise<Configuration> {
     const openid = await loadOpenId()
@@ -67,7 +67,7 @@ export class OAuthProvider {
     return configuration
   }
 
-  /** Keeps the keys that a call has fetched for the next ones. */
+  /** Keeps the keys that a call has fetched for later calls. */
   async keepKeys(configuration: Configuration): Promise<void> {
     const { getJwksCache } = await loadOpenId()
     const keys = getJwksCache(configuration)
@@ -75,14 +75,14 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns what finds the keys of id tokens that callers send; they are fetched with the first. An
-   * unknown key has jose fetch them anew at most twice a minute: forged tokens may have any.
+   * Returns a function that finds the keys of id tokens sent by callers; it fetches them on first use. For an unknown
+   * key, jose fetches them again at most twice a minute: a forged token may name any key.
    */
   async getKeys(url: string): Promise<JWTVerifyGetKey> {
     if (this.#keySet?.url === url) return this.#keySet.getKey
     const { createRemoteJWKSet, customFetch } = await import('jose')
     const getKey = createRemoteJWKSet(new URL(url), {
-      // The limit of the provider's requests names the provider in its error.
+      // Longer than our own limit, whose error names the provider.
       timeoutDuration: 2 * REQUEST_MS,
       [customFetch]: this.fetch,
     })
@@ -91,14 +91,14 @@ export class OAuthProvider {
   }
 
   /**
-   * Lets the next login fetch the discovery document again, at most once a minute: one has failed, and
-   * the provider may have moved its endpoints.
+   * Lets the next login fetch the discovery document again, at most once a minute. Called after a failed login: the
+   * provider may have moved its endpoints.
    */
   expireDocument(): void {
     this.#document.expire()
   }
 
-  /** Returns the JSON of the discovery document, which the library has found valid. */
+  /** Returns the JSON of the discovery document after openid-client has validated it. */
   async #loadDocument(): Promise<string> {
     const openid = await loadOpenId()
     let text = ''
@@ -111,9 +111,8 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns the configuration that a discovery document describes. The library reads the document for
-   * each call anew: what it notes of Microsoft's, whose issuer has a placeholder, can not be handed from
-   * one configuration to another.
+   * Returns the configuration that a discovery document describes. openid-client reads the document again for each
+   * call: what it records for Microsoft, whose issuer has a placeholder, cannot be copied to another configuration.
    */
   #configureFrom(openid: OpenId, document: string): Promise<Configuration> {
     const headers = { 'content-type': 'application/json' }
@@ -133,7 +132,7 @@ export class OAuthProvider {
   async #combine(openid: OpenId, endpoints: OAuthEndpoints): Promise<Configuration> {
     const { key, issuer } = this.settings
     const server = {
-      // The library demands one, to compare with the `iss` of an answer.
+      // openid-client requires an issuer to compare with the `iss` of a response.
       issuer: issuer ?? new URL(endpoints.authorizeUrl).origin,
       authorization_endpoint: endpoints.authorizeUrl,
       token_endpoint: endpoints.accessUrl,
@@ -167,7 +166,7 @@ export class OAuthProvider {
   }
 }
 
-/** Returns how requests for tokens are authenticated: as the settings say, else as is accepted. */
+/** Returns the client authentication for the token endpoint: as configured, otherwise what the provider accepts. */
 async function createClientAuth(openid: OpenId, settings: ProviderSettings): Promise<ClientAuth> {
   const { secret, privateKey, authMethod, signingAlgorithm } = settings
   const methods: Record<string, () => ClientAuth | Promise<ClientAuth>> = {
@@ -195,26 +194,26 @@ async function createKeyAuth(openid: OpenId, jwk: object, algorithm: string): Pr
   return openid.PrivateKeyJwt(kid === undefined ? key : { key, kid })
 }
 
-/** Endpoints and algorithms change seldom, and are announced long before. */
+/** Endpoints and algorithms rarely change, and changes are announced long before. */
 const LIFETIME_MS = 3_600_000
 
-/** Anybody can have a login fail: that must not have the document fetched each time. */
+/** Anyone can make a login fail; that must not trigger a fetch of the document each time. */
 const MIN_AGE_MS = 60_000
 
-/** The discovery document of a provider: it is fetched once for all logins of an hour. */
+/** The discovery document of a provider, fetched once an hour at most unless a login fails. */
 export class DiscoveryDocument {
   readonly #load: () => Promise<string>
   #text: Promise<string> | null = null
   #loadedAt = 0
 
-  /** @param load fetches the document, and rejects where it can not be used */
+  /** @param load fetches the document and rejects if it is unusable */
   constructor(load: () => Promise<string>) {
     this.#load = load
   }
 
   /**
    * Returns the JSON of the document.
-   * @throws {Error} it can not be fetched, or not be used
+   * @throws {Error} the document cannot be fetched or is unusable
    */
   async read(): Promise<string> {
     this.#forget(LIFETIME_MS)
@@ -226,13 +225,13 @@ export class DiscoveryDocument {
     try {
       return await text
     } catch (error) {
-      // The next login tries again, unless another has begun to.
+      // Lets the next login try again, unless another attempt has already started.
       if (this.#text === text) this.#text = null
       throw error
     }
   }
 
-  /** Has the next login fetch the document again, where it is older than a minute. */
+  /** Makes the next login fetch the document again if it is more than a minute old. */
   expire(): void {
     this.#forget(MIN_AGE_MS)
   }
@@ -242,10 +241,10 @@ export class DiscoveryDocument {
   }
 }
 
-/** The library of the protocol. */
+/** The module openid-client. */
 export type OpenId = typeof import('openid-client')
 
-/** Returns the library. It is loaded with the first flow: most processes never begin one. */
+/** Returns openid-client. It is loaded with the first flow: most processes never start one. */
 export function loadOpenId(): Promise<OpenId> {
   return import('openid-client')
 }

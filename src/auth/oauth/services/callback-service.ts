@@ -10,14 +10,14 @@ import { askProvider } from '../provider/provider-session.ts'
 import type { FlowAnswer } from './flow-service.ts'
 import { FlowFailure, FlowService } from './flow-service.ts'
 
-/** Where providers send people back to: `GET /oauth/github/callback`, or `POST` by a form. */
+/** Handles the way back from a provider: `GET /oauth/github/callback`, or `POST` with a form. */
 export class OAuthCallbackService extends FlowService {
   /** Ends a flow. */
   find(params: Params): Promise<FlowAnswer> {
     return this.#finish(params.query ?? {}, params)
   }
 
-  /** Ends a flow of a provider that answers by a form. */
+  /** Ends a flow of a provider that responds with a form. */
   create(data: Record<string, unknown>, params: Params): Promise<FlowAnswer> {
     return this.#finish(data, params)
   }
@@ -25,15 +25,15 @@ export class OAuthCallbackService extends FlowService {
   async #finish(fields: Readonly<Record<string, unknown>>, params: Params): Promise<FlowAnswer> {
     const strategy = this.getStrategy(params)
     const flow = await findFlow(strategy, fields, params).catch((error: unknown) => {
-      // Nothing is known of who has sent it, so that the answer leads nowhere.
+      // The sender is unknown, so the browser is not redirected.
       throw new FlowFailure(error)
     })
     const login = createLoginParams(flow, params, this.linkStrategy)
     const cookie = removeFlow(flow)
-    // The hooks of the authentication service log what has failed there.
+    // Errors of the authentication service were already logged by its hooks.
     let isLogged = false
     const logIn = async (): Promise<AuthenticationResult> => {
-      // Looked for now: a login whose page is not allowed any more is to store nothing.
+      // Checked before the login: if the page is no longer allowed, nothing may be stored.
       await this.hasPage(strategy, login)
       const request = await ask(strategy, flow, readParameters(fields), login)
       const { authentication } = this
@@ -44,8 +44,8 @@ export class OAuthCallbackService extends FlowService {
         isLogged = false
         return result
       }
-      // The token is made when the code is exchanged, where the hooks of the login run. The id may be
-      // hidden from callers outside.
+      // The token is created when the code is exchanged, as the hooks of the login run then. Internal params, as the id
+      // may be hidden from external callers.
       const result = await authentication.authenticate(request, withoutProvider(login), name)
       const entity = result[String(configuration['entity'])] as Record<string, unknown>
       return { code: access.createCode(String(entity[entityId])), strategy: name }
@@ -62,7 +62,7 @@ export class OAuthCallbackService extends FlowService {
 
 /**
  * Returns the flow that a callback belongs to.
- * @throws {NotAuthenticated} it belongs to none of this browser
+ * @throws {NotAuthenticated} this browser has no such flow
  */
 async function findFlow(
   strategy: OAuthStrategy,
@@ -77,12 +77,12 @@ async function findFlow(
   return flow
 }
 
-/** Returns by what a flow is noted as used, and until when. */
+/** Returns the id under which a flow is marked as used, and until when. */
 function getFlowUse({ state }: Flow): [id: string, exp: number] {
   return [`oauth ${state}`, Math.floor(Date.now() / 1000) + FLOW_LIFETIME_SECONDS]
 }
 
-/** Asks the provider who has come back, and returns that as a request to the strategy. */
+/** Verifies with the provider who has come back, and returns the request for the strategy. */
 async function ask(
   strategy: OAuthStrategy,
   flow: Flow,
@@ -94,13 +94,13 @@ async function ask(
   const { profile, ...tokens } = await askProvider(provider, signal, (session) =>
     session.finish(fields, flow),
   )
-  // For logins that the provider has confirmed only: anybody may begin others.
+  // Only after the provider has confirmed the login: anyone can start flows and would fill the list.
   if (!(await access.claimEverywhere(...getFlowUse(flow))))
     throw createRefusal(NO_FLOW, 'it was used')
   return { strategy: name, ...tokens, profile: proveProfile(profile, name) }
 }
 
-/** Each parameter once, as a string: which of two would count could be chosen by an attacker. */
+/** Each parameter may appear once, as a string: with two, an attacker could choose which counts. */
 function readParameters(fields: Readonly<Record<string, unknown>>): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {

@@ -12,7 +12,7 @@ import type { OAuthParams } from '../oauth-strategy.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
 import { joinPageAddress } from '../page-address.ts'
 
-/** The services of a flow: its start, and the callback that ends it. */
+/** The base of the two services of a flow: the start, and the callback that ends it. */
 export abstract class FlowService {
   protected readonly authentication: Authentication
   /** The strategy that verifies the token of the account to link. */
@@ -23,7 +23,7 @@ export abstract class FlowService {
     this.linkStrategy = linkStrategy
   }
 
-  /** @throws {NotFound} the path of a call names no provider */
+  /** @throws {NotFound} the path of a call does not name a provider */
   protected getStrategy({ route }: Params): OAuthStrategy {
     const name = route?.['provider'] ?? ''
     const strategy = this.authentication.getStrategy(name)
@@ -32,8 +32,8 @@ export abstract class FlowService {
   }
 
   /**
-   * Returns whether a page follows a login.
-   * @throws {NotAuthenticated} the caller wants it to be elsewhere, or comes from elsewhere
+   * Returns whether the login ends on a page.
+   * @throws {NotAuthenticated} the login started on, or should return to, an origin that is not allowed
    */
   protected async hasPage(strategy: OAuthStrategy, params: OAuthParams): Promise<boolean> {
     const base = await strategy.getAllowedOrigin(params)
@@ -42,9 +42,7 @@ export abstract class FlowService {
     return true
   }
 
-  /**
-   * Returns the page that is told of an error, `null` where there is none, or none that is allowed.
-   */
+  /** Returns the address of the page that receives an error; `null` if there is no page or it is not allowed. */
   protected async getErrorPage(
     strategy: OAuthStrategy,
     error: unknown,
@@ -59,24 +57,24 @@ export abstract class FlowService {
   }
 }
 
-/** What the services of a flow answer: where the browser goes on, and what it keeps meanwhile. */
+/** The result of a flow service: where the browser goes next, and the cookie it stores. */
 export interface FlowAnswer {
-  /** Where the browser goes on, `null` where it stays and gets the result. */
+  /** Where the browser goes next; `null` if it stays and gets the result. */
   readonly location: string | null
   readonly result: object
-  /** The header that keeps the flow in the browser, or removes it. */
+  /** The header that stores the flow in the browser, or removes it. */
   readonly cookie: string
 }
 
-/** A login that has failed, and what becomes of it. */
+/** A failed login, with what is sent to the browser. */
 export class FlowFailure extends Error {
   override readonly name = 'FlowFailure'
   readonly error: ServiceError
-  /** The page that is told of it; `null` where there is none, and the error is the answer. */
+  /** The page that receives the error; `null` if there is none and the error is the response. */
   readonly location: string | null = null
-  /** The header that has the browser forget the flow, sent where there is a page. */
+  /** The header that removes the flow from the browser; sent if there is a page. */
   readonly cookie: string | null = null
-  /** Whether somebody else has logged it. */
+  /** Whether the error has already been logged. */
   readonly isLogged: boolean = false
 
   constructor(
@@ -89,18 +87,17 @@ export class FlowFailure extends Error {
   }
 }
 
-/** Returns what the page after a login is told of an error: nothing of what has failed inside. */
+/** Returns the error for the page after a login, without details of internal failures. */
 function createPageError(error: unknown): ServiceError {
   const known = toServiceError(error)
   return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
 }
 
 /**
- * An around hook that turns what a service of a flow returns into an answer over HTTP: a redirect
- * with a cookie, that no cache keeps.
+ * An around hook that turns the result of a flow service into an HTTP response: a redirect with a cookie, never cached.
  */
 export async function sendAnswer(context: HookContext, next: () => Promise<void>): Promise<void> {
-  // Sent by those who look at a link before they open it: it begins and ends no flow.
+  // Link previews send HEAD, which must neither start nor end a flow.
   if (context.params.requestMethod === 'HEAD') {
     throw new MethodNotAllowed('A login takes GET or POST')
   }
@@ -126,7 +123,7 @@ function setHttp(context: HookContext, location: string | null, cookie: string |
     ...http.headers,
     ...(cookie === null ? {} : { 'set-cookie': cookie }),
     'cache-control': 'no-store',
-    // The address of a callback has the code of the provider.
+    // The address of a callback contains the code of the provider.
     'referrer-policy': 'no-referrer',
   }
   if (location !== null) http.location = location
@@ -137,7 +134,7 @@ function logFailure(context: HookContext, { error, location, isLogged }: FlowFai
   const { address, route } = params
   const line = { event: 'oauth', strategy: route?.['provider'], address, path }
   if (error.code >= 500) {
-    // Without a page, it is logged as any error that a service throws.
+    // Without a page the error is logged like any other error of a service.
     if (location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
   } else if (!isLogged) {
     app.logger.warn({ ...line, ...describeRefusal(error) }, 'Login refused')

@@ -14,23 +14,23 @@ import { FlowFailure, FlowService } from './flow-service.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What the start of a flow reads from its query. */
+/** The query parameters that the start of a flow reads. */
 interface StartQuery extends Query {
-  /** The access token of the account that the login is to be linked to. */
+  /** The access token of the account to link the login to. */
   feathers_token?: unknown
   /** What is appended to the address of the page after the login. */
   redirect?: unknown
 }
 
-/** What a request for a login asks for: the part of a flow that is no secret. */
+/** What a request to log in asks for: the parts of a flow that are not secret. */
 interface StartRequest extends Omit<Flow, keyof FlowSecrets | 'provider'> {
-  /** For the page of the provider. */
+  /** Parameters for the page of the provider. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** Sends people to a provider: `GET /oauth/github`, `GET /oauth/github/:override`, `POST`. */
+/** Starts flows by sending the browser to a provider: `GET /oauth/github`, `GET /oauth/github/:override`, `POST`. */
 export class OAuthStartService extends FlowService {
-  /** @throws {TypeError} a provider has a section, but no strategy; origins that are none */
+  /** @throws {TypeError} a provider has settings but no strategy, or an allowed origin is invalid */
   async setup(): Promise<void> {
     const { app, configKey, configuration } = this.authentication
     const settings = findOAuthSettings(configuration) ?? {}
@@ -43,17 +43,17 @@ export class OAuthStartService extends FlowService {
     }
   }
 
-  /** Starts a flow. Query parameters that have no meaning here reach the login as its query. */
+  /** Starts a flow. Unknown query parameters become `params.query` of the login. */
   find(params: Params): Promise<FlowAnswer> {
     return this.#start(params, {}, null)
   }
 
-  /** Starts a flow with a set of other settings. */
+  /** Starts a flow with an override of the settings. */
   get(override: Id, params: Params): Promise<FlowAnswer> {
     return this.#start(params, {}, String(override))
   }
 
-  /** Starts a flow with parameters for the provider, of those that the settings allow. */
+  /** Starts a flow with parameters for the provider, if the settings allow them. */
   create(data: Record<string, unknown>, params: Params): Promise<FlowAnswer> {
     return this.#start(params, data, null)
   }
@@ -61,7 +61,7 @@ export class OAuthStartService extends FlowService {
   async #start(params: Params, data: Fields, override: string | null): Promise<FlowAnswer> {
     const strategy = this.getStrategy(params)
     const request = await this.#read(strategy, params, data, override).catch((error: unknown) => {
-      // Nothing is known yet of the page that could be told.
+      // The page that would receive the error is not known yet.
       throw new FlowFailure(error)
     })
     try {
@@ -75,8 +75,8 @@ export class OAuthStartService extends FlowService {
   }
 
   /**
-   * Returns what a request asks for. It is refused now, and not at the end of the flow, where it
-   * leads nowhere: nobody should log in for nothing.
+   * Returns what a request asks for. Invalid requests are rejected here rather than in the callback, so that no one
+   * logs in at the provider in vain.
    */
   async #read(
     strategy: OAuthStrategy,
@@ -90,13 +90,13 @@ export class OAuthStartService extends FlowService {
     if (!hasPage && redirect !== null) {
       throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
     }
-    // A form can send the token in its body, where no history and no log has it.
+    // A form can send the token in its body, which no history or log records.
     const { feathers_token: posted = feathers_token, ...others } = data
     const { settings } = strategy.providerAccess.getProvider(override)
     const redirectUri = settings.redirectUri ?? this.#getCallbackUrl(params, override)
     return {
       ...{ override, redirect, redirectUri, query },
-      // Of the page that a login began on only the origin is kept: its address may hold anything.
+      // Keeps only the origin of the page that the login started on: its address may contain anything.
       referer: parseUrl(params.headers?.['referer'])?.origin ?? null,
       accessToken: await readLinkToken(posted, strategy, params, redirectUri),
       parameters: readParameters(settings.dynamic, others, query),
@@ -104,8 +104,8 @@ export class OAuthStartService extends FlowService {
   }
 
   /**
-   * Returns the URL of the callback beside the one that the caller reached.
-   * @param override what the path of the call ends in, `null` for nothing
+   * Returns the URL of the callback next to the URL that the caller requested.
+   * @param override the last segment of the path of the call, `null` for none
    * @throws {BadRequest} the address of the server is not known
    */
   #getCallbackUrl({ requestUrl }: Params, override: string | null): string {
@@ -122,7 +122,7 @@ export class OAuthStartService extends FlowService {
     return [stripSlashes(origin), ...parts, 'callback'].join('/')
   }
 
-  /** @throws {NotAuthenticated} the access token of a link is not valid, or not any more */
+  /** @throws {NotAuthenticated} the access token for a link is invalid or no longer valid */
   async #verifyLinkToken(accessToken: string, { address }: Params): Promise<void> {
     const request = { strategy: this.linkStrategy, accessToken }
     const internal: AuthenticationParams = { address }
@@ -130,7 +130,7 @@ export class OAuthStartService extends FlowService {
   }
 }
 
-/** Returns the answer that sends somebody to the provider, with the flow in a cookie. */
+/** Returns the response that sends the browser to the provider, with the flow in a cookie. */
 async function begin(
   strategy: OAuthStrategy,
   { parameters, ...request }: StartRequest,
@@ -149,7 +149,7 @@ async function begin(
   throw new BadRequest('The query and the token to link are too long: a cookie holds 3800 bytes')
 }
 
-/** Those of the body are refused unless they are allowed; a query may have others. */
+/** Rejects parameters in the body that are not allowed; a query may contain others. */
 function readParameters(
   allowed: readonly string[],
   data: Fields,
@@ -172,11 +172,10 @@ function readOptionalString(name: string, value: unknown): string | null {
 }
 
 /**
- * Returns the access token of the account that a login is to be linked to, `null` for none. It is
- * not verified yet.
- * @param token that of the query or a form; else the caller may be logged in by a header
- * @param callbackUrl where the provider sends browsers
- * @throws {NotAuthenticated} no access token, or one from a foreign page
+ * Returns the access token of the account to link a login to, `null` for none. The token is not verified yet.
+ * @param token from the query or a form; without it, the login of the request counts
+ * @param callbackUrl where the provider sends browsers back to
+ * @throws {NotAuthenticated} the value is not an access token, or a foreign page sent it
  */
 async function readLinkToken(
   token: unknown,
@@ -185,7 +184,7 @@ async function readLinkToken(
   callbackUrl: string,
 ): Promise<string | null> {
   const { authentication } = params
-  // A form may have the field and nothing in it.
+  // A form may send the field empty.
   const isAbsent = token === undefined || token === ''
   if (isAbsent && authentication === undefined) return null
   const accessToken = isAbsent ? authentication?.['accessToken'] : token
@@ -197,11 +196,10 @@ async function readLinkToken(
 }
 
 /**
- * Checks that a link was begun on a page of the application: a page or a mail of somebody else could
- * link its readers to an account of its own. Browsers say where a request comes from, by one to
- * three headers. What has none of them is a program, unless it asks for HTML: then it is a browser
- * that was told to hide the page.
- * @param serverUrls the address that the caller has reached, and the one that browsers know
+ * Checks that a link was started on a page of the application: another site's page or email could link its readers to
+ * an account of the attacker. Browsers name the source of a request in one to three headers. A request with none of
+ * them comes from a program, unless it asks for HTML: then it is a browser that was told to hide the page.
+ * @param serverUrls the address that the caller requested, and the one that browsers know
  */
 async function checkLinkOrigin(
   strategy: OAuthStrategy,
@@ -210,7 +208,7 @@ async function checkLinkOrigin(
 ): Promise<void> {
   const { accept, origin, referer, 'sec-fetch-site': site } = params.headers ?? {}
   const isSameOrigin = site === 'same-origin'
-  // `Referrer-Policy: no-referrer` makes the origin `null`, on the way to the own server as well.
+  // `Referrer-Policy: no-referrer` makes the origin `null`, even for requests to the same server.
   const isHidden = origin === undefined || (isSameOrigin && origin === 'null')
   const hasReferer = referer !== undefined && !isSameOrigin
   const [page, another] = new Set([
@@ -227,7 +225,7 @@ async function checkLinkOrigin(
   throw new NotAuthenticated('A login can be linked only from a page of this application')
 }
 
-/** Returns the origin of an address, `null` where it has none that another could be equal to. */
+/** Returns the origin of an address; `null` if it has none that could equal another. */
 function getOrigin(url: unknown): string | null {
   const { origin = 'null' } = parseUrl(url) ?? {}
   return origin === 'null' ? null : origin

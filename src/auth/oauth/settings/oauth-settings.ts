@@ -6,89 +6,89 @@ import { AUTH_OPTION, isOrigin, parseUrl } from '../../settings-values.ts'
 
 /** The section of one provider, `authentication.oauth.github`. The names are those of Grant, which Feathers reads. */
 export interface ProviderSection {
-  /** The id that the provider has given to this application. */
+  /** The client id that the provider issued to this application. */
   readonly key?: string
-  /** The secret that goes with the key; a public client, `token_endpoint_auth_method: 'none'`, has none. */
+  /** The client secret. A public client has none and sets `token_endpoint_auth_method: 'none'`. */
   readonly secret?: string
-  /** The OpenID provider, whose discovery document names everything else. */
+  /** The OpenID provider. Its discovery document names all endpoints. */
   readonly issuer?: string
-  /** Of a provider without OpenID: where people log in. */
+  /** For a provider without OpenID: where people log in. */
   readonly authorize_url?: string
-  /** Of a provider without OpenID: where a code is exchanged for a token. */
+  /** For a provider without OpenID: where a code is exchanged for a token. */
   readonly access_url?: string
-  /** Of a provider without OpenID: who owns a token, as a JSON object with `id` or `sub`. */
+  /** For a provider without OpenID: returns the owner of a token, as a JSON object with `id` or `sub`. */
   readonly profile_url?: string
   /**
-   * Of a provider without OpenID: a list `{ email, primary, verified }`, read besides,
-   * where the scope is enough for that.
+   * For a provider without OpenID: returns a list of `{ email, primary, verified }`. It is read in addition to the
+   * profile, if the scope allows it.
    */
   readonly email_url?: string
-  /** What the application asks for. An OpenID provider is always asked for `openid`. */
+  /** The scopes to request. `openid` is always requested from an OpenID provider. */
   readonly scope?: string | readonly string[]
-  /** Stands between the scopes of a list. Default: a space. */
+  /** Separates the scopes of a list. Default: a space. */
   readonly scope_delimiter?: string
-  /** The URL of the callback. Default: the URL that the caller reached, and `/callback`. */
+  /** The URL of the callback. Default: the requested URL plus `/callback`. */
   readonly redirect_uri?: string
-  /** Further parameters for the page of the provider: `{ prompt: 'consent' }`. */
+  /** Additional parameters for the page of the provider: `{ prompt: 'consent' }`. */
   readonly custom_params?: Readonly<Record<string, string>>
-  /** Named sets of settings that `GET /oauth/github/NAME` uses in place of these. */
+  /** Named sets of settings that `GET /oauth/github/NAME` uses instead of these. */
   readonly overrides?: Readonly<Record<string, ProviderSection>>
   /**
-   * The parameters of the provider's page that callers may set: `true` for those that only
-   * concern the looks and the account, or a list. Default: none.
+   * Parameters of the provider's page that callers may set: a list, or `true` for those that only affect its appearance
+   * and the choice of account. Default: none.
    */
   readonly dynamic?: boolean | readonly string[]
-  /** Whether the id token names the flow. Default: `true`. */
+  /** Whether the id token must contain the nonce of the flow. Default: `true`. */
   readonly nonce?: boolean
-  /** Of Grant: PKCE is always used. */
+  /** Key of Grant. PKCE is always used. */
   readonly pkce?: true
-  /** Of Grant: there always is a state. */
+  /** Key of Grant. A state is always used. */
   readonly state?: true
-  /** Of Grant: the version of OAuth. */
+  /** Key of Grant: the version of OAuth. */
   readonly oauth?: 2
   /**
-   * What reaches the page after a login: an access token (`'token'`), or a code that it exchanges
-   * for one (`'code'`). Default: `'token'`, as is the list that Feathers has as its default.
+   * What the page receives after a login: an access token (`'token'`), or a code to exchange for one (`'code'`).
+   * Default: `'token'`, which the default list of Feathers means too.
    */
   readonly response?: 'token' | 'code' | readonly ('tokens' | 'raw' | 'profile')[]
-  /** Of Grant: Feathers has it as its default. */
+  /** Key of Grant, which Feathers sets by default. */
   readonly transport?: 'state'
-  /** How the application proves to the provider who it is. Default: what the provider takes. */
+  /** How the application authenticates at the provider. Default: a method that the provider accepts. */
   readonly token_endpoint_auth_method?: string
-  /** The algorithm of the key, for `private_key_jwt`. */
+  /** The algorithm of the private key, for `private_key_jwt`. */
   readonly token_endpoint_auth_signing_alg?: string
-  /** The private key as JWK, for `private_key_jwt`. */
+  /** The private key as a JWK, for `private_key_jwt`. */
   readonly private_key?: Readonly<Record<string, unknown>>
-  /** Lets a provider have an address in a private network, also without TLS. Default: `false`. */
+  /** Allows a provider in a private network, also without TLS. Default: `false`. */
   readonly allowPrivateNetwork?: boolean
 }
 
-/** What the sections of all providers have in common, and where the services stand. */
+/** Settings that all providers share, and the paths of the services. */
 export interface OAuthDefaults extends ProviderSection {
-  /** The path below which the services stand. Default: `'/oauth'`. */
+  /** The path prefix of the services. Default: `'/oauth'`. */
   readonly prefix?: string
-  /** The address under which browsers reach the server. Default: that of each request. */
+  /** The origin under which browsers reach the server. Default: that of each request. */
   readonly origin?: string
 }
 
 /** The section `oauth` of the settings of an authentication service. */
 export interface OAuthSettings {
-  /** The page after a login: a URL, or a path of this server. Default: none, the answer is JSON. */
+  /** The page after a login: a URL, or a path on this server. Default: none, the response is JSON. */
   readonly redirect?: string
   /**
-   * The origins that logins may start from, and return to. Wins over `redirect`. Default: the
-   * setting `origins` of the application.
+   * The origins that logins may start from and return to. Overrides `redirect`. Default: the setting `origins` of the
+   * application.
    */
   readonly origins?: readonly string[]
-  /** Whether an origin of this computer stands for all its ports. Default: `false`. */
+  /** Whether an origin on localhost matches any port. Default: `false`. */
   readonly allowLoopbackPorts?: boolean
-  /** For all providers, key by key. */
+  /** Defaults for all providers, key by key. */
   readonly defaults?: OAuthDefaults
   /** Any other key is the section of the provider with this name. */
   readonly [provider: string]: unknown
 }
 
-/** What each way of `token_endpoint_auth_method` needs, and nothing else. */
+/** The credential that each `token_endpoint_auth_method` requires; the other must not be set. */
 export const AUTH_METHODS: Readonly<Record<string, 'secret' | 'private_key' | null>> = {
   client_secret_basic: 'secret',
   client_secret_post: 'secret',
@@ -106,7 +106,7 @@ const SERVER_URL: OptionRule = {
   isValid: (value) => isHttpUrl(value) && !/[?#]/.test(value),
 }
 
-/** Returns the rule for an option with few values. */
+/** Returns the rule for an option that takes one of a few values. */
 function oneOf(...values: readonly unknown[]): OptionRule {
   return {
     expected: values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`,
@@ -144,8 +144,8 @@ export const PROVIDER_RULES: OptionRules = {
 }
 
 /**
- * What an override may change: what is asked for and how, and nothing about who the provider is. An
- * id of another server would be taken for that of the same person.
+ * Settings that an override may change: what is requested and how, but never the identity of the provider. An id from
+ * another server would be taken for the same person.
  */
 const OVERRIDE_RULES: OptionRules = Object.fromEntries(
   ['scope', 'scope_delimiter', 'custom_params', 'dynamic', 'redirect_uri', 'response'].map(
@@ -176,7 +176,7 @@ const DEFAULTS_RULES: OptionRules = {
   origin: SERVER_URL,
 }
 
-/** Returns the section `oauth`, `null` when there is none. */
+/** Returns the section `oauth`, `null` if there is none. */
 export function findOAuthSettings({
   oauth,
 }: AuthenticationConfiguration): Readonly<OAuthSettings> | null {
@@ -189,9 +189,9 @@ export function getProviderNames(settings: OAuthSettings): string[] {
 }
 
 /**
- * Checks the section `oauth`, and the section of each provider in it.
+ * Checks the section `oauth` and the section of each provider in it.
  * @param place its name, `authentication.oauth`
- * @throws {TypeError} an unknown key, or a value that it can't have
+ * @throws {TypeError} a key is unknown or a value is invalid
  */
 export function checkOAuthSettings(place: string, settings: OAuthSettings): void {
   const { redirect, defaults = {} } = settings
@@ -199,7 +199,7 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   checkOptions(`the setting '${place}'`, Object.fromEntries(own), OWN_RULES)
   checkProviderSection(`${place}.defaults`, defaults, DEFAULTS_RULES)
   for (const name of getProviderNames(settings)) {
-    // Also the last part of the path to which a provider sends people back.
+    // The name becomes the last segment of the path that a provider redirects to.
     if (!/^[\w-]+$/.test(name) || name === 'callback') {
       throw new TypeError(`The setting '${place}' names a provider '${name}': it stands in paths`)
     }
@@ -218,9 +218,9 @@ function isPageAddress(value: unknown): boolean {
 }
 
 /**
- * Checks the section of a provider with its overrides.
+ * Checks the section of a provider and its overrides.
  * @param place the name of the section, `authentication.oauth.github`
- * @throws {TypeError} an unknown key, or a value that it can't have
+ * @throws {TypeError} a key is unknown or a value is invalid
  */
 function checkProviderSection(
   place: string,

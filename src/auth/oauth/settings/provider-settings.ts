@@ -3,30 +3,30 @@ import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings, ProviderSection } from './oauth-settings.ts'
 import { AUTH_METHODS } from './oauth-settings.ts'
 
-/** Where a provider without OpenID answers. */
+/** The endpoints of a provider without OpenID. */
 export interface OAuthEndpoints {
   readonly authorizeUrl: string
   readonly accessUrl: string
-  /** `null` where a subclass of the strategy gets profiles by itself. */
+  /** `null` if a subclass of the strategy gets profiles itself. */
   readonly profileUrl: string | null
   readonly emailUrl: string | null
 }
 
-/** The settings of one provider with everything filled in. */
+/** The settings of one provider, with all defaults filled in. */
 export interface ProviderSettings {
   readonly name: string
   readonly key: string
-  /** `null` for a public client, and for one with a private key. */
+  /** `null` for a public client, and for one that uses a private key. */
   readonly secret: string | null
   readonly privateKey: Readonly<Record<string, unknown>> | null
-  /** `null` for a secret, sent as the provider takes it. */
+  /** `null` for a secret that is sent in the way the provider accepts. */
   readonly authMethod: string | null
   readonly signingAlgorithm: string | null
-  /** The OpenID provider; beside `endpoints` only what its answers must name as their issuer. */
+  /** The OpenID provider. With `endpoints`, only the issuer that responses must name. */
   readonly issuer: string | null
-  /** `null` where the discovery document of the issuer names them. */
+  /** `null` if the discovery document of the issuer lists them. */
   readonly endpoints: OAuthEndpoints | null
-  /** The scopes, separated as the provider wants them. */
+  /** The scopes, joined by the separator of the provider. */
   readonly scope: string
   readonly redirectUri: string | null
   readonly customParams: Readonly<Record<string, string>>
@@ -35,36 +35,33 @@ export interface ProviderSettings {
   readonly overrides: Readonly<Record<string, ProviderSection>>
   readonly hasNonce: boolean
   readonly hasPkce: boolean
-  /** Whether the page after a login gets a code in place of a token. */
+  /** Whether the page after a login gets a code instead of a token. */
   readonly givesCode: boolean
   readonly allowPrivateNetwork: boolean
 }
 
-/** A section that may be of a provider without PKCE. */
+/** A section whose provider may lack PKCE. */
 type MergedSection = Omit<ProviderSection, 'pkce'> & { readonly pkce?: boolean }
 
-/** What is known of a provider before its section of the settings is read. */
+/** Built-in settings of a provider, which its section overrides. */
 export interface KnownProvider extends MergedSection {
-  /**
-   * Where its profiles say that an e-mail address belongs to the person: the name of a flag, `null`
-   * where they never do.
-   */
+  /** The name of the flag by which its profiles confirm an email address; `null` if they never do. */
   readonly verifiedEmail: string | null
 }
 
-/** Of most OpenID providers. */
+/** Common to most OpenID providers. */
 const OPENID = { scope: ['openid', 'profile', 'email'], verifiedEmail: 'email_verified' } as const
 
 /**
- * Well-known providers. A section of the settings wins over what stands here, key by key. Those without `issuer` have
- * one for each customer.
+ * Well-known providers. A section of the settings overrides these values key by key. Providers without `issuer` have
+ * one per customer.
  */
 const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
   Object.entries<KnownProvider>({
     apple: {
       issuer: 'https://appleid.apple.com',
       scope: ['openid', 'name', 'email'],
-      // Demanded by Apple where a scope is asked for.
+      // Apple requires it with any scope.
       custom_params: { response_mode: 'form_post' },
       verifiedEmail: 'email_verified',
     },
@@ -97,24 +94,24 @@ const KNOWN_PROVIDERS: ReadonlyMap<string, KnownProvider> = new Map(
     gitlab: { ...OPENID, issuer: 'https://gitlab.com' },
     google: { ...OPENID, issuer: 'https://accounts.google.com' },
     keycloak: OPENID,
-    // It refuses the verifier of PKCE, and its id tokens have no nonce.
+    // LinkedIn rejects the PKCE verifier, and its id tokens have no nonce.
     linkedin: { ...OPENID, issuer: 'https://www.linkedin.com/oauth', pkce: false, nonce: false },
     microsoft: {
       ...OPENID,
       issuer: 'https://login.microsoftonline.com/common/v2.0',
-      // Anybody who runs a tenant can write any address into its accounts.
+      // Anyone who runs a tenant can set any address in its accounts.
       verifiedEmail: null,
     },
     okta: OPENID,
   }),
 )
 
-/** Returns what is known of the provider with a name, `undefined` for nothing. */
+/** Returns the built-in settings of a provider, `undefined` if there are none. */
 export function findKnownProvider(name: string): KnownProvider | undefined {
   return KNOWN_PROVIDERS.get(name)
 }
 
-/** Returns the address of a profile that a provider says to belong to the person, else `null`. */
+/** Returns the email address that a provider has confirmed as the person's, or `null`. */
 export function findVerifiedEmail(
   provider: string,
   profile: Readonly<Record<string, unknown>>,
@@ -123,16 +120,16 @@ export function findVerifiedEmail(
   const flag = known === undefined ? 'email_verified' : known.verifiedEmail
   const { email } = profile
   if (flag === null || !isKeyString(email)) return null
-  // Apple sends it as a string.
+  // Apple sends a string.
   return profile[flag] === true || profile[flag] === 'true' ? email : null
 }
 
-/** What `dynamic: true` lets callers set: nothing of it changes what a login is worth. */
+/** Parameters that `dynamic: true` lets callers set. None of them weakens a login. */
 const DYNAMIC_DEFAULTS: readonly string[] = [
   ...['prompt', 'login_hint', 'domain_hint', 'hd', 'ui_locales', 'display'],
 ]
 
-/** Parameters of a flow, which nobody else sets. */
+/** Parameters that only the flow itself sets. */
 const OWN_PARAMETERS: readonly string[] = [
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'nonce'],
   ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
@@ -141,10 +138,9 @@ const OWN_PARAMETERS: readonly string[] = [
 const URL_KEYS = ['issuer', 'authorize_url', 'access_url', 'profile_url', 'email_url'] as const
 
 /**
- * Returns the settings of a provider: what is known of it, the defaults, its section and an override,
- * later ones over earlier ones.
+ * Returns the settings of a provider. Built-in settings, defaults, section and override are merged; later ones win.
  * @param place the name of the section, for errors
- * @throws {TypeError} something is missing, or contradicts something else
+ * @throws {TypeError} a setting is missing or contradicts another
  */
 export function resolveProvider(
   place: string,
@@ -187,7 +183,7 @@ function mergeSection(
   const { verifiedEmail: _verifiedEmail, ...known } = findKnownProvider(name) ?? {}
   const { prefix: _prefix, origin: _origin, ...defaults } = settings.defaults ?? {}
   const own = { ...defaults, ...(settings[name] as ProviderSection), ...override }
-  // Own URLs, or an own issuer, are another server than the one that is known by this name.
+  // A custom URL or issuer means a different server than the built-in one of this name.
   const isOther = own.issuer !== undefined || own.authorize_url !== undefined
   const inherited = Object.entries(known).filter(
     ([key]) => !isOther || !URL_KEYS.some((one) => one === key),
@@ -195,7 +191,7 @@ function mergeSection(
   return mergeSettings(Object.fromEntries(inherited), own) as MergedSection
 }
 
-/** Returns what is missing in a section, or contradicts something else; `undefined` for nothing. */
+/** Returns what is missing in a section or contradicts another setting; `undefined` if it is valid. */
 function findProblem(section: MergedSection): string | undefined {
   const { key, issuer, authorize_url, access_url } = section
   const { custom_params = {}, dynamic, token_endpoint_auth_method: method = '' } = section
@@ -223,7 +219,7 @@ function findProblem(section: MergedSection): string | undefined {
     [key === undefined, "has no 'key': the id of your application"],
     [isLacking, `has no '${needed}', which '${method}' needs`],
     [unused !== undefined, `has '${unused}', which '${method}' does not use`],
-    // The variable that it was to come from may not be set.
+    // The environment variable for the secret may be unset.
     [
       method === '' && proofs.length === 0,
       "has no 'secret'; a public client says so: token_endpoint_auth_method: 'none'",
