@@ -1,11 +1,11 @@
 import { NotAuthenticated, ServiceError, Unavailable } from '../core/index.ts'
 
-/** False where `Error` is frozen, as by `--frozen-intrinsics`: errors keep their stack. */
+/** False if `Error` is frozen, as by `--frozen-intrinsics`; then errors keep their stack. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
- * Runs a function whose errors get no stack. Refusing a forged token must not cost more than
- * accepting a valid one, and capturing the stack is most of what an error costs.
+ * Runs a function whose errors get no stack. Rejecting a forged token must not cost more than accepting a valid one,
+ * and capturing the stack is most of the cost of an error.
  */
 export function runWithoutStack<T>(run: () => T): T {
   if (!CAN_SET_LIMIT) return run()
@@ -18,29 +18,29 @@ export function runWithoutStack<T>(run: () => T): T {
   }
 }
 
-/** The cause of an error that is not logged: the call was no attempt to log in. */
+/** The cause of an error that is not logged: the call did not try to log in. */
 export const NO_ATTEMPT = { reason: 'no attempt to log in' }
 
 /**
  * Returns the error of a failed authentication.
- * @param message what the caller is told
- * @param why the reason, as a sentence or an error: it becomes the cause, which only the log has
+ * @param message the message for the caller
+ * @param why the reason, a sentence or an error; it becomes the cause, which only the log contains
  */
 export function createRefusal(message: string, why: unknown): NotAuthenticated {
   const cause = typeof why === 'string' ? { reason: why } : why
   return new NotAuthenticated(message, undefined, { cause })
 }
 
-/** Returns why a call was refused, for the log: the message, and the fields of the cause. */
+/** Returns why a call was rejected, for the log: the message and the fields of the cause. */
 export function describeRefusal({ message, cause }: ServiceError): object {
   const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
   return isExplained ? { reason: message, ...cause } : { reason: message }
 }
 
 /**
- * Resolves as a command to the database does.
+ * Resolves to the result of a database command.
  * @param what begins the message of the error: `'The list of revoked tokens'`
- * @throws {Unavailable} the command failed; callers outside don't see the cause
+ * @throws {Unavailable} the command failed; external callers do not see the cause
  */
 export async function orUnavailable<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -50,7 +50,7 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
   }
 }
 
-/** Resolves to a record, `null` where there is none. */
+/** Resolves to a record, `null` if there is none. */
 export function orNone<T>(pending: Promise<T>): Promise<T | null> {
   return orNull(pending, 404)
 }

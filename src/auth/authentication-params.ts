@@ -2,7 +2,7 @@ import type { Params } from '../core/index.ts'
 import type { LoginAttempt } from './throttle/login-throttle.ts'
 import type { TokenOptions } from './tokens/token-options.ts'
 
-/** What the authentication service and strategies read from params, beside the usual. */
+/** Additional params that the authentication service and strategies read. */
 export interface AuthenticationParams extends Params {
   /** The strategies that `create` accepts here. Default: `authStrategies` of the setting. */
   authStrategies?: readonly string[] | undefined
@@ -10,11 +10,11 @@ export interface AuthenticationParams extends Params {
   jwtOptions?: TokenOptions | undefined
   /** Options for verifying a token. */
   jwt?: TokenOptions | undefined
-  /** Takes the place of the configured secret. */
+  /** Replaces the configured secret. */
   secret?: string | undefined
-  /** The network address of the caller, for throttling and the log. */
+  /** The network address of the caller, for limits and the log. */
   address?: string | undefined
-  /** The login that is being counted: strategies that know its user say so. */
+  /** The login that is being counted. Strategies that know its user report it here. */
   attempt?: LoginAttempt | undefined
   /**
    * Strategies add the stored record of the user that they check. A login is rejected if the password or the user name
@@ -26,14 +26,14 @@ export interface AuthenticationParams extends Params {
 }
 
 /**
- * Returns a copy of params for a call inside this process that needs no authentication. No key is
- * added without a value: services may ask whether one is there.
+ * Returns a copy of params for an internal call without authentication. Keys without a value are not added: services
+ * may test whether a key exists.
  */
 export function createInternalParams(
   params: AuthenticationParams,
   added?: AuthenticationParams,
 ): AuthenticationParams {
-  // On the params of a transport the address is a getter of their class, which a copy leaves out.
+  // The address is a getter on the class of a transport's params, so a copy would lack it.
   const {
     provider: _provider,
     authentication: _proof,
@@ -48,7 +48,9 @@ export function createInternalParams(
   return added === undefined ? copy : { ...copy, ...added }
 }
 
-/** Returns a copy of params without the provider, and with what a copy leaves out of a transport's. */
+/**
+ * Returns a copy of params without the provider, but with the getters that a copy of a transport's params would lose.
+ */
 export function withoutProvider<P extends AuthenticationParams>(params: P): Omit<P, 'provider'> {
   const { provider: _provider, ...copy } = params
   for (const name of ['signal', 'address', 'requestId'] as const) {

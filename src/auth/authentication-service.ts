@@ -33,15 +33,15 @@ import type { RevocationList } from './tokens/token-revocation.ts'
 import { checkRevoked, revokeToken } from './tokens/token-revocation.ts'
 
 /**
- * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns
- * `{ accessToken, authentication, user }`, `remove` ends a login. Strategies are registered under
- * names; each method may be overridden.
+ * The service that logs users in and out: `create` takes `{ strategy, ... }` and returns `{ accessToken,
+ * authentication, user }`, `remove` ends a login. Strategies are registered by name. Subclasses may override each
+ * method.
  */
 export class AuthenticationService implements Authentication {
-  /** The application that the service was made for. */
+  /** The application that the service belongs to. */
   readonly app: Application
   readonly configKey: string
-  // A map, as names come from requests: an object would have a strategy `constructor`.
+  // A map, as names come from requests: a plain object would have a strategy `constructor`.
   readonly #strategies = new Map<string, AuthenticationStrategy>()
   readonly #settings: LiveSettings
   readonly #extensions: readonly LoginExtension[]
@@ -51,7 +51,7 @@ export class AuthenticationService implements Authentication {
   /**
    * Writes the defaults and the options into the setting.
    * @param configKey the key of the setting
-   * @param options overrides what the setting holds, key by key
+   * @param options override the setting, key by key
    */
   constructor(app: AnyApplication, configKey: string = 'authentication', options: object = {}) {
     if (typeof app?.use !== 'function') {
@@ -68,7 +68,7 @@ export class AuthenticationService implements Authentication {
     installLoginHooks(this)
     this.#extensions = LOGIN_EXTENSIONS.map((Extension) => new Extension(this))
     for (const extension of this.#extensions) extension.guard()
-    // The set-up may have failed because this service was missing.
+    // The set-up may have failed because the new service was missing.
     app.observe((change, _path, entry) => {
       if (change === 'added' && entry.service !== (this as object)) void this.#setUpAgain()
     })
@@ -111,7 +111,7 @@ export class AuthenticationService implements Authentication {
     strategy.setAuthentication?.(this)
     strategy.verifyConfiguration?.()
     this.#strategies.set(name, strategy)
-    // One that comes after the setup of the service is set up at once.
+    // A strategy registered after the setup of the service is set up at once.
     if (this.#settings.isFrozen) {
       Promise.resolve()
         .then(() => strategy.setup?.(this, name))
@@ -131,13 +131,13 @@ export class AuthenticationService implements Authentication {
   }
 
   /**
-   * Checks and freezes the settings, and sets the strategies up.
-   * @throws {TypeError} a setting is missing or not valid; the message names it
+   * Checks and freezes the settings and sets up the strategies.
+   * @throws {TypeError} a setting is missing or invalid; the message names it
    */
   async setup(): Promise<void> {
     this.#isBroken = false
     for (const extension of this.#extensions) extension.guard()
-    // Waits for the running code, which may still register services that the settings name.
+    // Waits for the code that is running, which may still register services that the settings name.
     await null
     try {
       this.#settings.freeze()
@@ -149,7 +149,7 @@ export class AuthenticationService implements Authentication {
     }
   }
 
-  /** Repeats a set-up that has failed while the application ran. Logs the error if it fails again. */
+  /** Repeats a set-up that failed while the application was running. Logs the error if it fails again. */
   async #setUpAgain(): Promise<void> {
     const entries = [...this.app.entries.values()]
     if (!this.#isBroken || entries.every(({ service }) => service !== (this as object))) return
@@ -176,7 +176,7 @@ export class AuthenticationService implements Authentication {
   ): Promise<AccessTokenPayload> {
     const { issuer, revocationList, extensions } = this.#settings.current
     const payload = issuer.verify(token, options, secret)
-    // Not part of what the issuer caches, so that a logout takes effect at once.
+    // Not cached by the issuer, so that a logout takes effect at once.
     if (revocationList !== null) await checkRevoked(revocationList, payload)
     for (const extension of extensions) {
       const pending = extension.verify?.(payload)
@@ -197,7 +197,7 @@ export class AuthenticationService implements Authentication {
     }
     const strategy = this.getStrategy(name)
     if (strategy === undefined) return refuse('')
-    // On the params of a transport the address is a getter of their class, which a copy leaves out.
+    // The address is a getter on the class of a transport's params, so a copy would lack it.
     const { address } = params
     const authenticated =
       params.authenticated === true
@@ -328,7 +328,7 @@ export class AuthenticationService implements Authentication {
   }
 
   /**
-   * Ends the sessions of a user, but for one where its id is given.
+   * Ends the sessions of a user, except `keep` if given.
    * @param userId the claim `sub` of the user's access tokens: the id as a string
    * @throws {TypeError} the setting has no `sessions`
    */
@@ -336,9 +336,9 @@ export class AuthenticationService implements Authentication {
     for (const extension of this.#extensions) await extension.endAll?.(userId, keep)
   }
 
-  /** @throws {TypeError} something about the settings in effect is not valid */
+  /** @throws {TypeError} the settings in effect are invalid */
   #checkSettings(): void {
-    // Strategies that extend no class of this package may define the same names differently.
+    // Strategies that do not extend a class of this package may define the same names differently.
     const own = [...this.#strategies].filter(([, one]) => one instanceof AuthenticationBaseStrategy)
     checkConfiguration(
       this,

@@ -15,46 +15,44 @@ import type { AccessTokenPayload } from './tokens/token-claims.ts'
 import type { NewTokenOptions, TokenOptions } from './tokens/token-options.ts'
 import type { RevocationList } from './tokens/token-revocation.ts'
 
-/** What strategies see of an HTTP request. */
+/** The part of an HTTP request that strategies see. */
 export interface AuthenticationHttpRequest {
-  /** With lower-case names, as Node gives them. */
+  /** Names are in lower case, as in Node. */
   readonly headers: Headers
   /** The parsed query string. */
   readonly query?: Query | undefined
   /** `GET`, `POST` and so on. */
   readonly method?: string | undefined
-  /** The whole URL that the client has called. */
+  /** The full URL that the client requested. */
   readonly url?: string | undefined
 }
 
-/** What a strategy proves: `{ authentication: { strategy }, user }`, with a token perhaps. */
+/** The result of a strategy: `{ authentication: { strategy }, user }`, and possibly a token. */
 export interface AuthenticationResult {
-  /** Where there is one, `create` makes no other. */
+  /** If a strategy returns one, `create` creates no other. */
   accessToken?: string
-  /** How the identity was proven: the name of the strategy, the claims of a token. */
+  /** How the identity was proven: for example the name of the strategy and the claims of a token. */
   authentication?: { strategy?: string; payload?: unknown; [key: string]: unknown }
   [entityOrOther: string]: unknown
 }
 
-/** The events of a connection that strategies are told of. */
+/** The events of a connection that strategies receive. */
 export type ConnectionEvent = 'login' | 'logout' | 'disconnect'
 
-/**
- * A way to prove identity, registered under a name. Everything but `authenticate` may be missing.
- */
+/** A way to prove identity, registered under a name. All methods except `authenticate` are optional. */
 export interface AuthenticationStrategy {
-  /** Takes the name that the strategy is registered under. */
+  /** Receives the name that the strategy is registered under. */
   setName?(name: string): void
-  /** Takes the application of the authentication service. */
+  /** Receives the application of the authentication service. */
   setApplication?(app: Application): void
-  /** Takes the authentication service that the strategy is registered at. */
+  /** Receives the authentication service that the strategy is registered with. */
   setAuthentication?(service: Authentication): void
-  /** @throws {TypeError} the settings of the strategy are not valid */
+  /** @throws {TypeError} the settings of the strategy are invalid */
   verifyConfiguration?(): void
   /** Called when the authentication service is set up. */
   setup?(service: Authentication, name: string): unknown
   /**
-   * Returns who is behind a request.
+   * Returns who sent a request.
    * @throws {NotAuthenticated} the request proves nothing
    */
   authenticate(
@@ -62,16 +60,15 @@ export interface AuthenticationStrategy {
     params: AuthenticationParams,
   ): AuthenticationResult | Promise<AuthenticationResult>
   /**
-   * How an HTTP request proves who sends it, as a security scheme of OpenAPI:
-   * `{ type: 'apiKey', in: 'header', name: 'X-API-Key' }`. Without one, documents say that there is
-   * a proof, and not how to give it.
+   * The OpenAPI security scheme of the strategy: `{ type: 'apiKey', in: 'header', name: 'X-API-Key' }`. Without one,
+   * documents say that authentication is required, but not how to provide it.
    */
   readonly securityScheme?: Readonly<Record<string, unknown>>
   /**
-   * Runs a proof of a caller outside within the limits for guesses, where there are some. The login
-   * and the hooks call it around `authenticate`.
+   * Checks a proof of an external caller within the limits for guesses, if there are any. Logins and hooks call it
+   * around `authenticate`.
    * @param params those of the caller
-   * @param prove takes params that `authenticate` is to get as well
+   * @param prove takes additional params for `authenticate`
    */
   limitGuesses?<T>(
     request: AuthenticationRequest,
@@ -79,14 +76,14 @@ export interface AuthenticationStrategy {
     prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T>
   /**
-   * Returns what `authenticate` needs of an HTTP request, `null` when there is nothing for this
-   * strategy. Nothing is verified here.
+   * Returns what `authenticate` needs from an HTTP request, `null` if the request has nothing for this strategy.
+   * Verifies nothing.
    */
   parse?(
     request: AuthenticationHttpRequest,
     reply?: unknown,
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
-  /** Called when a real-time connection logs in or out, or is gone. */
+  /** Called when a real-time connection logs in, logs out or disconnects. */
   handleConnection?(
     event: ConnectionEvent,
     connection: Record<string, unknown>,
@@ -94,7 +91,7 @@ export interface AuthenticationStrategy {
   ): unknown
 }
 
-/** A login that a strategy has proven, before it has tokens. */
+/** A login that a strategy has proven, before tokens are created. */
 export interface ProvenLogin {
   readonly result: AuthenticationResult
   /** Additional claims for its token. */
@@ -103,45 +100,45 @@ export interface ProvenLogin {
   readonly params: AuthenticationParams
 }
 
-/** What an extension adds to the description of logins in the OpenAPI document. */
+/** The part of an extension in the description of logins in the OpenAPI document. */
 export interface LoginDescription {
   /** Additional fields that a login may send. */
   readonly data?: Readonly<Record<string, JSONSchema>>
   /** Additional fields of the result of a login; `null` removes a token from it. */
   readonly result?: Readonly<Record<string, JSONSchema | null>>
-  /** Other ways to prove who calls, as security schemes of OpenAPI. */
+  /** Other ways to authenticate, as OpenAPI security schemes. */
   readonly schemes?: readonly {
     readonly name: string
     readonly scheme: Readonly<Record<string, unknown>>
-    /** The strategy that accepts the same proof; `null` for a logout only. */
+    /** The strategy that accepts the same proof; `null` if only a logout does. */
     readonly strategy: string | null
   }[]
 }
 
 /**
- * Adds to the logins of an authentication service. The list in `login-extensions.ts` names all extensions. Without the
+ * Extends the logins of an authentication service. The list in `login-extensions.ts` names all extensions. Without the
  * setting of an extension, only `check`, `guard` and `endAll` are called.
  */
 export interface LoginExtension {
   /** The key of its setting. */
   readonly setting: string
-  /** What its setting may be. */
+  /** The rule for its setting. */
   readonly rule: OptionRule
   /** Strategies that a login may name in addition to `authStrategies`. */
   readonly strategies?: readonly string[]
   /**
    * Checks its setting whenever settings take effect.
    * @param isRunning whether the authentication service is set up
-   * @throws {TypeError} the setting is not valid
+   * @throws {TypeError} the setting is invalid
    */
   check(isRunning: boolean): void
-  /** Adds its hooks to the services that are registered, synchronously: no call may come before them. */
+  /** Adds its hooks to the registered services, synchronously: no call may come before them. */
   guard(): void
   /** Called when the authentication service is set up. */
   setup?(): Promise<unknown>
-  /** Resolves to the params that the strategy of a login gets. */
+  /** Resolves to the params for the strategy of a login. */
   begin?(params: AuthenticationParams): Promise<AuthenticationParams>
-  /** Resolves to the result of a login with its tokens. Without it, a login has an access token only. */
+  /** Resolves to the result of a login with its tokens. Without it, a login gets an access token only. */
   issue?(login: ProvenLogin): Promise<AuthenticationResult>
   /** Reads a request that no strategy has read. @param strategies those that may read it */
   parse?(
@@ -154,8 +151,8 @@ export interface LoginExtension {
    */
   verify?(claims: AccessTokenPayload): Promise<void> | undefined
   /**
-   * Returns whether a logout may name an id that is not the access token.
-   * @throws {BadRequest} the query of the logout is not valid
+   * Returns whether the id of a logout may be something other than the access token.
+   * @throws {BadRequest} the query of the logout is invalid
    */
   isLogoutId?(id: NullableId, params: AuthenticationParams): boolean
   /** Ends a login. @param revoke revokes its access token */
@@ -165,47 +162,47 @@ export interface LoginExtension {
     result: AuthenticationResult,
     revoke: () => Promise<void>,
   ): Promise<void>
-  /** Ends the logins of a user, except one. @throws {TypeError} no user, or the setting is missing */
+  /** Ends the logins of a user, except one. @throws {TypeError} there is no user, or the setting is missing */
   endAll?(userId: unknown, keep: string | undefined): Promise<void>
-  /** Returns what the log says of a call that is neither a login nor a logout; `null` for others. */
+  /** Returns the log entry for a call that is neither a login nor a logout; `null` for other calls. */
   toLogEntry?(
     context: HookContext,
     result: AuthenticationResult,
   ): { readonly event: string; readonly message: string } | null
-  /** Describes its part of logins. */
+  /** Describes the part of logins that it adds. */
   describe?(): LoginDescription
 }
 
-/** What strategies, hooks and transports know of the authentication service. */
+/** The part of the authentication service that strategies, hooks and transports use. */
 export interface Authentication {
   readonly app: Application
   /** The key of the setting with the configuration. */
   readonly configKey: string
   /**
-   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is
-   * frozen too: replace it with `app.set()` to change something, keys for example. A new setting
-   * that is not valid is logged, and the last valid one stays in effect.
+   * The configuration with its defaults, as a frozen copy. After `setup` the setting itself is frozen too: replace it
+   * with `app.set()` to change something, for example keys. An invalid new setting is logged, and the last valid one
+   * stays in effect.
    */
   readonly configuration: AuthenticationConfiguration
   /** The names of the registered strategies. */
   readonly strategyNames: string[]
   /** The names of the strategies that read HTTP requests. */
   readonly parseStrategies: readonly string[]
-  /** The limits for failing logins, `null` when they are switched off. */
+  /** The limits on failed logins, `null` if they are switched off. */
   readonly loginThrottle: LoginThrottle | null
-  /** Where logouts are noted, `null` when they are not. */
+  /** The list of logouts, `null` if there is none. */
   readonly revocationList: RevocationList | null
-  /** What adds to its logins by the settings in effect. */
+  /** The login extensions under the settings in effect. */
   readonly loginExtensions?: readonly LoginExtension[]
 
   /** Registers a strategy under a name. */
   register(name: string, strategy: AuthenticationStrategy): this
-  /** Returns a strategy by its name, `undefined` when there is none. */
+  /** Returns a strategy by its name, `undefined` if there is none. */
   getStrategy(name: string): AuthenticationStrategy | undefined
-  /** Returns strategies by their names, `undefined` in place of those that are not there. */
+  /** Returns strategies by their names, with `undefined` for those that do not exist. */
   getStrategies(...names: string[]): (AuthenticationStrategy | undefined)[]
 
-  /** Returns a signed token with the claims of the payload and those that the options demand. */
+  /** Returns a signed token with the claims of the payload and those that the options require. */
   createAccessToken(payload: object, options?: NewTokenOptions, secret?: string): Promise<string>
   /**
    * Returns the claims of a token, frozen.
@@ -218,10 +215,10 @@ export interface Authentication {
   ): Promise<AccessTokenPayload>
 
   /**
-   * Has the strategy that a request names prove who is behind it, within its limits for guesses.
-   * @param allowed the names of the strategies that may
-   * @throws {NotAuthenticated} no strategy, one that is not allowed, or one that refuses
-   * @throws {TooManyRequests} too many guesses of callers outside have failed
+   * Authenticates a request with the strategy that it names, within the limits for guesses.
+   * @param allowed the names of the strategies that may authenticate it
+   * @throws {NotAuthenticated} the request names no strategy or one that is not allowed, or the strategy rejects it
+   * @throws {TooManyRequests} too many guesses of external callers have failed
    */
   authenticate(
     request: AuthenticationRequest | null | undefined,
@@ -229,15 +226,15 @@ export interface Authentication {
     ...allowed: string[]
   ): Promise<AuthenticationResult>
   /**
-   * Returns what the first of the named strategies reads from an HTTP request, `null` when none
-   * does. Nothing is verified. Where the strategies parse without waiting there is no promise.
+   * Returns what the first of the named strategies reads from an HTTP request, `null` if none reads anything. Verifies
+   * nothing. Returns no promise if the strategies parse synchronously.
    */
   parse(
     request: AuthenticationHttpRequest,
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null>
-  /** Returns further claims for the token of a login: those of `params.payload`. */
+  /** Returns additional claims for the token of a login: those of `params.payload`. */
   getPayload(
     result: AuthenticationResult,
     params: AuthenticationParams,
@@ -249,7 +246,7 @@ export interface Authentication {
    */
   getTokenOptions(result: AuthenticationResult, params: AuthenticationParams): Promise<TokenOptions>
 
-  /** Tells every strategy that a real-time connection logs in or out, or is gone. */
+  /** Notifies every strategy that a real-time connection has logged in, logged out or disconnected. */
   handleConnection(
     event: ConnectionEvent,
     connection: Record<string, unknown>,
@@ -257,13 +254,12 @@ export interface Authentication {
   ): Promise<void>
 
   /**
-   * Logs in: returns `{ accessToken, authentication: { strategy, payload }, user }`.
-   * @throws {NotAuthenticated} the strategy is not allowed, or refuses
+   * Logs in and returns `{ accessToken, authentication: { strategy, payload }, user }`.
+   * @throws {NotAuthenticated} the strategy is not allowed, or rejects the request
    */
   create(data: AuthenticationRequest, params?: AuthenticationParams): Promise<AuthenticationResult>
   /**
-   * Logs out: proves once more who is behind the call, and revokes the token where the setting
-   * `revocation` asks for it.
+   * Logs out: authenticates the caller again, and revokes the token if the setting `revocation` asks for it.
    * @param id `null`, or the access token of the call
    */
   remove(id: NullableId, params?: AuthenticationParams): Promise<AuthenticationResult>

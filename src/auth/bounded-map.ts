@@ -1,15 +1,15 @@
 /**
- * A map that holds a limited number of entries and forgets those that were not used for the longest
- * time, so that keys may come from outside. It has two generations of half the size: when the young
- * one is full it becomes the old one, and the entries of the old one that were not read meanwhile
- * are forgotten. A read of a young entry writes nothing, unlike in a list that is sorted by use.
+ * A map with a limited number of entries, which drops those unused for the longest time, so that keys may come from
+ * requests. It has two generations of half the size. When the young one is full it becomes the old one, and the entries
+ * of the previous old one that were not read in the meantime are dropped. Unlike in a list sorted by use, reading a
+ * young entry writes nothing.
  */
 export class BoundedMap<K, V> {
   readonly #generationSize: number
   #young = new Map<K, V>()
   #old = new Map<K, V>()
 
-  /** @param size how many entries there are at most; at least 2 */
+  /** @param size the maximum number of entries, at least 2 */
   constructor(size: number) {
     this.#generationSize = Math.max(1, Math.floor(size / 2))
   }

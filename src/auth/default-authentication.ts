@@ -5,19 +5,18 @@ import type { Authentication } from './authentication.ts'
 /** The key of the setting that names the configuration of the default authentication service. */
 export const DEFAULT_SETTING = 'defaultAuthentication'
 
-/** An application that an authentication service was made for. */
+/** An application that an authentication service was created for. */
 export interface WithAuthentication {
   /** @see findAuthentication */
   defaultAuthentication(path?: string): Authentication | null
 }
 
-/** Where an application keeps what {@link authenticationServices} has found. */
+/** The key under which an application keeps the result of {@link authenticationServices}. */
 const SERVICES = Symbol('authentication services')
 
 /**
- * Returns the authentication service at a path. Without a path, that whose configuration the
- * setting `defaultAuthentication` names, `null` when there is none. The look-up is cheap enough for
- * every request.
+ * Returns the authentication service at a path. Without a path, returns the one whose configuration the setting
+ * `defaultAuthentication` names, `null` if there is none. The lookup is cheap enough for every request.
  * @throws {NotFound} there is no service at the path
  */
 export function findAuthentication(app: Application, path?: string): Authentication | null {
@@ -28,15 +27,15 @@ export function findAuthentication(app: Application, path?: string): Authenticat
   return services.get(String(key)) ?? null
 }
 
-/** The same as {@link findAuthentication}, but returns `null` if there is no service at the path. */
+/** Like {@link findAuthentication}, but returns `null` if there is no service at the path. */
 export function seekAuthentication(app: Application, path?: string): Authentication | null {
   const isThere = path === undefined || app.entries.has(toServicePath(path))
   return isThere ? findAuthentication(app, path) : null
 }
 
 /**
- * Returns the authentication services of an application by the key of their settings, the first of
- * each. The map is kept up to date while services come and go, so that requests need not search.
+ * Returns the authentication services of an application by the key of their settings, the first of each. The map is
+ * updated when services are added or removed, so that requests need not search.
  */
 export function authenticationServices(app: Application): ReadonlyMap<string, Authentication> {
   const { [SERVICES]: known } = app as { [SERVICES]?: ReadonlyMap<string, Authentication> }
@@ -57,14 +56,14 @@ export function authenticationServices(app: Application): ReadonlyMap<string, Au
   return services
 }
 
-/** Gives the application its method `defaultAuthentication`, if it has none yet. */
+/** Adds the method `defaultAuthentication` to the application, unless it has one. */
 export function installDefaultAuthentication(app: Application): void {
   if ('defaultAuthentication' in app) return
   const value: WithAuthentication['defaultAuthentication'] = (path) => findAuthentication(app, path)
   Object.defineProperty(app, 'defaultAuthentication', { value, configurable: true, writable: true })
 }
 
-/** Whether a service is one that logs users in. */
+/** Returns whether a service logs users in. */
 export function isAuthentication(service: object): service is Authentication {
   const { configKey, authenticate } = service as Partial<Authentication>
   return typeof configKey === 'string' && typeof authenticate === 'function'

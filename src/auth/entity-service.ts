@@ -13,10 +13,10 @@ import type { AuthenticationParams } from './authentication-params.ts'
 import { createInternalParams } from './authentication-params.ts'
 import { proveAuthentication } from './proof.ts'
 
-/** A stored record of whoever can log in. */
+/** A stored record that can log in, usually a user. */
 export type Entity = Record<string, unknown>
 
-/** The methods that strategies call on the service with the entities. */
+/** The methods that strategies call on the entity service. */
 export interface EntityService {
   /** The name of the id of its records. */
   readonly id?: string
@@ -24,13 +24,13 @@ export interface EntityService {
   get(id: string, params: AuthenticationParams): Promise<unknown>
   /** Resolves to the entities that match `params.query`, or one page of them. */
   find(params: AuthenticationParams): Promise<unknown>
-  /** Resolves to the entity that it has stored; called by logins that make accounts. */
+  /** Resolves to the stored entity. Called by logins that create accounts. */
   create?(data: Entity, params: AuthenticationParams): Promise<unknown>
-  /** Resolves to the entity with the changes; called by logins that keep accounts up to date. */
+  /** Resolves to the changed entity. Called by logins that keep accounts up to date. */
   patch?(id: unknown, data: Entity, params: AuthenticationParams): Promise<unknown>
 }
 
-/** Returns the service at a path, `null` where there is none. */
+/** Returns the service at a path, `null` if there is none. */
 export function findEntityService(app: Application, path: unknown): EntityService | null {
   if (typeof path !== 'string') return null
   return (app.entries.get(toServicePath(path))?.service as EntityService | undefined) ?? null
@@ -41,34 +41,32 @@ export interface UserFinder {
   readonly name: string
   /**
    * Resolves to a user.
-   * @throws {NotAuthenticated} there is none, or none who may log in
+   * @throws {NotAuthenticated} there is no such user, or the user may not log in
    */
   getEntity(id: string, params: AuthenticationParams): Promise<unknown>
 }
 
-/** Returns the strategy that finds the users of access tokens, `undefined` where there is none. */
+/** Returns the strategy that finds the users of access tokens, `undefined` if there is none. */
 export function findUserFinder(authentication: Authentication): UserFinder | undefined {
   const all = authentication.strategyNames.map((name) => authentication.getStrategy(name))
   const isFinder = (one: object | undefined): boolean => one !== undefined && 'getEntityId' in one
   return all.find(isFinder) as unknown as UserFinder | undefined
 }
 
-/** Returns the first record of a list or a page, or a single record; `null` for none. */
+/** Returns the first record of a list or a page, or a single record; `null` if there is none. */
 export function getFirstEntity(result: unknown): Entity | null {
   const first = getFirst(result)
   return isObject(first) ? first : null
 }
 
-/** Returns the value at a dotted path, of own properties only; `undefined` where there is none. */
+/** Returns the value at a dotted path, following own properties only; `undefined` if there is none. */
 export function getField(record: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => {
     return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   }, record)
 }
 
-/**
- * Returns params for an internal call that reads an entity; the query of the request is left out.
- */
+/** Returns params for an internal call that reads an entity, without the query of the request. */
 export function createEntityParams(
   params: AuthenticationParams,
   query: Record<string, unknown>,
@@ -78,7 +76,7 @@ export function createEntityParams(
   return copy
 }
 
-/** What is read of the strategy that has found an entity. */
+/** The part of a strategy that reading its entity needs. */
 interface Finder {
   readonly name: string
   readonly authentication: object
@@ -86,14 +84,14 @@ interface Finder {
   readonly entityService: EntityService | null
 }
 
-/** Returns the name of the id of the entities of a strategy: the setting, else that of their service. */
+/** Returns the name of the id of a strategy's entities: the setting, otherwise that of their service. */
 export function getEntityIdName(of: Pick<Finder, 'configuration' | 'entityService'>): string {
   return String(of.configuration['entityId'] ?? of.entityService?.id ?? 'id')
 }
 
 /**
  * Returns the subject of the token for a login: the id of its entity. `undefined` without an entity.
- * @throws {NotAuthenticated} the result has no entity, or the entity no id
+ * @throws {NotAuthenticated} the result has no entity, or the entity has no id
  */
 export function getSubject(
   { app, configuration }: Authentication,
@@ -108,11 +106,11 @@ export function getSubject(
 }
 
 /**
- * Returns an entity for the result of a login: for external calls as callers outside may see it, which
- * is the result of an external `get`, since the hooks of its service decide which fields are sent.
+ * Returns the entity for the result of a login. In external calls that is the result of an external `get`, as the hooks
+ * of the service decide which fields external callers see.
  * @param id of the entity
- * @param missing the message where there is no id
- * @throws {NotAuthenticated} there is none
+ * @param missing the error message if there is no id
+ * @throws {NotAuthenticated} there is no id
  */
 export async function readResultEntity(
   strategy: Finder,
@@ -126,9 +124,9 @@ export async function readResultEntity(
   const service = strategy.entityService
   if (service === null) return undefined
   const name = String(strategy.configuration['entity'])
-  // The strategy has proven whose entity this is, which is enough for the hooks of the entity
-  // service, whichever authentication service they name. Hooks of other services that are called
-  // from there accept it only if they name the service of this strategy.
+  // The strategy has proven whose entity this is. That suffices for the hooks of the entity service, whichever
+  // authentication service they name. Hooks of other services called from there accept it only if they name the service
+  // of this strategy.
   const proof = {
     service: strategy.authentication,
     entityService: service,

@@ -15,7 +15,7 @@ import { getTokenClaims } from './proof.ts'
 /**
  * Returns the service at a path that stores records of the authentication.
  * @param records how errors name them: `API keys`
- * @throws {TypeError} the service is gone
+ * @throws {TypeError} the service no longer exists
  */
 export function findRecordService<Service>(
   app: Application,
@@ -27,20 +27,20 @@ export function findRecordService<Service>(
   throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
 }
 
-/** The query of the own records: the size and the order of a page. */
+/** The query for a caller's own records: the size and the order of a page. */
 export interface PagingQuery<T> {
-  /** How many records at most. */
+  /** The maximum number of records. */
   readonly $limit?: number
-  /** How many records to leave out at the beginning. */
+  /** The number of records to skip. */
   readonly $skip?: number
-  /** The fields to sort by, the first one first: 1 upwards, -1 downwards. */
+  /** The fields to sort by, in order: 1 ascending, -1 descending. */
   readonly $sort?: { readonly [Name in keyof T & string]?: 1 | -1 }
 }
 
 /** A query without parameters. */
 export type NoQuery = Record<string, never>
 
-/** What `find` of a service resolves to, a page or a list, with records as their owner sees them. */
+/** The result of `find` of a service, a page or a list, with records as their owner sees them. */
 export type OwnFound<S, T> = ResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
 
 /**
@@ -59,36 +59,36 @@ export function describeOwn(
   }
 }
 
-/** The claims of a token that names its user. */
+/** The claims of a token that identifies its user. */
 export interface OwnerClaims {
   readonly sub: string
   readonly [claim: string]: unknown
 }
 
 /**
- * Resolves to the claims of a caller outside, who has to send an access token.
+ * Resolves to the claims of an external caller, who must send an access token.
  * @param records names them in errors: `API keys`
- * @throws {NotAcceptable} the answer would be a stream of events
- * @throws {NotAuthenticated} there is no token, or it names no user
+ * @throws {NotAcceptable} the caller asks for a stream of events
+ * @throws {NotAuthenticated} there is no token, or it does not identify a user
  */
 export async function proveOwner(
   authentication: Authentication,
   context: HookContext,
   records: string,
 ): Promise<OwnerClaims> {
-  // By a stream, a thief would see at once when the owner acts.
+  // A stream would show a thief at once when the owner acts.
   if (isEventStream(context.params)) throw new NotAcceptable(`${records} have no stream`)
   await proveParams(authentication, context, authentication.configuration.authStrategies)
   const { sub, ...claims } = getTokenClaims(context.params.authentication)
-  // Any proof but an access token names no user by a claim.
+  // Only an access token identifies its user in a claim.
   if (typeof sub === 'string') return { ...claims, sub }
   throw new NotAuthenticated(`${records} are shown for an access token alone`)
 }
 
 /**
- * Has a call find the records of a user alone.
+ * Restricts a call to the records of a user.
  * @param records names them in errors: `API keys`
- * @throws {BadRequest} all are to be removed at once, or the query has conditions
+ * @throws {BadRequest} the call would remove all at once, or the query has conditions
  */
 export function restrictToOwn(context: HookContext, userId: string, records: string): void {
   const query: Query = context.params.query ?? {}
@@ -100,7 +100,7 @@ export function restrictToOwn(context: HookContext, userId: string, records: str
   context.params.query = { ...query, userId }
 }
 
-/** Replaces each record of a result by what callers may see, also where hooks have chosen what is sent. */
+/** Replaces each record of a result with the view for callers, even if hooks have set what is sent. */
 export function showOnly(context: HookContext, toShown: (record: never) => object): void {
   const show = toShown as (record: unknown) => object
   context.result = replaceRecords(context.method, context.result, (records) =>

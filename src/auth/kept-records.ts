@@ -6,8 +6,8 @@ import type { MethodDescriber } from './method-description.ts'
 import { setDescriber } from './method-description.ts'
 
 /**
- * Adds an around hook to the named methods, if the service has them, as the innermost one.
- * @param replaced the hook that it takes the place of. Default: itself, which moves there
+ * Adds an around hook to the named methods that the service has, as the innermost hook.
+ * @param replaced the hook that it replaces. Default: itself, which moves to the innermost place
  */
 export function addAround(
   entry: ServiceEntry,
@@ -30,11 +30,11 @@ export function addAround(
 /** Describes the records that an authentication service or a strategy stores. */
 interface KeptRecordsOptions {
   readonly authentication: Authentication
-  /** How errors name them. */
+  /** The name of the records in errors. */
   readonly records: string
-  /** Returns how errors name the settings: `'authentication.api-key'`. */
+  /** Returns the name of the settings in errors: `'authentication.api-key'`. */
   readonly readSetting: () => string
-  /** Returns the path of the service that the settings name now. */
+  /** Returns the path of the service in the current settings. */
   readonly readPath: () => unknown
   readonly indexes: readonly object[]
   /** Guards all methods of the service. */
@@ -43,13 +43,13 @@ interface KeptRecordsOptions {
   readonly describe: MethodDescriber
 }
 
-/** The part of a `MongoDBService` by which it is recognized, and which creates indexes. */
+/** The part of a `MongoDBService` that identifies it and creates indexes. */
 interface IndexedService {
   readonly id?: unknown
   getModel?(): Promise<{ createIndexes(indexes: readonly object[]): Promise<unknown> }>
 }
 
-/** The key under which the entry of a service has the owner that guards it, and the hook by which it does. */
+/** The key, on the entry of a service, of the owner that guards it and of the guarding hook. */
 const KEEPER = Symbol('remex.keeper')
 
 interface Keeper {
@@ -58,15 +58,15 @@ interface Keeper {
 }
 
 /**
- * The service that stores the records of an authentication service or a strategy. From the first {@link place} on, it is
- * guarded as soon as it is registered and the settings name it. Until its indexes are created, external calls return
- * 503, and each of them tries the set-up again.
+ * The service that stores the records of an authentication service or a strategy. After the first call of {@link
+ * place}, it is guarded as soon as it is registered and the settings name it. Until its indexes are created, external
+ * calls return 503, and each of them retries the set-up.
  */
 export class KeptRecords {
   readonly #options: KeptRecordsOptions
   /** Whether the set-up has begun: from then on, no other owner can take the service. */
   #isFirm = false
-  /** The service that is set up, or being set up. */
+  /** The service that is set up or being set up. */
   #prepared: { readonly service: object | null; readonly done: Promise<void> } | null = null
 
   constructor(options: KeptRecordsOptions) {
@@ -85,7 +85,9 @@ export class KeptRecords {
     return typeof path === 'string' ? toServicePath(path) : undefined
   }
 
-  /** Guards the service, if it is registered and no other owner has begun its set-up. Returns whether it does. */
+  /**
+   * Guards the service if it is registered and no other owner has started its set-up. Returns whether it is guarded.
+   */
   place(): boolean {
     const path = this.#path
     const entry = path === undefined ? undefined : this.#app.entries.get(path)
@@ -97,14 +99,14 @@ export class KeptRecords {
     setDescriber(entry, (method) =>
       this.#isFor(path) ? this.#options.describe(method) : undefined,
     )
-    // It replaces the hook of another owner: two guards would each make a key.
+    // Replaces the hook of another owner: with two guards, each would create a key.
     addAround(entry, ['all'], hook, before?.hook)
     return true
   }
 
   /**
-   * Creates the indexes of the service, once. If that fails, the next call tries again.
-   * @throws {TypeError} it is no `MongoDBService`, stores the records of another owner, or no strategy finds users
+   * Creates the indexes of the service, once. If that fails, the next call retries.
+   * @throws {TypeError} it is not a `MongoDBService`, stores the records of another owner, or no strategy finds users
    */
   prepare(): Promise<void> {
     const service = findEntityService(this.#app, this.#path)
@@ -128,7 +130,7 @@ export class KeptRecords {
 
   async #prepare(service: IndexedService | null): Promise<void> {
     const { authentication, records, readSetting, indexes } = this.#options
-    // Before its indexes are created, which those of other records may contradict.
+    // Checked before its indexes are created, which may conflict with those of other records.
     if (service !== null && !this.place()) {
       throw new TypeError(
         `The service '${this.#path}' stores the ${records} of another authentication service or strategy: ` +
@@ -153,7 +155,10 @@ export class KeptRecords {
     await this.#options.guard(context, next)
   }
 
-  /** Whether the service at a path is the one to guard. Before the start, the settings may have changed to name another. */
+  /**
+   * Returns whether the service at a path is the one to guard. Before the start, the settings may have changed to name
+   * another.
+   */
   #isFor(path: string): boolean {
     const named = this.#path
     return named === undefined || named === path

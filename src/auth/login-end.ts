@@ -1,16 +1,16 @@
 import type { Application } from '../core/index.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
-/** Which logins have ended: that of a token, of a session, or of all sessions of a user except one. */
+/** Identifies logins that have ended: that of a token, of a session, or of all sessions of a user except one. */
 export interface LoginEnd {
   readonly jti?: string
   readonly sid?: string
   readonly userId?: string
-  /** The session that goes on. */
+  /** The session that continues. */
   readonly keep?: string | undefined
 }
 
-/** Whether an end applies to the login of a token with these claims. */
+/** Returns whether an end applies to the login of a token with these claims. */
 export function isEndedBy(
   { jti, sid, userId, keep }: LoginEnd,
   claims: Partial<AccessTokenPayload>,
@@ -23,7 +23,7 @@ export function isEndedBy(
 /** The event that an application emits when logins end before their tokens expire. */
 const LOGIN_END = Symbol('remex.loginEnd')
 
-/** Emits the end of logins, for what is open longer than a request, such as streams and sockets. */
+/** Emits the end of logins, for connections that outlive a request, such as streams and sockets. */
 export function emitLoginEnd(app: Application, end: LoginEnd): void {
   app.emit(LOGIN_END, end)
 }

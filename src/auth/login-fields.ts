@@ -28,7 +28,7 @@ export function listLoginFields(authentication: Authentication): LoginFields {
   }
 }
 
-/** What the data of a patch changes. */
+/** The changes that the data of a patch makes. */
 export interface Change {
   readonly fields: Readonly<Record<string, unknown>>
   /** The new names in `$rename`. */
@@ -36,7 +36,7 @@ export interface Change {
   readonly removed: readonly string[]
 }
 
-/** Returns what the data of a patch changes, by fields or by operators of MongoDB. */
+/** Returns the changes that the data of a patch makes, given as fields or MongoDB operators. */
 export function readChange(data: unknown): Change {
   const { $set, $unset, $rename, ...fields } = isObject(data) ? data : {}
   return {
@@ -46,12 +46,12 @@ export function readChange(data: unknown): Change {
   }
 }
 
-/** Whether a change sets the password of a login. */
+/** Returns whether a change sets the password of a login. */
 export function setsPassword({ passwords }: LoginFields, change: Change): boolean {
   return passwords.some((path) => writesField(change, path))
 }
 
-/** Whether a change writes a field, by its path or by replacing an object that contains it. */
+/** Returns whether a change writes a field, by its path or by replacing an object that contains it. */
 export function writesField({ fields, targets }: Change, path: string): boolean {
   const given = Object.keys(fields).filter((name) => fields[name] !== undefined)
   return [...given, ...targets].some((name) => name === path || path.startsWith(`${name}.`))

@@ -2,36 +2,35 @@ import type { Application, ServiceEntry } from '../core/index.ts'
 import type { MethodSchemas } from '../core/services/service-schemas.ts'
 import type { Authentication } from './authentication.ts'
 
-/** The strategies of an authentication service, one of which must prove who calls. */
+/** The strategies of an authentication service, one of which must authenticate the caller. */
 export interface RequiredProof {
   readonly strategies: readonly string[]
   /** `null` if the application has no such service. */
   readonly authentication: Authentication | null
 }
 
-/** Describes a method that checks its callers by itself, for the OpenAPI document. */
+/** Describes a method that checks its callers itself, for the OpenAPI document. */
 export interface MethodDescription {
-  /** Default: anybody may call the method. */
+  /** Default: anyone may call the method. */
   readonly proof?: RequiredProof
   /** Used if the service has no option `schemas`. */
   readonly schemas?: MethodSchemas
 }
 
 /**
- * Returns the description of a method: `null` if every external call is rejected, `undefined` if nothing
- * is known of it.
+ * Returns the description of a method: `null` if every external call is rejected, `undefined` if the method is unknown.
  */
 export type MethodDescriber = (method: string) => MethodDescription | null | undefined
 
-/** The key under which the entry of a service has its describer. */
+/** The key of the describer on the entry of a service. */
 const DESCRIBER = Symbol('remex.describer')
 
-/** Sets what describes the methods of a service. */
+/** Sets the describer of the methods of a service. */
 export function setDescriber({ attachments }: ServiceEntry, describe: MethodDescriber): void {
   attachments.set(DESCRIBER, describe)
 }
 
-/** Sets what describes the methods of a service as soon as it is registered. */
+/** Sets the describer of the methods of a service as soon as it is registered. */
 export function describeService(
   app: Application,
   service: object,

@@ -3,13 +3,13 @@ import type { Authentication, AuthenticationStrategy } from './authentication.ts
 import type { AuthenticationParams } from './authentication-params.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
-/** What was proven about an authentication, and by whom. */
+/** Records what was proven about an authentication, and by whom. */
 export interface Proof {
   /** The authentication service. */
   readonly service: object
-  /** A service whose own hooks accept the proof whichever authentication service they name. */
+  /** A service whose own hooks accept the proof, whichever authentication service they name. */
   readonly entityService?: object
-  /** The name of the strategy, `null` where hooks accept the proof whichever they name. */
+  /** The name of the strategy; `null` if hooks accept the proof whichever strategies they name. */
   readonly strategy: string | null
   readonly entity: unknown
   /** The key of the entity in params. Default: `entity` of the authentication service. */
@@ -25,9 +25,9 @@ class ExistingObject {
 }
 
 /**
- * Adds a proof to an object, as a private field: no request, query or setting can have such a field,
- * and copies of the object don't have it. Params that are spread for a further call keep the object,
- * and with it the proof. A WeakMap would do the same at five times the cost, on every request.
+ * Adds a proof to an object as a private field. No request, query or setting can have such a field, and copies of the
+ * object lack it. Params that are spread for another call keep the object, and with it the proof. A WeakMap would do
+ * the same at five times the cost, on every request.
  */
 class Proven extends ExistingObject {
   readonly #proof: unknown
@@ -42,28 +42,27 @@ class Proven extends ExistingObject {
   }
 }
 
-/** Returns a copy of an authentication that a strategy has confirmed, with the proof of that. */
+/** Returns a copy of an authentication that a strategy has confirmed, with the proof attached. */
 export function proveAuthentication(
   authentication: object | undefined,
   proof: Proof,
 ): Record<string, unknown> {
-  // Copied, as a strategy may return the same object for several calls. Not by spreading: the
-  // object that V8 makes then has no room for one more field, and adding it takes ten times as
-  // long.
+  // A copy, as a strategy may return the same object for several calls. Not by spreading: V8 leaves no room for one
+  // more field in such an object, and adding it takes ten times as long.
   const proven: Record<string, unknown> = {}
   Object.assign(proven, authentication)
   new Proven(proven, proof)
   return proven
 }
 
-/** Returns the proof of an authentication, `undefined` when there is none. */
+/** Returns the proof of an authentication, `undefined` if there is none. */
 export function findProof(authentication: unknown): Proof | undefined {
   if (typeof authentication !== 'object' || authentication === null) return undefined
   const proof = Proven.find(authentication)
   return typeof proof === 'object' ? (proof as Proof) : undefined
 }
 
-/** Returns the claims of the token that an authentication was confirmed by; none where it was another proof. */
+/** Returns the claims of the token that confirmed an authentication; an empty object for any other proof. */
 export function getTokenClaims(authentication: object | undefined): Partial<AccessTokenPayload> {
   const { payload } = (authentication ?? {}) as { payload?: Partial<AccessTokenPayload> | null }
   return payload ?? {}
@@ -75,7 +74,7 @@ export function toExpiry(authentication: object | undefined): number {
   return typeof exp === 'number' ? exp * 1_000 : Number.POSITIVE_INFINITY
 }
 
-/** Returns a copy of a profile that counts as confirmed by the provider of a strategy. */
+/** Returns a copy of a profile, marked as confirmed by the provider of a strategy. */
 export function proveProfile(
   profile: Readonly<Record<string, unknown>>,
   strategy: string,
@@ -85,7 +84,7 @@ export function proveProfile(
   return proven
 }
 
-/** Whether a profile comes from the provider of a strategy, and not from a caller. */
+/** Returns whether a profile comes from the provider of a strategy, rather than from a caller. */
 export function isProvenProfile(
   profile: unknown,
   strategy: string,
@@ -94,8 +93,8 @@ export function isProvenProfile(
 }
 
 /**
- * Runs a proof of a caller outside within the limits for guesses that its strategy has; any other
- * proof as it is.
+ * Checks a proof of an external caller within the limits for guesses that its strategy has; other proofs are not
+ * limited.
  * @throws {TooManyRequests} too many guesses have failed
  */
 export function limitProof<T>(

@@ -1,21 +1,21 @@
 import type { OptionRule } from '../core/options/option-check.ts'
 import { isNonEmptyString, isObject, isPlainObject, isStringList } from '../core/value-kind.ts'
 
-/** Keys that reach the prototype of an object; no setting has such a name. */
+/** Keys that reach the prototype of an object. No setting may use them. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Settings of which nothing is known but that they are an object. */
+/** Settings that are known only to be an object. */
 export type SettingsObject = Record<string, unknown>
 
-/** Whether a value is merged and copied. Objects with methods, stores for example, are kept. */
+/** Returns whether a value is merged and copied. Objects with methods, for example stores, are kept as they are. */
 function isSettings(value: unknown): value is SettingsObject {
   return isPlainObject(value) && !Object.values(value).some((one) => typeof one === 'function')
 }
 
 /**
- * Returns a deep copy of the settings, later ones over earlier ones: objects key by key, everything
- * else as a whole, and objects with methods as they are. Keys that reach a prototype are left out;
- * `undefined` leaves what was there.
+ * Returns a deep copy of the settings, with later ones overriding earlier ones: objects are merged key by key, other
+ * values are replaced, and objects with methods are kept. Keys that reach a prototype are dropped; `undefined`
+ * overrides nothing.
  */
 export function mergeSettings(...settings: readonly unknown[]): SettingsObject {
   const merged: SettingsObject = {}
@@ -41,8 +41,8 @@ export function freezeDeep<T>(value: T): T {
 }
 
 /**
- * Whether two settings are the same: lists and settings are compared by what is in them, everything
- * else by identity, as objects of a class may differ in private fields.
+ * Returns whether two settings are equal. Lists and settings are compared by content, everything else by identity, as
+ * instances may differ in private fields.
  */
 export function isSameSetting(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true
@@ -61,7 +61,7 @@ function copySetting(value: unknown): unknown {
   return isSettings(value) ? mergeSettings(value) : value
 }
 
-/** Rules that the options of strategies, tokens, passwords and limits share. */
+/** Option rules shared by strategies, tokens, passwords and limits. */
 export const AUTH_OPTION: Readonly<
   Record<'stringOrList' | 'positiveInteger' | 'positiveNumber', OptionRule>
 > = {
@@ -73,29 +73,32 @@ export const AUTH_OPTION: Readonly<
     expected: 'a whole number from 1 on',
     isValid: (value) => Number.isInteger(value) && Number(value) >= 1,
   },
-  /** Not `Infinity`: a window that never ends would lock people out for good. */
+  /** Excludes `Infinity`: a window that never ends would lock users out for good. */
   positiveNumber: {
     expected: 'a number above zero',
     isValid: (value) => Number.isFinite(value) && Number(value) > 0,
   },
 }
 
-/** Whether a value is a non-empty string, or a list of at least one. */
+/** Returns whether a value is a non-empty string, or a list with at least one. */
 export function isStringOrList(value: unknown): value is string | readonly string[] {
   return isNonEmptyString(value) || (isStringList(value) && value.length > 0)
 }
 
-/** Whether a value is an origin as browsers send it: `https://host`, with a port if unusual, and not `*`. */
+/**
+ * Returns whether a value is an origin as browsers send it: `https://host`, with the port if it is not the default, and
+ * not `*`.
+ */
 export function isOrigin(value: unknown): value is string {
   return typeof value === 'string' && parseUrl(value)?.origin === value
 }
 
-/** Returns an absolute URL, `null` where the value is none. */
+/** Returns an absolute URL, `null` if the value is not one. */
 export function parseUrl(value: unknown): URL | null {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
 }
 
-/** Whether a value is an object with all of these methods. */
+/** Returns whether a value is an object with all of these methods. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }

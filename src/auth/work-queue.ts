@@ -1,22 +1,22 @@
 import { followSignal } from '../core/follow-signal.ts'
 import { Unavailable } from '../core/index.ts'
 
-/** Whose turn a task takes, and how it waits for it. */
+/** The priority of a task, and how it waits. */
 export interface Turn {
-  /** Who asks: callers take turns. Default: all who say nothing are one. */
+  /** The caller of the task: callers take turns. Default: all tasks without one share a turn. */
   readonly caller?: string | undefined
-  /** Comes before tasks that are not urgent. Default: `false`. */
+  /** Runs before tasks that are not urgent. Default: `false`. */
   readonly isUrgent?: boolean
-  /** Waits however many are waiting, and takes the place of nobody. Default: `false`. */
+  /** Waits however long the queue is, and displaces no other task. Default: `false`. */
   readonly isPatient?: boolean
-  /** Ends the wait; a task that has begun goes on. */
+  /** Ends the wait; a task that is already running continues. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** After so many urgent tasks in a row one that is not urgent has its turn. */
+/** After this many urgent tasks in a row, one that is not urgent gets a turn. */
 const MAX_URGENT = 4
 
-/** Who asks for patient tasks: no string, since addresses may be any. */
+/** The caller of patient tasks. Not a string, since addresses may be any string. */
 const PATIENT = Symbol('patient')
 
 type Caller = string | symbol | undefined
@@ -29,15 +29,15 @@ interface Task {
 }
 
 /**
- * Runs a few tasks at a time and lets a limited number wait. Callers take turns, with their urgent tasks
- * first. Where too many wait, the caller who has most is refused, so that one who floods the queue takes
- * nothing from the others. Whoever is refused is so at once: callers who would wait for half a minute
- * have given up by then.
+ * Runs a few tasks at a time and lets a limited number wait. Callers take turns, with their urgent tasks first. If too
+ * many are waiting, a task of the caller with the most tasks is rejected, so that one who floods the queue takes
+ * nothing from the others. Rejection is immediate: a caller who had to wait for half a minute would have given up by
+ * then.
  */
 export class WorkQueue {
   readonly #concurrency: number
   readonly #maxQueued: number
-  /** The tasks that wait, in the order of their turns. */
+  /** The waiting tasks, in the order of their turns. */
   #waiting: Task[] = []
   #running = 0
   #urgentInRow = 0
@@ -47,13 +47,13 @@ export class WorkQueue {
     this.#maxQueued = maxQueued
   }
 
-  /** How many tasks run or wait. */
+  /** The number of running and waiting tasks. */
   get size(): number {
     return this.#running + this.#waiting.length
   }
 
   /**
-   * Runs a task when its turn comes, and settles as the task does, or as its signal says.
+   * Runs a task when its turn comes, and settles as the task does, or rejects with the reason of its signal.
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   run<T>(work: () => Promise<T>, turn: Turn = {}): Promise<T> {
@@ -68,7 +68,7 @@ export class WorkQueue {
         isUrgent,
         start: () => {
           unfollow()
-          // The next task begins before the caller hears that this one has ended.
+          // The next task starts before the caller learns that this one has ended.
           void work()
             .finally(() => {
               this.#running -= 1
@@ -89,9 +89,9 @@ export class WorkQueue {
   }
 
   /**
-   * Returns whether there is room for a task. Where there was none, it refuses the newest task of whoever
-   * has most: more than the one who asks would have then, or as many where an urgent task takes the place
-   * of one that is not; never the other way round.
+   * Returns whether there is room for a task. If there is none, it rejects the newest task of the caller with the most:
+   * one with more than the requesting caller would have, or with as many if an urgent task displaces one that is not;
+   * never the other way round.
    */
   #makeRoom(caller: Caller, isUrgent: boolean): boolean {
     if (this.#running < this.#concurrency) return true
@@ -122,7 +122,7 @@ export class WorkQueue {
     const task = this.#waiting.find((one) => one.isUrgent === isUrgent) ?? first
     if (task === undefined) return
     this.#remove(task)
-    // What else its caller waits for comes after everybody else.
+    // The other tasks of its caller move behind those of all other callers.
     const others = this.#waiting.filter(({ caller }) => caller !== task.caller)
     if (others.length > 0 && others.length < this.#waiting.length) {
       const own = this.#waiting.filter(({ caller }) => caller === task.caller)

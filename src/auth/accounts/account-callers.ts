@@ -14,12 +14,12 @@ import type { TokenPurpose } from './account-token.ts'
 interface Caller {
   readonly id: string
   readonly user: Entity
-  /** Those of the call, with the proof of the caller. */
+  /** The params of the call, with the proof of the caller. */
   readonly params: Params
 }
 
 /**
- * Resolves to the caller, after a check of the password as at a login.
+ * Resolves to the caller, after checking the password as in a login.
  * @throws {NotAuthenticated} the caller is not logged in
  * @throws {BadRequest} the password is wrong
  */
@@ -40,7 +40,7 @@ export async function proveCaller(
   return { id, user, params: holder.params }
 }
 
-/** @throws {BadRequest} the password is wrong: at a 401, clients would end their login */
+/** @throws {BadRequest} the password is wrong. Not 401, on which clients would end their login */
 async function checkPassword(
   setting: AccountSetting,
   user: Entity,
@@ -59,7 +59,7 @@ async function checkPassword(
   }
 }
 
-/** Runs a proof of a caller within the limits for failing logins. */
+/** Checks a proof of a caller within the limits on failed logins. */
 export function limitCaller<T>(
   setting: AccountSetting,
   name: string | null,
@@ -72,7 +72,7 @@ export function limitCaller<T>(
   return throttle.run(name, address, prove, { logger: setting.authentication.app.logger, signal })
 }
 
-/** Returns the limits for failing logins of external callers; `null` for none. */
+/** Returns the limits on failed logins for external callers; `null` if there are none. */
 export function findThrottle(
   { authentication }: AccountSetting,
   params: Params,
@@ -83,7 +83,7 @@ export function findThrottle(
   return loginThrottle
 }
 
-/** Counts each external request like a failing login: without a limit, a caller could flood a mailbox. */
+/** Counts each external request like a failed login: without a limit, a caller could flood a mailbox. */
 export async function countRequest(
   setting: AccountSetting,
   purpose: TokenPurpose,

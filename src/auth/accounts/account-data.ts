@@ -4,9 +4,9 @@ import type { JSONSchema, MethodSchemas } from '../../core/services/service-sche
 import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
 import { checkPassword } from '../passwords/passwords.ts'
 
-/** The longest address that mail servers take. */
+/** The longest address that mail servers accept. */
 const MAX_EMAIL_LENGTH = 254
-/** An id of 512 bytes makes a token of 735 characters. */
+/** An id of 512 bytes results in a token of 735 characters. */
 const MAX_TOKEN_LENGTH = 1000
 
 /** A field that callers send. */
@@ -33,7 +33,7 @@ const SCHEMAS: Readonly<Record<Field, JSONSchema>> = {
   newPassword: PASSWORD,
 }
 
-/** Returns the schemas of a method; `undefined` if its name is that of no method of accounts. */
+/** Returns the schemas of a method; `undefined` if accounts have no method of this name. */
 export function toAccountSchemas(method: string): MethodSchemas | undefined {
   if (!Object.hasOwn(FIELDS, method)) return undefined
   const required = FIELDS[method as AccountMethod]
@@ -50,8 +50,8 @@ const CHECKS: Readonly<Record<Field, (value: unknown) => void>> = {
 }
 
 /**
- * Returns the fields that a method takes of the data of a call, as non-empty strings.
- * @throws {BadRequest} a field is missing, unknown, too long or no string, or there is a query
+ * Returns the fields of a method from the data of a call, as non-empty strings.
+ * @throws {BadRequest} a field is missing, unknown, too long or not a string, or there is a query
  */
 export function readAccountData<Method extends AccountMethod>(
   data: unknown,
@@ -75,21 +75,21 @@ function checkString(name: string, value: unknown, maxLength: number): void {
 }
 
 /**
- * A part of an address. It has no character that could put a second address into the header of an email, and no
- * invisible one. Libraries that encode domains take the ideographic full stop for a dot.
+ * A part of an address. It excludes invisible characters, and those that could add a second address to the header of an
+ * email. Libraries that encode domains read the ideographic full stop as a dot.
  */
 const PART = String.raw`[^\s\p{C}\p{Default_Ignorable_Code_Point}@<>(),;:"[\]\\\u3002]+`
 const ADDRESS = new RegExp(`^${PART}@${PART}$`, 'u')
 
 /**
- * What begins an encoded word. Libraries that decode headers turn it into any text, such as another address.
+ * The beginning of an encoded word. Libraries that decode headers turn it into any text, such as another address.
  * @see RFC 2047 §5, which allows none in an address
  */
 const ENCODED_WORD = '=?'
 
 /**
- * Whether a string is one email address, and stays the same when libraries normalize or decode it: they turn `＠` and
- * `=?utf-8?q?=40?=` into `@`, and other compatibility characters into letters, which may name another mailbox.
+ * Returns whether a string is one email address that libraries cannot change by normalizing or decoding: they turn `＠`
+ * and `=?utf-8?q?=40?=` into `@`, and other compatibility characters into letters, which may name another mailbox.
  */
 export function isAddress(email: string): boolean {
   return (
@@ -99,7 +99,7 @@ export function isAddress(email: string): boolean {
   )
 }
 
-/** @throws {BadRequest} no email can be sent there */
+/** @throws {BadRequest} no email can be sent to the address */
 export function checkAddress(email: string): void {
   if (isAddress(email)) return
   throw new BadRequest(

@@ -4,39 +4,39 @@ import { hasMethods } from '../settings-values.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
 import type { AccountTokenCollection } from './account-token.ts'
 
-/** What the user of an account is to be told by mail. */
+/** The content of an email to the user of an account. */
 export type AccountNotice = AccountLink | AccountChange
 
-/** What all notices have. */
+/** Fields that all notices have. */
 interface NoticeBase {
-  /** Where the mail goes to. */
+  /** The recipient. */
   readonly email: string
   /** The user as it is stored, without the password. */
   readonly user: Readonly<Record<string, unknown>>
 }
 
-/** A mail with a link, whose page calls a method of the service with the token. */
+/** An email with a link. The linked page calls a method of the service with the token. */
 export interface AccountLink extends NoticeBase {
   /**
    * `verify`: the address of the account, by `verifyEmail()`. `reset`: a new password, by `resetPassword()`.
    * `change`: a new address of the account, by `verifyEmail()`.
    */
   readonly kind: 'verify' | 'reset' | 'change'
-  /** Letters, digits, `-`, `_` and `.`: it needs no encoding in URLs. */
+  /** Letters, digits, `-`, `_` and `.`, so it needs no encoding in URLs. */
   readonly token: string
 }
 
-/** A mail about a change that was made: its user learns of it if somebody else has made it. */
+/** An email about a change, so that the user notices a change by someone else. */
 export interface AccountChange extends NoticeBase {
   /** `emailChanged` goes to the old address. */
   readonly kind: 'passwordChanged' | 'emailChanged'
-  /** A mail about a change has no link. */
+  /** An email about a change has no link. */
   readonly token?: undefined
 }
 
 /** Options of an {@link AccountService}. */
 export interface AccountOptions {
-  /** Sends a mail. Answers do not wait for it; what it throws is logged without the token. */
+  /** Sends an email. Responses do not wait for it; errors are logged without the token. */
   readonly notify: (notice: AccountNotice) => unknown
   /** The collection that stores the hashes of tokens: `db.collection('accountTokens')`. */
   readonly tokens: AccountTokenCollection
@@ -46,13 +46,13 @@ export interface AccountOptions {
   readonly authentication?: string
   /** The name of the local strategy, which checks passwords. Default: `'local'`. */
   readonly strategy?: string
-  /** The field of users with the e-mail address. Default: the field that the strategy finds user names in. */
+  /** The field of users with the email address. Default: the field in which the strategy looks up user names. */
   readonly emailField?: string
   /** The field of users that is `true` once the address is verified. Default: `'isVerified'`. */
   readonly verifiedField?: string
 }
 
-/** The options with their defaults, but for those that need the authentication service. */
+/** The options with their defaults, except those that need the authentication service. */
 export interface ResolvedAccountOptions extends Omit<AccountOptions, 'expiresIn'> {
   readonly lifetimeMs: number
   readonly strategy: string
@@ -74,7 +74,7 @@ const RULES: Readonly<Record<keyof AccountOptions, OptionRule>> = {
   verifiedField: OPTION.string,
 }
 
-/** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
+/** @throws {TypeError} an option is unknown, invalid or missing */
 export function resolveAccountOptions(given: AccountOptions): ResolvedAccountOptions {
   checkOptions('AccountService', given, RULES)
   const missing = REQUIRED.find((name) => given[name] === undefined)

@@ -30,24 +30,24 @@ import {
 /** The methods that change the account of the caller. */
 const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
-/** How long the application waits for mails when it closes. */
+/** How long the application waits for emails when it closes. */
 const CLOSE_MS = 5000
 
 const INVALID = 'The token is not valid any more: ask for a new one'
 
 /**
- * A service of custom methods for the life of accounts: addresses are verified and changed, passwords reset and
- * changed. It changes users by `patch` of their service, whose hooks hash passwords. Tokens are sent by mail,
- * stored as hashes, and good once. No answer tells whether there is an account. Every method resolves to `{}`.
+ * A service of custom methods for the life of accounts: it verifies and changes addresses, and resets and changes
+ * passwords. It changes users with `patch` of their service, whose hooks hash passwords. Tokens are sent by email,
+ * stored as hashes, and single-use. No response reveals whether an account exists. Every method resolves to `{}`.
  */
 export class AccountService {
   readonly #app: Application
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
-  /** The mails under way: they are sent after the answers to the calls that cause them. */
+  /** The emails being sent. They are sent after the responses to the calls that cause them. */
   readonly #mails = new Set<Promise<void>>()
 
-  /** @throws {TypeError} an unknown option, one that is not valid, or a required one is missing */
+  /** @throws {TypeError} an option is unknown, invalid or missing */
   constructor(app: AnyApplication, options: AccountOptions) {
     this.#app = app
     this.#options = resolveAccountOptions(options)
@@ -61,7 +61,7 @@ export class AccountService {
     await this.#tokens.createIndex()
   }
 
-  /** Waits for mails under way, for five seconds at most. */
+  /** Waits for emails being sent, for five seconds at most. */
   async teardown(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise((resolve) => {
@@ -72,8 +72,8 @@ export class AccountService {
   }
 
   /**
-   * Sends a mail to verify the address of an account, unless there is none or it is verified.
-   * @throws {BadRequest} the data is not valid
+   * Sends an email to verify the address of an account, unless there is none or it is already verified.
+   * @throws {BadRequest} the data is invalid
    * @throws {TooManyRequests} too many requests for this account, or from the address of the caller
    */
   async requestVerification(
@@ -85,8 +85,8 @@ export class AccountService {
   }
 
   /**
-   * Verifies the address that the token was sent to. One of a mail `change` replaces the old address.
-   * @throws {BadRequest} the data or the token is not valid
+   * Verifies the address that the token was sent to. A token for a change of address replaces the old address.
+   * @throws {BadRequest} the data or the token is invalid
    * @throws {TooManyRequests} too many wrong tokens from the address of the caller
    */
   async verifyEmail(data: { readonly token: string }, params: Params = {}): Promise<object> {
@@ -102,8 +102,8 @@ export class AccountService {
   }
 
   /**
-   * Sends a mail to reset the password of an account, unless there is none.
-   * @throws {BadRequest} the data is not valid
+   * Sends an email to reset the password of an account, unless there is none.
+   * @throws {BadRequest} the data is invalid
    * @throws {TooManyRequests} too many requests for this account, or from the address of the caller
    */
   async requestReset(data: { readonly email: string }, params: Params = {}): Promise<object> {
@@ -112,8 +112,8 @@ export class AccountService {
   }
 
   /**
-   * Sets a new password. The e-mail address counts as verified, since its mail was read.
-   * @throws {BadRequest} the data or the token is not valid
+   * Sets a new password. The email address counts as verified, since the email sent to it was read.
+   * @throws {BadRequest} the data or the token is invalid
    * @throws {TooManyRequests} too many wrong tokens from the address of the caller
    */
   async resetPassword(
@@ -131,10 +131,10 @@ export class AccountService {
   }
 
   /**
-   * Sets a new password of the caller.
-   * @param data the present `password`, and the new one
-   * @throws {BadRequest} the data or the password is not valid
-   * @throws {NotAuthenticated} nobody is logged in
+   * Sets a new password for the caller.
+   * @param data the current `password`, and the new one
+   * @throws {BadRequest} the data or the password is invalid
+   * @throws {NotAuthenticated} the caller is not logged in
    * @throws {TooManyRequests} too many wrong passwords
    */
   async changePassword(
@@ -145,7 +145,7 @@ export class AccountService {
     const { strategy, passwordField, emailField } = this.#setting
     strategy.checkPassword(newPassword)
     const caller = await proveCaller(this.#setting, password, params)
-    // The proof of the caller stays in the params, so that the session that changes the password goes on.
+    // Keeps the proof of the caller in the params, so that the session that changes the password continues.
     const internal = withoutProvider(caller.params)
     const user = await this.#patch(caller.id, { [passwordField]: newPassword }, {}, internal)
     this.#log('Password changed', caller.id, params)
@@ -154,12 +154,12 @@ export class AccountService {
   }
 
   /**
-   * Sends a mail to the new address of the caller, which replaces the old one when it is verified. None is sent
-   * where another account has the address.
-   * @param data the present `password`, and the new address
-   * @throws {BadRequest} the data or the password is not valid
-   * @throws {NotAuthenticated} nobody is logged in
-   * @throws {TooManyRequests} too many wrong passwords, or requests for this address or of this caller
+   * Sends an email to the new address of the caller, which replaces the old one once it is verified. No email is sent
+   * if another account has the address.
+   * @param data the current `password`, and the new address
+   * @throws {BadRequest} the data or the password is invalid
+   * @throws {NotAuthenticated} the caller is not logged in
+   * @throws {TooManyRequests} too many wrong passwords, or requests for this address or by this caller
    */
   async changeEmail(
     data: { readonly password: string; readonly email: string },
@@ -175,7 +175,7 @@ export class AccountService {
     this.#startMail('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
-      // Read anew: the check of the password may have replaced its hash.
+      // Read again: the check of the password may have replaced its hash.
       const user = (await setting.users.get(id, { query: {} })) as Entity
       return this.#createLink('change', user, email)
     })
@@ -190,7 +190,7 @@ export class AccountService {
     return { schemas, proof: { strategies, authentication } }
   }
 
-  /** Answers before anything is looked up: it takes as long where there is no account. */
+  /** Responds before anything is looked up, so that it takes as long if there is no account. */
   async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
     const attempt = await countRequest(this.#setting, purpose, email, params)
     this.#startMail(purpose, async () => {
@@ -218,14 +218,14 @@ export class AccountService {
     newEmail: string | null,
   ): Promise<AccountLink | null> {
     const { path, idName, emailField, passwordField } = this.#setting
-    // The stored address, since a collation may find a user by another spelling.
+    // Uses the stored address, since a collation may find a user by another spelling.
     const email = getField(user, emailField)
     if (typeof email !== 'string') return null
     const token = createAccountToken(purpose, String(user[idName]))
     await this.#tokens.add(token, path, {
       email,
       newEmail,
-      // A changed password makes other tokens void. It says nothing about who has read the mail of an address.
+      // A changed password invalidates the other tokens, but says nothing about who reads the email of an address.
       passwordMark: purpose === 'verify' ? null : markPassword(getField(user, passwordField)),
       expiresAt: new Date(Date.now() + this.#options.lifetimeMs),
     })
@@ -233,7 +233,7 @@ export class AccountService {
     return { kind: purpose, email: newEmail ?? email, user: visible, token: token.text }
   }
 
-  /** Uses a token, and changes its user. Wrong tokens count as failing logins of the address of the caller. */
+  /** Uses a token and changes its user. Wrong tokens count as failed logins from the address of the caller. */
   async #use(
     text: string,
     purposes: readonly TokenPurpose[],
@@ -250,7 +250,7 @@ export class AccountService {
         const user = await this.#change(token, stored, toChanges(stored), params)
         return { stored, user }
       } catch (error) {
-        // A token whose change fails, by a password that hooks refuse for example, stays valid.
+        // A token stays valid if its change fails, for example because hooks reject the password.
         await this.#tokens
           .putBack(stored)
           .catch((err: unknown) =>
@@ -261,7 +261,7 @@ export class AccountService {
     })
   }
 
-  /** Changes the user of a token, unless an address or a password that was changed since makes it void. */
+  /** Changes the user of a token, unless the address or the password has changed since the token was sent. */
   async #change(
     { purpose, userId }: AccountToken,
     { email, passwordMark }: StoredToken,
@@ -269,7 +269,7 @@ export class AccountService {
     params: AuthenticationParams,
   ): Promise<Entity> {
     const { users, emailField, passwordField } = this.#setting
-    // Without the proof of a caller who is logged in, whose session would go on: all of the user are to end.
+    // Drops the proof of a logged-in caller, whose session would otherwise continue: all sessions of the user must end.
     const { authentication: _authentication, ...internal } = withoutProvider(params)
     try {
       const before = await users.get(userId, { ...internal, query: {} })
@@ -286,7 +286,7 @@ export class AccountService {
     }
   }
 
-  /** @throws {TypeError} the hooks of the service have stored the password as it is */
+  /** @throws {TypeError} the hooks of the service have stored the password unhashed */
   async #patch(
     id: unknown,
     changes: Entity,
@@ -305,8 +305,8 @@ export class AccountService {
   }
 
   /**
-   * Sends a mail after the answer, and logs what fails.
-   * @param create resolves to the notice, `null` where nobody is to get one
+   * Sends an email after the response, and logs failures.
+   * @param create resolves to the notice, `null` if no email is to be sent
    */
   #startMail(kind: AccountNotice['kind'], create: () => Promise<AccountNotice | null>): void {
     const mail = new Promise((resolve) => setImmediate(resolve))
@@ -319,7 +319,7 @@ export class AccountService {
     this.#mails.add(mail)
   }
 
-  /** Rejects with the text of an error alone: any of its fields may have the mail, and with it the token. */
+  /** Rejects with only the text of an error: any of its fields may contain the email, and with it the token. */
   async #notify(notice: AccountNotice): Promise<void> {
     // The application stores users, with its own rules for addresses or none.
     if (!isAddress(notice.email)) {
@@ -348,7 +348,7 @@ export class AccountService {
   }
 }
 
-/** The log's message for a token that was used. */
+/** The log message for a used token. */
 const MESSAGES: Readonly<Record<TokenPurpose, string>> = {
   verify: 'Address verified',
   reset: 'Password reset',

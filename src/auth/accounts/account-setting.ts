@@ -24,7 +24,7 @@ export interface AccountSetting {
 }
 
 /**
- * Returns what an {@link AccountSetting} has, found anew: settings may change while the application runs.
+ * Returns an {@link AccountSetting}, looked up on each call: settings may change while the application runs.
  * @throws {TypeError} there is no authentication service with users and a local strategy
  */
 export function findAccountSetting(
@@ -58,7 +58,7 @@ export function findAccountSetting(
   }
 }
 
-/** Resolves to the user with an address, `null` for none. */
+/** Resolves to the user with an address, `null` if there is none. */
 export async function findByEmail(
   { users, emailField }: AccountSetting,
   email: string,

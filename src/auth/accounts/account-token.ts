@@ -1,10 +1,10 @@
 import { orUnavailable } from '../auth-errors.ts'
 import { createRandom, hashString } from '../tokens/opaque-token.ts'
 
-/** What the token of a mail is for: to verify an address, to reset a password, to verify a new address. */
+/** The purpose of an emailed token: to verify an address, to reset a password, or to verify a new address. */
 export type TokenPurpose = 'verify' | 'reset' | 'change'
 
-/** A token by its text alone: whether it was ever sent to anybody is not checked yet. */
+/** The parts of a token's text. Whether it was ever issued has not been checked yet. */
 export interface AccountToken {
   readonly text: string
   readonly purpose: TokenPurpose
@@ -12,21 +12,21 @@ export interface AccountToken {
   readonly userId: string
 }
 
-/** What is stored of the one token that a user has for a purpose. */
+/** The stored form of the one token that a user has for a purpose. */
 export interface StoredToken {
-  /** Its purpose, the service of its user, and the id of the user, so that the next token replaces it. */
+  /** Its purpose, the service of its user and the id of the user, so that the next token replaces it. */
   readonly _id: string
   readonly hash: string
-  /** The address of the user when the mail was sent. */
+  /** The address of the user when the email was sent. */
   readonly email: string
-  /** The address that is to take its place, `null` for none. */
+  /** The new address that replaces it, `null` if there is none. */
   readonly newEmail: string | null
-  /** The hash of the stored password at that time, `null` where the password does not matter. */
+  /** The hash of the stored password at that time, `null` if the password does not matter. */
   readonly passwordMark: string | null
   readonly expiresAt: Date
 }
 
-/** The part of a MongoDB collection that the tokens of mails need. */
+/** The methods of a MongoDB collection that emailed tokens need. */
 export interface AccountTokenCollection {
   /** As that of the driver. */
   createIndex(keys: Record<string, 1>, options: { expireAfterSeconds: number }): Promise<unknown>
@@ -45,7 +45,7 @@ export function createAccountToken(purpose: TokenPurpose, userId: string): Accou
   return { text: `${purpose}.${user}.${createRandom()}`, purpose, userId }
 }
 
-/** Returns the parts of a token; `null` for a string of another form. */
+/** Returns the parts of a token; `null` if the format does not match. */
 export function readAccountToken(text: string): AccountToken | null {
   const [, purpose, user] = FORMAT.exec(text) ?? []
   if (purpose === undefined || user === undefined) return null
@@ -53,14 +53,14 @@ export function readAccountToken(text: string): AccountToken | null {
   return { text, purpose: purpose as TokenPurpose, userId }
 }
 
-/** Returns a hash of a stored password, by which a later one is recognized as the same. */
+/** Returns a hash of a stored password, to recognize later whether it has changed. */
 export function markPassword(stored: unknown): string {
   return hashString(`password ${String(stored ?? '')}`)
 }
 
 const STORED = 'The tokens of accounts'
 
-/** The tokens of mails in a collection, which all processes share. */
+/** Emailed tokens in a collection, which all processes share. */
 export class AccountTokens {
   readonly #collection: AccountTokenCollection
 
@@ -68,13 +68,13 @@ export class AccountTokens {
     this.#collection = collection
   }
 
-  /** Creates the index by which the database removes tokens that have expired. */
+  /** Creates the index that lets the database delete expired tokens. */
   async createIndex(): Promise<void> {
     await this.#collection.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   }
 
   /**
-   * Stores a token. It replaces the one that the user had for this purpose.
+   * Stores a token. It replaces the user's previous token for this purpose.
    * @param users the path of the service with its user
    */
   async add(
@@ -87,8 +87,8 @@ export class AccountTokens {
   }
 
   /**
-   * Takes a token out of the collection, by one command: of many at the same time, one gets it. Resolves to
-   * `null` where it was never there, is void, was used or has expired.
+   * Removes a token from the collection with one command, so that only one of several concurrent calls gets it.
+   * Resolves to `null` if the token never existed, or was replaced, used or has expired.
    */
   async take(token: AccountToken, users: string): Promise<StoredToken | null> {
     const unexpired = { hash: hashString(token.text), expiresAt: { $gt: new Date() } }
@@ -97,7 +97,7 @@ export class AccountTokens {
     return (await found) as StoredToken | null
   }
 
-  /** Stores a token again that was taken for a change that has failed, unless there is a newer one. */
+  /** Stores a token again after its change has failed, unless there is a newer one. */
   async putBack({ _id, ...fields }: StoredToken): Promise<void> {
     await this.#run({ _id }, { $setOnInsert: fields })
   }

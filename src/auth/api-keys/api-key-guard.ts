@@ -10,7 +10,7 @@ import { createSecret, formatApiKey } from './api-key.ts'
 import type { ApiKeyConfiguration } from './api-key-options.ts'
 import { CHOSEN, KEY_METHODS, MAX_NAME_LENGTH, toOwnApiKey } from './own-api-key.ts'
 
-/** What the guard reads of the strategy, which may get other settings while the application runs. */
+/** The parts of the strategy that the guard reads. Its settings may change while the application runs. */
 interface KeyKeeper {
   readonly authentication: Authentication
   readonly configuration: ApiKeyConfiguration
@@ -21,8 +21,8 @@ interface KeyKeeper {
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Returns a hook of the service that keeps the keys. It makes keys, also for calls within the process, whose other
- * calls pass. Callers outside see and remove their own keys alone.
+ * Returns a hook of the service that stores the keys. It creates keys, also for internal calls; other internal calls
+ * pass. External callers see and remove only their own keys.
  */
 export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
   return async (context, next) => {
@@ -34,7 +34,7 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
     if (!KEY_METHODS.includes(method)) {
       throw new MethodNotAllowed(`API keys can not be changed by '${method}'`)
     }
-    // Keys make no keys: a copy would outlive the end of the key that has made it.
+    // A key cannot create keys: a copy would outlive the key that created it.
     const owner = await proveOwner(keeper.authentication, context, 'API keys')
     if (method === 'create') return createKey(keeper, context, next, owner)
     restrictToOwn(context, owner.sub, 'API keys')
@@ -44,9 +44,9 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
 }
 
 /**
- * Stores a new key. The result of this call has the key itself, and no later one has it.
- * @param owner the claims of who makes it; `null` within the process, where the user is part of the data
- * @throws {Conflict} the user has as many as one may have
+ * Stores a new key. Only the result of this call contains the key itself.
+ * @param owner the claims of the caller; `null` for internal calls, whose data names the user
+ * @throws {Conflict} the user has reached the maximum number of keys
  */
 async function createKey(
   keeper: KeyKeeper,
@@ -59,11 +59,11 @@ async function createKey(
   const record = readNewKey(keeper, context, owner)
   const { userId } = record
   context.data = { ...record, prefix, secretHash: hashString(secret), usedAt: null }
-  // Listeners to `created` would get the key.
+  // Suppressed, as listeners of `created` would receive the key.
   context.event = null
   await next()
   const stored = context.result as StoredApiKey
-  // Counted afterwards, so that calls at the same time do not pass the limit together.
+  // Counted afterwards, so that concurrent calls cannot exceed the limit together.
   if (userId !== null && (await hasMore(keeper.keys, userId, maxPerUser))) {
     await keeper.keys._remove(String(stored._id))
     throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
@@ -72,7 +72,7 @@ async function createKey(
   context.dispatch = context.result
 }
 
-/** Resolves to whether a user has more than a number of keys. */
+/** Resolves to whether a user has more than the given number of keys. */
 async function hasMore(keys: ApiKeyService, userId: string, count: number): Promise<boolean> {
   const query = { userId, $limit: count + 1, $select: ['_id'] }
   const found = await keys.find({ query, paginate: false })
@@ -80,8 +80,8 @@ async function hasMore(keys: ApiKeyService, userId: string, count: number): Prom
 }
 
 /**
- * @throws {BadRequest} something of a new key is not valid; the message names it
- * @throws {Forbidden} the token of who makes it has not all of its scopes
+ * @throws {BadRequest} a field of the new key is invalid; the message names it
+ * @throws {Forbidden} the caller's token lacks some of its scopes
  */
 function readNewKey(
   { configuration, authentication }: KeyKeeper,
@@ -122,7 +122,7 @@ function readNewKey(
   return { userId: user, name, scopes: [...new Set(scopes)], createdAt, expiresAt: end }
 }
 
-/** Returns `null` for `null`, and an invalid date for what is no time. */
+/** Returns `null` for `null`, and an invalid date for anything that is not a time. */
 function readTime(value: unknown): Date | null {
   if (value === null || value instanceof Date) return value
   return new Date(typeof value === 'string' && ISO_TIME.test(value) ? value : Number.NaN)

@@ -4,15 +4,15 @@ import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** The section of the API key strategy. */
 export interface ApiKeyConfiguration {
-  /** The path of the service that keeps the keys, one on MongoDB. */
+  /** The path of the service that stores the keys, a `MongoDBService`. */
   readonly service: string
-  /** What keys begin with, so that people and scanners see whose they are: `'acme'`. */
+  /** The prefix of keys, by which people and scanners recognize the issuer: `'acme'`. */
   readonly prefix: string
   /** The header with the key. Default: `'X-API-Key'`. */
   readonly header: string
   /** The scopes that keys may have. Default: none. */
   readonly scopes: readonly string[]
-  /** How many keys a user may have. Default: 50. */
+  /** The maximum number of keys per user. Default: 50. */
   readonly maxPerUser: number
 }
 

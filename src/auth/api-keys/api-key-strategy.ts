@@ -23,25 +23,25 @@ import { createKeyDescriber } from './own-api-key.ts'
 
 const DAY_SECONDS = 86_400
 
-/** Counts the keys of a user; and has the database remove keys 30 days after they have expired. */
+/** One counts the keys of a user, the other lets the database delete keys 30 days after they have expired. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 30 * DAY_SECONDS },
 ]
 
-/** How exact `usedAt` is: one write a minute, however often a key is used. */
+/** The precision of `usedAt`: one write a minute, however often a key is used. */
 const USE_STEP_MS = 60_000
 
 /**
- * Proves identity by an API key in a header of its own. People make and remove keys at the service that the setting
- * `service` of the strategy names. Services that accept keys say so: `authenticate('jwt', 'api-key')`.
+ * Authenticates by an API key in a custom header. Users create and remove keys with the service that the setting
+ * `service` of the strategy names. Services that accept keys list the strategy: `authenticate('jwt', 'api-key')`.
  */
 export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   /** The path of the service with the keys, once it is set up. */
   #path: string | undefined
   #records: KeptRecords | undefined
 
-  /** Guards the service with the keys as soon as it is registered. */
+  /** Guards the service that stores the keys as soon as it is registered. */
   override setAuthentication(authentication: Authentication): void {
     super.setAuthentication(authentication)
     this.#records = new KeptRecords({
@@ -61,18 +61,18 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     return { ...API_KEY_DEFAULTS, ...(section as unknown as ApiKeyConfiguration) }
   }
 
-  /** The service with the users. The setting `service` of this strategy is the one with the keys. */
+  /** The service of the users. The setting `service` of this strategy names that of the keys. */
   override get entityService(): EntityService | null {
     return findEntityService(this.app, this.authentication.configuration.service)
   }
 
-  /** How a document of OpenAPI describes the header. */
+  /** The OpenAPI description of the header. */
   get securityScheme(): Readonly<Record<string, unknown>> {
     const { header, prefix } = this.configuration
     return { type: 'apiKey', in: 'header', name: header, description: `A key \`${prefix}_…\`.` }
   }
 
-  /** @throws {TypeError} an unknown option, a missing one, or a value that one can't have */
+  /** @throws {TypeError} an option is unknown, missing or invalid */
   verifyConfiguration(): void {
     // The settings may name another service than before.
     this.#records?.place()
@@ -106,30 +106,30 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Creates the indexes of the service with the keys.
-   * @throws {TypeError} it is no `MongoDBService`, keeps other records, or no strategy finds users
+   * Creates the indexes of the service that stores the keys.
+   * @throws {TypeError} it is not a `MongoDBService`, stores other records, or no strategy finds users
    */
   async setup(): Promise<void> {
     await this.#records?.prepare()
     this.#path = toServicePath(this.configuration.service)
   }
 
-  /** The service that keeps the keys. */
+  /** The service that stores the keys. */
   get #keys(): ApiKeyService {
     return findRecordService(this.app, this.configuration.service, 'API keys')
   }
 
-  /** Returns the key of the header. A key in a query string is never read: URLs end up in logs. */
+  /** Returns the key in the header. Keys in a query string are never read: URLs end up in logs. */
   parse({ headers }: Pick<AuthenticationHttpRequest, 'headers'>): AuthenticationRequest | null {
     const apiKey = headers[this.configuration.header.toLowerCase()]
     return typeof apiKey === 'string' && apiKey !== '' ? { strategy: this.name, apiKey } : null
   }
 
   /**
-   * Returns `{ authentication: { strategy, payload: { sub, scopes, keyId } }, user }`, and notes the use of the key.
-   * The payload of a key that expires has `exp` as well, in seconds since the epoch.
-   * @throws {NotAuthenticated} the key is unknown or has expired, or its user is gone
-   * @throws {Unavailable} the service with the keys is not set up
+   * Returns `{ authentication: { strategy, payload: { sub, scopes, keyId } }, user }`, and records the use of the key.
+   * The payload of a key that expires also has `exp`, in seconds since the epoch.
+   * @throws {NotAuthenticated} the key is unknown or has expired, or its user no longer exists
+   * @throws {Unavailable} the service that stores the keys is not set up
    */
   async authenticate(
     { apiKey }: AuthenticationRequest,
@@ -158,8 +158,8 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Counts unknown keys as failing logins of their network address. They are counted afterwards, so that good keys
-   * neither wait nor count, in however many requests.
+   * Counts unknown keys as failed logins from their network address. They are counted afterwards, so that valid keys
+   * neither wait nor count, however many requests use them.
    */
   async limitGuesses<T>(
     _request: AuthenticationRequest,
@@ -177,12 +177,12 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     }
   }
 
-  /** Notes when a key was used. A failure is logged: the key itself is good. */
+  /** Records when a key was used. A failure is only logged: the key itself is valid. */
   async #noteUse({ usedAt }: StoredApiKey, keyId: string): Promise<void> {
     const now = new Date()
     const before = new Date(now.getTime() - USE_STEP_MS)
     if (usedAt !== null && usedAt > before) return
-    // The condition lets one of several requests at the same time write.
+    // The condition lets only one of several concurrent requests write.
     const query = { $or: [{ usedAt: null }, { usedAt: { $lte: before } }] }
     try {
       await orNone(this.#keys._patch(keyId, { usedAt: now }, { query }))

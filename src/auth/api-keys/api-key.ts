@@ -4,26 +4,26 @@ import type { IdObject } from '../../core/index.ts'
 import { createRefusal, orNone } from '../auth-errors.ts'
 import { hashString } from '../tokens/opaque-token.ts'
 
-/** An API key as calls within the process see it. The record has more fields, which are for the package. */
+/** An API key as internal calls see it. The record has additional fields for use by the package only. */
 export interface ApiKeyRecord {
-  /** The claim `keyId` of the key: an `ObjectId`, over HTTP a string. */
+  /** The claim `keyId` of the key: an `ObjectId`, a string over HTTP. */
   readonly _id: IdObject & {
-    /** Returns what stands for the id over HTTP. */
+    /** Returns the id as it is sent over HTTP. */
     toJSON(): string
   }
-  /** The claim `sub` of its user's access tokens, `null` for a key of nobody. */
+  /** The claim `sub` of its user's access tokens, `null` for a key without a user. */
   readonly userId: string | null
-  /** What its user calls it. */
+  /** The name that its user chose. */
   readonly name: string
-  /** The setting `prefix`, as it was when the key was made. */
+  /** The setting `prefix` when the key was created. */
   readonly prefix: string
-  /** What the key may do. */
+  /** The scopes of the key. */
   readonly scopes: readonly string[]
-  /** When it was made. */
+  /** When it was created. */
   readonly createdAt: Date
-  /** From when on it is not valid, `null` for never. */
+  /** When it expires, `null` for never. */
   readonly expiresAt: Date | null
-  /** When it was used last, to the minute. */
+  /** When it was last used, to the minute. */
   readonly usedAt: Date | null
 }
 
@@ -34,8 +34,8 @@ export interface StoredApiKey extends ApiKeyRecord {
 }
 
 /**
- * The part of a `MongoDBService` that stores the keys. Keys are read by the methods with hooks, so that a key that
- * `softDelete()` hides is not valid. The methods `_patch` and `_remove` emit no events.
+ * The part of a `MongoDBService` that stores the keys. Keys are read by the methods with hooks, so that a key hidden by
+ * `softDelete()` is invalid. The methods `_patch` and `_remove` emit no events.
  */
 export interface ApiKeyService {
   get(id: string, params: object): Promise<unknown>
@@ -45,15 +45,15 @@ export interface ApiKeyService {
 }
 
 /**
- * `<prefix>_<id>_<256 random bits><checksum>`: letters, digits and underscores, which a double click selects. By
- * the checksum, scanners and the server tell a key from a string of the same form, without a database.
+ * `<prefix>_<id>_<256 random bits><checksum>`: letters, digits and underscores, which a double click selects. The
+ * checksum lets scanners and the server tell a key from a string of the same form, without a database lookup.
  */
 const FORMAT = /^([A-Za-z]\w{0,19})_([\da-f]{24})_([\dA-Za-z]{43})([\da-z]{7})$/
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 43
 
-/** The message for every key that is not known, whatever the reason. */
+/** The message for every unknown key, whatever the reason. */
 export const UNKNOWN_KEY = 'Invalid API key'
 
 /** Returns 256 random bits as letters and digits. */
@@ -61,18 +61,18 @@ export function createSecret(): string {
   return Array.from({ length: SECRET_LENGTH }, () => DIGITS[randomInt(DIGITS.length)]).join('')
 }
 
-/** What a key begins with. */
+/** The parts at the beginning of a key. */
 interface KeyParts {
   readonly prefix: string
   readonly _id: unknown
 }
 
-/** Returns the first characters of a key, which are no secret. */
+/** Returns the beginning of a key, which is not secret. */
 export function toStart({ prefix, _id }: KeyParts): string {
   return `${prefix}_${_id}`
 }
 
-/** Returns a key as its user gets it. */
+/** Returns a key in the form that its user receives. */
 export function formatApiKey(key: KeyParts, secret: string): string {
   const text = `${toStart(key)}_${secret}`
   return text + toChecksum(text)
@@ -85,7 +85,7 @@ function toChecksum(text: string): string {
 
 /**
  * Resolves to the record of a key.
- * @throws {NotAuthenticated} it is no key, or an unknown one
+ * @throws {NotAuthenticated} it is not a key, or an unknown one
  * @throws {TypeError} hooks of the service have removed the hash
  */
 export async function findApiKey(text: unknown, service: ApiKeyService): Promise<StoredApiKey> {

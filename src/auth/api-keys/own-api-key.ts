@@ -11,7 +11,7 @@ import type { ApiKeyConfiguration } from './api-key-options.ts'
 
 /** An API key as its user sees it. */
 export interface ApiKey extends Omit<ApiKeyRecord, 'userId' | 'prefix'> {
-  /** What the key begins with, which is no secret. */
+  /** The beginning of the key, which is not secret. */
   readonly start: string
 }
 
@@ -39,9 +39,9 @@ interface OutsideApiKeys<S> {
   remove(id: string, params?: Params<NoQuery>): Promise<ApiKey>
 }
 
-/** What calls within the process make API keys by. */
+/** How internal calls create API keys. */
 interface MakesApiKeys {
-  /** Makes a key for a user, whose id may only be left out with `entity: null`. Resolves to the key itself. */
+  /** Creates a key for a user, whose id is optional only with `entity: null`. Resolves to the key itself. */
   create(
     data: NewApiKey & { readonly userId?: string | IdObject | null },
     params?: Params<NoQuery>,
@@ -49,9 +49,9 @@ interface MakesApiKeys {
 }
 
 /**
- * The service that stores API keys, for a map of services:
- * `{ 'api-keys': ServedApiKeys<MongoDBService<ApiKeyRecord>> }`. Calls within the process see the records, clients
- * see an {@link ApiKey}. `create` makes a key.
+ * The type of the service that stores API keys, for a map of services: `{ 'api-keys':
+ * ServedApiKeys<MongoDBService<ApiKeyRecord>> }`. Internal calls see the records, clients see an {@link ApiKey}.
+ * `create` creates a key.
  */
 export type ServedApiKeys<S> = Omit<S, 'create'> &
   MakesApiKeys &
@@ -79,7 +79,7 @@ function toRecord(properties: Readonly<Record<string, JSONSchema>>): JSONSchema 
   return { type: 'object', required: Object.keys(properties), properties }
 }
 
-/** Returns what describes the methods of the service that stores API keys. */
+/** Returns the describer of the service that stores API keys. */
 export function createKeyDescriber(
   authentication: Authentication,
   readConfiguration: () => Pick<ApiKeyConfiguration, 'scopes'>,

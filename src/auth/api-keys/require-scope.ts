@@ -9,9 +9,9 @@ import { findProof, getTokenClaims } from '../proof.ts'
 import { ApiKeyStrategy } from './api-key-strategy.ts'
 
 /**
- * Returns a before or around hook that refuses API keys without a scope: `requireScope('posts:read')`. Register it
- * behind `authenticate`. Access tokens have no scopes and pass, but a token with a claim `scopes` is checked like a
- * key. Internal calls pass.
+ * Returns a before or around hook that rejects API keys without a scope: `requireScope('posts:read')`. Register it
+ * after `authenticate`. Access tokens have no scopes and pass, but a token with a claim `scopes` is checked like a key.
+ * Internal calls pass.
  * @throws {Forbidden} in calls: the key does not have this scope
  * @throws {NotAuthenticated} in calls: no `authenticate` hook has accepted the caller before
  * @throws {TypeError} when the application is set up: no key can have this scope
@@ -47,7 +47,7 @@ export function requireScope(scope: string): AuthenticateHook {
   })
 }
 
-/** Returns the scopes that API keys may have, `null` where there are no API keys. */
+/** Returns the scopes that API keys may have, `null` if there are no API keys. */
 function listScopes(app: Application): readonly string[] | null {
   const strategies = [...authenticationServices(app).values()]
     .flatMap((service) => service.strategyNames.map((name) => service.getStrategy(name)))

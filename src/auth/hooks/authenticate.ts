@@ -17,15 +17,15 @@ import type { HookCall } from './hook-call.ts'
 import { reportFailure } from './login-events.ts'
 import { warnOfOpenMethods } from './open-methods.ts'
 
-/** Which strategies may prove who calls. */
+/** The strategies that may authenticate a caller. */
 export interface AuthenticateOptions {
   /** The path of the authentication service. Default: the default one. */
   readonly service?: string
-  /** The names of the strategies that may prove it. */
+  /** The names of the strategies that may authenticate a caller. */
   readonly strategies: readonly string[]
 }
 
-/** A hook for before or around: what `authenticate` returns. */
+/** A before or around hook, as returned by `authenticate`. */
 export type AuthenticateHook = (
   context: HookCall,
   next?: () => Promise<void>,
@@ -33,7 +33,7 @@ export type AuthenticateHook = (
 
 const RULES: OptionRules = { service: OPTION.string, strategies: OPTION.stringList }
 
-/** What an `authenticate` hook without an authentication service lacks. */
+/** The problem of an `authenticate` hook without an authentication service. */
 const NO_SERVICE =
   "there is no authentication service: app.use('authentication', new AuthenticationService(app))"
 
@@ -43,12 +43,11 @@ const MISSING = new Hint(NO_SERVICE)
 const KEPT_KEYS: ReadonlySet<string> = new Set(['accessToken', 'provider', 'authentication'])
 
 /**
- * Returns a before or around hook that lets a call pass only if one of the strategies proves who
- * calls: `authenticate('jwt')`, or `authenticate({ service, strategies })`. The params then have
- * `authentication`, and the entity as `user`. Internal calls pass without authentication.
- * @throws {NotAuthenticated} in calls: nothing is proven
- * @throws {TypeError} when the application is set up: there is no such strategy, or no
- *   authentication service
+ * Returns a before or around hook that lets a call pass only if one of the strategies authenticates the caller:
+ * `authenticate('jwt')`, or `authenticate({ service, strategies })`. It adds `authentication` and the entity, as
+ * `user`, to the params. Internal calls pass without authentication.
+ * @throws {NotAuthenticated} in calls: no strategy authenticates the caller
+ * @throws {TypeError} when the application is set up: a strategy or the authentication service does not exist
  */
 export function authenticate(
   first: string | AuthenticateOptions,
@@ -77,9 +76,9 @@ export function authenticate(
 }
 
 /**
- * Returns params with who calls, as the `authenticate` hook makes them: params of a class are
- * changed in place, object literals are copied.
- * @throws {NotAuthenticated} nothing is proven
+ * Returns params with the authenticated caller, as the `authenticate` hook sets them. Object literals are copied;
+ * instances of a class are changed in place.
+ * @throws {NotAuthenticated} no strategy authenticates the caller
  */
 export async function authenticateParams(
   app: Application,
@@ -93,7 +92,7 @@ export async function authenticateParams(
   return holder.params
 }
 
-/** Returns the metadata of a function that has callers prove who they are. */
+/** Returns the metadata of a function that authenticates callers. */
 export function describeProof({ strategies, service }: AuthenticateOptions): FunctionMetadata {
   return { strategies, ...(service !== undefined && { authentication: service }) }
 }
@@ -123,13 +122,13 @@ function findService(app: Application, { service: path }: AuthenticateOptions): 
   return service
 }
 
-/** What holds the params of a call, a hook's context for example. */
+/** An object that holds the params of a call, for example a hook context. */
 type ParamsHolder = Pick<HookCall, 'params'> & Partial<Pick<HookCall, 'service'>>
 
 /**
- * Proves who calls, and sets `params` of the holder to params with the entity and the proven `authentication`.
- * Returns `undefined`, and no promise, where nothing has to be proven.
- * @throws {NotAuthenticated} nothing is proven
+ * Authenticates the caller, and sets `params` of the holder to params with the entity and the proven `authentication`.
+ * Returns `undefined`, and no promise, if there is nothing to prove.
+ * @throws {NotAuthenticated} no strategy authenticates the caller
  */
 export function proveParams(
   service: Authentication,
@@ -144,9 +143,8 @@ export function proveParams(
 }
 
 /**
- * Whether an earlier hook has proven these params, or params that they were spread from. Calls
- * inside the process may also set `authenticated` themselves, as they could leave out the
- * authentication.
+ * Returns whether an earlier hook has proven these params, or params that they were spread from. Internal calls may set
+ * `authenticated` themselves, as they could leave out the authentication too.
  */
 function isProven(
   service: Authentication,
@@ -157,7 +155,7 @@ function isProven(
   if (!params.provider && params.authenticated === true) return true
   const proof = findProof(params.authentication)
   if (proof === undefined) return false
-  // The entity's own service is the one that reads it for a login.
+  // The entity's own service is the one that reads the entity for a login.
   const isOfEntity = proof.entityService !== undefined && proof.entityService === holder.service
   return (
     (proof.service === service || isOfEntity) &&
@@ -177,7 +175,7 @@ async function proveAnew(
     service.authenticate(authentication, createInternalParams(params, added), ...strategies)
   const name = authentication?.strategy ?? ''
   const strategy = provider && strategies.includes(name) ? service.getStrategy(name) : undefined
-  // Guesses of callers outside are limited and logged as those of a login are.
+  // Guesses of external callers are limited and logged like those of a login.
   const proving =
     authentication && strategy?.limitGuesses !== undefined
       ? limitProof(service, strategy, authentication, params, prove).catch((error: unknown) => {
@@ -186,8 +184,8 @@ async function proveAnew(
         })
       : prove()
   const result = await proving
-  // Objects of a class come from a transport and belong to this call alone; a copy would lose their
-  // getters. Plain objects may belong to the caller.
+  // Instances of a class come from a transport and belong to this call only; a copy would lose their getters. Plain
+  // objects may belong to the caller and are copied.
   const changed: Record<string, unknown> = isPlainObject(params)
     ? { ...params }
     : (params as Record<string, unknown>)
@@ -212,9 +210,9 @@ function getEntity(
 }
 
 /**
- * Checks an `authenticate` hook when its application is set up: it would refuse each call for ever.
- * Warns of methods beside it that lack one.
- * @throws {TypeError} it runs too late, there is no authentication service, or no such strategy
+ * Checks an `authenticate` hook when the application is set up: a mistake would reject every call. Warns of methods of
+ * the service that lack one.
+ * @throws {TypeError} the hook runs too late, or a strategy or the authentication service does not exist
  */
 export function checkAuthenticate(
   place: HookPlace,
@@ -231,9 +229,9 @@ export function checkAuthenticate(
   }
   const { strategyNames, configuration, configKey } = service
   if (place.service !== undefined) warnOfOpenMethods(place.service)
-  // Services that are no `AuthenticationService` may not tell.
+  // A service that is not an `AuthenticationService` may not list its strategies.
   if (!Array.isArray(strategyNames)) return
-  // A strategy that is registered later has a section in the settings, as everywhere.
+  // A strategy that is registered later must have a section in the settings.
   const known = [...strategyNames, ...Object.keys(configuration ?? {})]
   const unknown = strategies.find((name) => !known.includes(name))
   if (unknown === undefined) return

@@ -9,10 +9,10 @@ import { findAuthentication } from '../default-authentication.ts'
 import { checkPassword } from '../passwords/passwords.ts'
 import type { HookCall } from './hook-call.ts'
 
-/** A call, or as much of it as a resolver is given that runs without one: the application. */
+/** The part of a hook context that hashing needs. A resolver that runs without a call gets only the application. */
 type ResolvingCall = Pick<HookCall, 'app'> & Partial<HookCall>
 
-/** Which strategy hashes. */
+/** The strategy that hashes. */
 export interface HashPasswordOptions {
   /** The path of the authentication service. Default: the default one. */
   readonly authentication?: string
@@ -20,35 +20,35 @@ export interface HashPasswordOptions {
   readonly strategy?: string
 }
 
-/** A hook for before or around: what `hashPassword` returns. */
+/** A before or around hook, as returned by `hashPassword`. */
 export type HashPasswordHook = (context: HookCall, next?: () => Promise<void>) => Promise<void>
 
 /** A strategy that hashes passwords, as {@link LocalStrategy} does. */
 interface HashingStrategy extends AuthenticationStrategy {
   hashPassword(password: unknown, params: unknown): Promise<string>
-  /** @throws {BadRequest} it can't be hashed */
+  /** @throws {BadRequest} the password cannot be hashed */
   checkPassword?(password: unknown): void
 }
 
-/** Update operators that write a value as it is. They add nothing to the path of a field inside. */
+/** Update operators that write a value as it is. They add nothing to the path of a field. */
 const WRITE_OPERATORS: ReadonlySet<string> = new Set([
   ...['$set', '$setOnInsert', '$push', '$addToSet', '$each'],
 ])
 
-/** Positions in arrays, as in keys of an update: `profiles.0.password`, `profiles.$[]`. */
+/** Array positions in the keys of an update: `profiles.0.password`, `profiles.$[]`. */
 const ARRAY_POSITIONS = /\.(?:\d+|\$[^.]*)(?=\.|$)/g
 
-/** One hash takes a third of a second, of which a server has a few at a time for everybody. */
+/** A hash takes a third of a second, and a server computes only a few at a time for all callers. */
 const MAX_HASHES = 10
 
 /**
- * Returns a before or around hook that replaces the password of each record in the data by its hash:
- * wherever it stands at its path, in arrays on the way, and below operators that write it. The field
- * may be a dotted path; the data of the caller is not changed. All is checked before the first hash is
- * computed, and none is computed once `params.signal` is aborted.
- * @throws {MethodNotAllowed} in calls: a list of new records, which the option `multi` does not allow
- * @throws {BadRequest} in calls: a password is no string of 1 to 1,024 bytes, a record has several, a
- *   caller outside sends more than 10, or there is no strategy to hash them
+ * Returns a before or around hook that replaces the password of each record in the data with its hash. It finds the
+ * password at its path, through arrays and below operators that write it; the field may be a dotted path. The caller's
+ * data is not changed. Everything is checked before the first hash is computed, and hashing stops once `params.signal`
+ * is aborted.
+ * @throws {MethodNotAllowed} in calls: a list of new records that the option `multi` does not allow
+ * @throws {BadRequest} in calls: a password is not a string of 1 to 1,024 bytes, a record has several, an external
+ *   caller sends more than 10, or no strategy hashes them
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
   if (!isNonEmptyString(field)) {
@@ -76,10 +76,9 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
 }
 
 /**
- * Returns a property resolver that hashes:
- * `resolve({ properties: { password: passwordHash({ strategy: 'local' }) } })`. A missing password
- * stays missing. It rejects what {@link hashPassword} rejects, but counts all records of a list. Of the context
- * it needs only `app`.
+ * Returns a property resolver that hashes: `resolve({ properties: { password: passwordHash({ strategy: 'local' }) }
+ * })`. A missing password stays missing. It rejects what {@link hashPassword} rejects, but counts all records of a
+ * list. It needs only `app` of the context.
  */
 export function passwordHash(
   options: { readonly service?: string; readonly strategy?: string } = {},
@@ -96,7 +95,7 @@ export function passwordHash(
   }
 }
 
-/** @throws {BadRequest} there is no strategy that hashes */
+/** @throws {BadRequest} no strategy hashes passwords */
 function findStrategy(
   { app }: ResolvingCall,
   path: string | undefined,
@@ -113,13 +112,13 @@ function findStrategy(
   return found as HashingStrategy
 }
 
-/** A password in a copy of the data, where its hash is to stand. */
+/** The place of a password in a copy of the data, to be replaced with its hash. */
 interface Place {
   readonly holder: Record<string, unknown>
   readonly key: string
 }
 
-/** Returns a copy of the data with hashes. */
+/** Returns a copy of the data with passwords hashed. */
 async function hashRecords(
   context: HookCall,
   field: string,
@@ -146,7 +145,7 @@ async function hashRecords(
     checkPassword(holder[key])
     strategy.checkPassword?.(holder[key])
   }
-  // One after the other: many at once would keep others waiting.
+  // Sequential: many hashes at once would make other callers wait.
   for (const { holder, key } of places) {
     params.signal?.throwIfAborted()
     holder[key] = await strategy.hashPassword(holder[key], params)
@@ -154,25 +153,25 @@ async function hashRecords(
   return copy
 }
 
-/** Refuses a list that the service will refuse, before anything is hashed for it. */
+/** Rejects a list that the service would reject, before anything is hashed for it. */
 function checkNewRecords({ method, data, service, params = {} }: ResolvingCall): void {
   const isNewList = method === 'create' && Array.isArray(data)
   if (isNewList && service !== undefined) checkList({ service, params })
 }
 
-/** An import inside the process may be long: who waits for it has begun it. */
+/** Only external calls are limited: an internal import may be long, and only its own caller waits. */
 function checkCount({ provider }: Params, count: number): void {
   if (provider === undefined || count <= MAX_HASHES) return
   throw new BadRequest(`A call may have at most ${MAX_HASHES} records with a password`)
 }
 
 /**
- * Copies what stands on the path of a password, and notes the places of those that are there. A key may
- * hold several parts of the path: in an update, `'a.b'` stands for `{ a: { b } }`.
+ * Copies the objects on the path of a password and records where passwords are. One key may hold several parts of the
+ * path: in an update, `'a.b'` means `{ a: { b } }`.
  */
 function copyPlaces(value: unknown, path: string, places: Place[]): unknown {
   if (Array.isArray(value)) return value.map((item) => copyPlaces(item, path, places))
-  // The driver of MongoDB stores a map as an object.
+  // The MongoDB driver stores a map as an object.
   if (value instanceof Map) return copyPlaces(Object.fromEntries(value), path, places)
   if (typeof value !== 'object' || value === null) return value
   const copy = { ...value } as Record<string, unknown>
@@ -181,7 +180,7 @@ function copyPlaces(value: unknown, path: string, places: Place[]): unknown {
     const part = key.replace(ARRAY_POSITIONS, '')
     if (part === path) {
       isOnPath = true
-      // `null` is stored as it is: it removes a password, and nobody can log in with it.
+      // `null` is stored unchanged: it removes a password, so that the user cannot log in with one.
       if (inner !== undefined && inner !== null) places.push({ holder: copy, key })
     } else if (WRITE_OPERATORS.has(key) || path.startsWith(`${part}.`)) {
       isOnPath = true

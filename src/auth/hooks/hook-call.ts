@@ -1,12 +1,12 @@
 import type { HookType, Params } from '../../core/index.ts'
 
 /**
- * The part of a context that the hooks of authentication read and write. It is the same for every
- * service, as it has no id, whose type differs. Contexts of `@feathersjs/feathers` fit as well, so that
- * the hooks can stand inside of those of other packages: `iff(isProvider('external'), protect('password'))`.
+ * The part of a hook context that the authentication hooks use. It is the same type for every service, as it leaves out
+ * the id, whose type differs. Contexts of `@feathersjs/feathers` fit too, so the hooks can run within hooks of other
+ * packages: `iff(isProvider('external'), protect('password'))`.
  */
 export interface HookCall {
-  /** The application of the service. It is one of Remex, which other packages can not know. */
+  /** The application of the service. Typed as an object, since other packages do not know the class of Remex. */
   readonly app: object
   /** The service that is called. */
   readonly service: object
@@ -18,8 +18,8 @@ export interface HookCall {
   data?: unknown
   /** The params that the method is called with. */
   params: Params
-  /** What the method has returned. */
+  /** The result of the method. */
   result?: unknown
-  /** What transports send instead of `result`. */
+  /** The result that transports send instead of `result`. */
   dispatch?: unknown
 }

@@ -10,7 +10,7 @@ import { getTokenClaims } from '../proof.ts'
 
 type LoginEvent = 'login' | 'logout'
 
-/** Adds the hooks that tell of logins and logouts to a service, as soon as it is registered. */
+/** Adds the hooks that report logins and logouts to a service, as soon as it is registered. */
 export function installLoginHooks(service: Authentication): void {
   service.app.observe((change, _path, entry) => {
     if (change !== 'added' || entry.service !== (service as object)) return
@@ -24,7 +24,7 @@ export function installLoginHooks(service: Authentication): void {
   })
 }
 
-/** Tells the strategies that a real-time connection has logged in or out, also by a call within the process. */
+/** Notifies the strategies that a real-time connection has logged in or out, also after an internal call. */
 async function tellConnection(
   service: Authentication,
   event: LoginEvent,
@@ -40,8 +40,8 @@ async function tellConnection(
 }
 
 /**
- * Returns a hook that, after an external call, tells the strategies of the connection, then the
- * listeners `(result, params, context)` of the application's event, and the log.
+ * Returns a hook that, after an external call, notifies the strategies of the connection, then the listeners `(result,
+ * params, context)` of the application's event, and writes the log.
  */
 function createLoginHook(service: Authentication, event: LoginEvent): AroundHook {
   const hook: AroundHook = async (context, next) => {
@@ -51,8 +51,8 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
       await tellConnection(service, event, context)
       return
     }
-    // The answer holds a token: it must not be cached. `no-store` keeps it from being compressed,
-    // too, as the size of a compressed answer could reveal the token.
+    // The response contains a token and must not be cached. `no-store` also prevents compression: the size of a
+    // compressed response could reveal the token.
     context.http.headers = { 'Cache-Control': 'no-store', ...context.http.headers }
     try {
       await next()
@@ -80,7 +80,7 @@ function createLoginHook(service: Authentication, event: LoginEvent): AroundHook
   return nameFunction(event === 'login' ? 'tellOfLogin' : 'tellOfLogout', hook)
 }
 
-/** Logs a refused login or logout, with the reason that the caller is not told. */
+/** Logs a rejected login or logout with its reason, which the caller does not see. */
 export function reportFailure(
   service: Authentication,
   event: LoginEvent,
@@ -99,7 +99,7 @@ export function reportFailure(
   )
 }
 
-/** Returns the hash of the user name in the data of a login: no e-mail addresses in the log. */
+/** Returns the hash of the user name in the data of a login: email addresses must not reach the log. */
 function hashAccount(strategy: object | undefined, data: unknown): object {
   const { configuration } = (strategy ?? {}) as { configuration?: { usernameField?: unknown } }
   const usernameField = configuration?.usernameField

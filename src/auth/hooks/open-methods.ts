@@ -9,8 +9,8 @@ import type { RequiredProof } from '../method-description.ts'
 import { describeMethod } from '../method-description.ts'
 
 /**
- * Returns what an external caller of a method must prove, `null` if anybody may call it.
- * @param functions run before the hooks, and may check callers as well
+ * Returns the proof that external callers of a method need, `null` if anyone may call it.
+ * @param functions run before the hooks and may check callers too
  */
 export function findRequiredProof(
   entry: ServiceEntry,
@@ -23,9 +23,9 @@ export function findRequiredProof(
 }
 
 /**
- * Returns what callers must prove to pass functions such as hooks, `null` if nothing. A call must pass each of
- * them, so the strategies are those that all of them accept.
- * @param own what is checked after the functions
+ * Returns the proof that callers need to pass functions such as hooks, `null` if none is needed. A call must pass all
+ * of them, so the result lists the strategies that all of them accept.
+ * @param own is checked after the functions
  */
 export function toRequiredProof(
   app: Application,
@@ -44,20 +44,19 @@ export function toRequiredProof(
   return { ...first, strategies: first.strategies.filter(isAccepted) }
 }
 
-/** Notes at a service that it was looked at: it may have many such hooks. */
+/** Marks a service as checked: it may have many `authenticate` hooks. */
 const LOOKED_AT = Symbol('remex.openMethods')
 
-/** Methods that change what is there. */
+/** Methods that change existing records. */
 const CHANGING: readonly string[] = ['update', 'patch', 'remove']
 
-/** Of these one that is guarded says of the others that they should be. */
+/** If one of these has the hook, the others are expected to have it too. */
 const WRITING: readonly string[] = ['create', ...CHANGING]
 
 /**
- * Warns of methods that change records, are for callers outside and have no hook of their own that may
- * refuse them, where another one or `create` has the `authenticate` hook: most often `update` was
- * forgotten. `create` itself is often open on purpose: to sign up, for example. Not with
- * `NODE_ENV=production`.
+ * Warns, except with `NODE_ENV=production`, of external methods that change records and lack a hook that may reject
+ * callers, if `create` or another of them has the `authenticate` hook. Usually `update` was forgotten. `create` itself
+ * is often open on purpose, for example to sign up.
  */
 export function warnOfOpenMethods(service: object): void {
   const entry = findServiceEntry(service)
@@ -78,7 +77,7 @@ export function warnOfOpenMethods(service: object): void {
   )
 }
 
-/** Returns names as they stand in a sentence: `update, patch and remove`. */
+/** Returns names as a list in a sentence: `update, patch and remove`. */
 function joinNames(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
 }

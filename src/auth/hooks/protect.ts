@@ -5,21 +5,21 @@ import { isPage, replaceRecords } from '../../core/results.ts'
 import { isObject, isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { HookCall } from './hook-call.ts'
 
-/** A hook for after or around: what `protect` returns. */
+/** An after or around hook, as returned by `protect`. */
 export type ProtectHook = (
   context: HookCall,
   next?: () => Promise<void>,
 ) => Promise<void> | undefined
 
 /**
- * Returns an after or around hook that keeps fields from callers outside, at any depth
- * (`'profile.token'`) and in arrays. It sets `context.dispatch`; for external calls the result, and
- * with it the data of events, loses the fields too. A record that calls inside the process get has
- * all fields, and loses them wherever it ends up in an answer. COPIES OF IT DO NOT.
+ * Returns an after or around hook that hides fields from external callers, at any depth (`'profile.token'`) and in
+ * arrays. It sets `context.dispatch`; in external calls the result, and with it the data of events, loses the fields
+ * too. An internal call gets the record with all fields; if that same record becomes part of a response, the fields are
+ * removed there. COPIES OF THE RECORD KEEP THE FIELDS.
  */
 export function protect(...fields: string[]): ProtectHook {
   if (fields.length === 0) throw new TypeError('The protect hook needs at least one field')
-  // As a hook itself, inside of one of another package for example, it would get the context.
+  // Passing `protect` itself as a hook, for example to a hook of another package, would call it with the context.
   if (!isStringList(fields)) {
     throw new TypeError("The protect hook takes names of fields: protect('password')")
   }
@@ -56,9 +56,9 @@ function addForms(records: readonly unknown[], form: ExternalForm): void {
 }
 
 /**
- * Returns a copy of a value without the fields at these paths, in each item of arrays on the way.
- * An object with `toJSON` is replaced by what that returns; the copy of an object of a class has
- * the same class. An object of a class that has none of the fields is returned itself.
+ * Returns a copy of a value without the fields at these paths, in each item of arrays on the way. An object with
+ * `toJSON` is replaced by the result of that; the copy of an instance keeps its class. An instance that has none of the
+ * fields is returned as it is.
  */
 export function omitFields(value: unknown, paths: readonly string[]): unknown {
   const record = getPlainForm(value)
@@ -79,7 +79,7 @@ export function omitFields(value: unknown, paths: readonly string[]): unknown {
   return copy
 }
 
-/** Returns what JSON would make of a value; bytes are returned as they are. */
+/** Returns the form that a value has in JSON; bytes are returned unchanged. */
 function getPlainForm(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return value
   const { toJSON } = (value ?? {}) as { toJSON?: unknown }

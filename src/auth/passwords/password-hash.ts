@@ -3,14 +3,14 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import bcrypt from 'bcryptjs'
 
-/** The parameters of a hash, by the names of Node's `crypto.scrypt`. */
+/** The parameters of a hash, with the names of Node's `crypto.scrypt`. */
 export type ScryptCost = {
   readonly cost: number
   readonly blockSize: number
   readonly parallelization: number
 }
 
-/** A password hash with all that is needed to check a password against it. */
+/** A password hash with everything needed to check a password against it. */
 export interface ScryptHash extends ScryptCost {
   readonly salt: Buffer
   readonly key: Buffer
@@ -20,8 +20,8 @@ export const SALT_BYTES = 16
 export const KEY_BYTES = 32
 
 /**
- * Returns the names of a stored hash: its digest, and its salt, which is the digest of the outdated hash of the same
- * password that it may have replaced. If it has replaced none, the salt is random and names nothing.
+ * Returns the identifiers of a stored hash: its digest, and its salt. The salt is the digest of the outdated hash of
+ * the same password that this hash has replaced; otherwise it is random and identifies nothing.
  */
 export function nameHash(stored: unknown): readonly string[] {
   const hash = String(stored ?? '')
@@ -30,7 +30,7 @@ export function nameHash(stored: unknown): readonly string[] {
   return names.map((name) => name.toString('base64url'))
 }
 
-/** Returns the digest of a stored hash, as long as a salt. */
+/** Returns the digest of a stored hash, with the length of a salt. */
 export function digestHash(stored: string): Buffer {
   return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
 }
@@ -42,7 +42,7 @@ export const MAX_PARALLELIZATION = 16
 const PHC_FORMAT =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
 
-/** Whether a password has this hash, compared in constant time. */
+/** Returns whether a password has this hash, compared in constant time. */
 export async function matchesScrypt(password: string, hash: ScryptHash): Promise<boolean> {
   return timingSafeEqual(await deriveScryptKey(password, hash, hash.key.length), hash.key)
 }
@@ -62,7 +62,7 @@ export function formatCost({ cost, blockSize, parallelization }: ScryptCost): st
   return `ln=${Math.log2(cost)},r=${blockSize},p=${parallelization}`
 }
 
-/** Returns the hash that a string in PHC format stands for, `null` for any other string. */
+/** Returns the hash that a string in PHC format encodes, `null` for any other string. */
 export function parseScryptHash(hash: string): ScryptHash | null {
   const match = PHC_FORMAT.exec(hash)
   if (match === null) return null
@@ -72,7 +72,7 @@ export function parseScryptHash(hash: string): ScryptHash | null {
   return { ...cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') }
 }
 
-/** Whether scrypt can take these parameters, and they are within the limits for time and memory. */
+/** Returns whether scrypt accepts these parameters, and they are within the limits on time and memory. */
 export function isScryptCost({ cost, blockSize, parallelization }: ScryptCost): boolean {
   return (
     [cost, blockSize, parallelization].every((one) => Number.isInteger(one) && one >= 1) &&
@@ -91,24 +91,24 @@ export function deriveScryptKey(
   { cost, blockSize, parallelization, salt }: Omit<ScryptHash, 'key'>,
   bytes: number,
 ): Promise<Buffer> {
-  // A little more than the algorithm needs; Node's default limit is below what OWASP advises.
+  // Slightly more than the algorithm needs; Node's default limit is below what OWASP recommends.
   const maxmem = 128 * blockSize * (cost + parallelization + 2) + 1024
   return scryptOnThread(password, salt, bytes, { cost, blockSize, parallelization, maxmem })
 }
 
-/** Hashes of Feathers and others. Costs above 15 are rejected: each step doubles the time. */
+/** Hashes from Feathers and other systems. Costs above 15 are rejected: each step doubles the time. */
 const BCRYPT_HASH = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
 
-/** Bytes of the key in a hash by bcrypt. */
+/** The number of key bytes in a bcrypt hash. */
 const BCRYPT_KEY_BYTES = 23
 
-/** Returns the cost of a hash by bcrypt, `null` for any other string and for costs above 15. */
+/** Returns the cost of a bcrypt hash, `null` for any other string and for costs above 15. */
 export function readBcryptCost(hash: string): number | null {
   const [, cost] = BCRYPT_HASH.exec(hash) ?? []
   return cost === undefined ? null : Number(cost)
 }
 
-/** Returns the salt in a hash by scrypt or bcrypt, `null` for any other string. */
+/** Returns the salt of a scrypt or bcrypt hash, `null` for any other string. */
 export function readSalt(hash: string): Buffer | null {
   if (readBcryptCost(hash) === null) return parseScryptHash(hash)?.salt ?? null
   return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
@@ -120,10 +120,10 @@ export function formatBcryptSalt(salt: Buffer, cost: number): string {
 }
 
 /**
- * Returns hashes that no password has and that take as long to check as one of this cost. Beside one of a
- * lower cost that is checked, they take the rest of that time: each step doubles the work, so one of each
- * cost in between is as much as is missing.
- * @param checked the cost of the hash that is checked, `null` for none
+ * Returns hashes that no password matches and that take as long to check as one of this cost. Together with a cheaper
+ * hash that is checked, they take as long: each step doubles the work, so one hash of each cost in between makes up the
+ * difference.
+ * @param checked the cost of the hash that is checked, `null` if there is none
  */
 export function createBcryptDummies(cost: number, checked: number | null): string[] {
   if (checked === null) return [createDummy(cost)]

@@ -28,44 +28,41 @@ import {
 
 /** The setting `scrypt` of the local strategy. */
 export interface PasswordOptions {
-  /** A power of two; 128 times `blockSize` of it is the memory in bytes. Default: 131072 (2^17). */
+  /** A power of two; the memory in bytes is 128 × `cost` × `blockSize`. Default: 131072 (2^17). */
   readonly cost?: number
   /** Default: 8. */
   readonly blockSize?: number
   /** Default: 1. */
   readonly parallelization?: number
-  /**
-   * How many hashes are computed at a time. Default: 2, or 1 where there are fewer than 4 cores or new
-   * hashes are by bcrypt.
-   */
+  /** How many hashes are computed at a time. Default: 2, or 1 with fewer than 4 cores or with bcrypt for new hashes. */
   readonly concurrency?: number
-  /** How many may wait; beyond, whoever has most of them is refused with 503. Default: 50. */
+  /** How many may wait. Beyond that, a task of the caller with the most is rejected with 503. Default: 50. */
   readonly maxQueued?: number
 }
 
-/** What makes new hashes. */
+/** The algorithm for new hashes. */
 export interface HashOptions {
-  /** `'bcrypt'` is for packages that compare hashes by bcrypt themselves. Default: `'scrypt'`. */
+  /** `'bcrypt'` is for packages that compare bcrypt hashes themselves. Default: `'scrypt'`. */
   readonly hash?: 'scrypt' | 'bcrypt'
-  /** The cost of new hashes by bcrypt, from 10 to 12. Default: 10. */
+  /** The cost of new bcrypt hashes, from 10 to 12. Default: 10. */
   readonly hashSize?: number
 }
 
-/** What came of checking a password. */
+/** The result of checking a password. */
 export interface PasswordVerdict {
-  /** Whether the password is the one that was hashed. */
+  /** Whether the password matches the hash. */
   readonly isCorrect: boolean
   /**
-   * The stored hash was made in another way than the configured one, or with other parameters, and the
-   * password may be hashed anew. From or to bcrypt it may not if it has more than 72 bytes: bcrypt
-   * ignores the rest, so it was not checked, or would be no more.
+   * Whether the password should be hashed again, as the stored hash uses another algorithm or other parameters than
+   * configured. False when moving from or to bcrypt with a password of more than 72 bytes: bcrypt ignores the rest, so
+   * it was not checked, or would no longer be checked.
    */
   readonly isOutdated: boolean
-  /** What is stored is no hash that can be read. */
+  /** Whether the stored value is not a readable hash. */
   readonly isMalformed: boolean
 }
 
-/** The first of the parameter sets that OWASP advises for scrypt. */
+/** The first parameter set that OWASP recommends for scrypt. */
 const OWASP_COST: ScryptCost = { cost: 2 ** 17, blockSize: 8, parallelization: 1 }
 
 const RULES: Readonly<Record<keyof PasswordOptions, OptionRule>> = {
@@ -91,20 +88,20 @@ export const HASH_RULES: Readonly<Record<keyof HashOptions, OptionRule>> = {
 const MAX_PASSWORD_BYTES = 1024
 
 /**
- * Hashes and checks passwords, a few at a time, on threads of their own. Hashes by bcrypt are the
- * exception: the library is plain JavaScript and computes on the main thread, in slices of 100 ms.
+ * Hashes and checks passwords, a few at a time, on worker threads. bcrypt is the exception: the library is plain
+ * JavaScript and runs on the main thread, in slices of 100 ms.
  */
 export class Passwords {
   readonly #cost: ScryptCost
-  /** The cost of new hashes, `null` where they are by scrypt. */
+  /** The cost of new hashes, `null` with scrypt. */
   readonly #bcryptCost: number | null
   readonly #queue: WorkQueue
-  /** No password has it, and it takes as long to check as any. */
+  /** A hash that matches no password and takes as long to check as any. */
   readonly #dummy: ScryptHash
 
   /**
    * @param owner how errors name the options: `the setting 'authentication.local.scrypt'`
-   * @throws {TypeError} an unknown option, or parameters that scrypt or bcrypt can't take
+   * @throws {TypeError} an option is unknown, or scrypt or bcrypt cannot take the parameters
    */
   constructor(options: PasswordOptions, owner: string, hashOptions: HashOptions = {}) {
     checkOptions(owner, options, RULES)
@@ -130,9 +127,9 @@ export class Passwords {
   }
 
   /**
-   * Checks what is to become a password.
-   * @throws {BadRequest} it is no non-empty string, has more than 1,024 bytes, or more than bcrypt reads
-   *   where it is to be hashed by bcrypt
+   * Checks a new password.
+   * @throws {BadRequest} it is not a non-empty string, has more than 1,024 bytes, or exceeds what bcrypt reads if
+   *   bcrypt is to hash it
    */
   check(password: unknown): asserts password is string {
     checkPassword(password)
@@ -141,14 +138,14 @@ export class Passwords {
   }
 
   /**
-   * Returns the hash of a password as a string: by scrypt in PHC format, by bcrypt in its own.
+   * Returns the hash of a password as a string: scrypt in PHC format, bcrypt in its own format.
    * @param replaced the outdated hash of the same password: its digest becomes the salt of the new hash
    * @throws {BadRequest} as {@link check}
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   async hash(password: unknown, turn: Turn = {}, replaced: string = ''): Promise<string> {
     this.check(password)
-    // The digest is as unique as the old hash. One without a salt is the same for everybody with this password.
+    // The digest is as unique as the old hash. A hash without a salt is the same for every user with this password.
     const salt = readSalt(replaced) === null ? randomBytes(SALT_BYTES) : digestHash(replaced)
     const cost = this.#bcryptCost
     if (cost !== null) {
@@ -160,9 +157,8 @@ export class Passwords {
   }
 
   /**
-   * Checks a password against a stored hash. It takes the same time when there is no hash, when the
-   * stored value can't be read, and when the hash is a cheaper one: as much as checking one that would
-   * be made today. Checks come before hashes.
+   * Checks a password against a stored hash. It always takes as long as checking a hash created today: also if there is
+   * no hash, if the stored value is unreadable, or if the hash is cheaper. Checks come before hashes.
    * @throws {Unavailable} too many are waiting, and no other caller has more of them
    */
   async verify(password: string, stored: unknown, turn: Turn = {}): Promise<PasswordVerdict> {
@@ -178,8 +174,8 @@ export class Passwords {
       if (scrypt !== null) return matchesScrypt(password, scrypt)
       return bcryptCost !== null && bcrypt.compare(password, storedHash)
     }
-    // As much as for a hash of today. Otherwise the time of the answer would tell that the user has a
-    // cheaper hash, or none.
+    // As much work as for a hash created today. Otherwise the response time would reveal that the user has a cheaper
+    // hash, or none.
     const waste = async (): Promise<boolean> => {
       if (this.#bcryptCost === null) return matchesScrypt(password, this.#dummy)
       for (const dummy of createBcryptDummies(this.#bcryptCost, bcryptCost)) {
@@ -188,17 +184,17 @@ export class Passwords {
       return false
     }
     const checkBesideWaste = async (): Promise<boolean> => {
-      // What may be by scrypt begins first: it has a thread of its own, and bcrypt blocks the main one.
+      // The work that may be scrypt starts first: it has its own thread, while bcrypt blocks the main one.
       const works = this.#bcryptCost === null ? [waste, check] : [check, waste]
       const results = works.map((work) => work())
-      // The answer waits for both, also where one fails.
+      // Waits for both, even if one fails.
       await Promise.allSettled(results)
       const verdicts = await Promise.all(results)
       return verdicts[works.indexOf(check)] === true
     }
     const work = isCurrent ? check : checkBesideWaste
     const isCorrect = await this.#queue.run(work, { ...turn, isUrgent: true })
-    // What stands behind the 72 bytes that bcrypt reads was not checked: it may be mistyped.
+    // Bytes after the 72 that bcrypt reads were not checked and may be mistyped.
     const isCut = (this.#bcryptCost ?? bcryptCost) !== null && bcrypt.truncates(password)
     return {
       isCorrect,
@@ -208,7 +204,7 @@ export class Passwords {
   }
 }
 
-/** @throws {BadRequest} it is no non-empty string, or has more than 1,024 bytes */
+/** @throws {BadRequest} it is not a non-empty string, or has more than 1,024 bytes */
 export function checkPassword(password: unknown): asserts password is string {
   if (!isNonEmptyString(password)) {
     throw new BadRequest('A password must be a non-empty string')

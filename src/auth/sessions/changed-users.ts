@@ -11,8 +11,8 @@ import type { Sessions } from './sessions.ts'
 export const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
 
 /**
- * Returns a hook that ends the sessions of users whose password or user name is changed, who are removed, or who
- * are set to `isActive: false`. The session that changes its own password goes on.
+ * Returns a hook that ends the sessions of users whose password or user name changes, who are removed, or who are set
+ * to `isActive: false`. A session that changes its user's own password continues.
  */
 export function createUserWatch(authentication: Authentication, sessions: Sessions): AroundHook {
   return async (context, next) => {
@@ -21,7 +21,7 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
     const idName = getEntityIdName({ configuration, entityService })
     const ends = await endsLogins(authentication, context)
     await next()
-    // Asked again: a hook may have set the password from a field of another name.
+    // Checked again: a hook may have set the password from a field with another name.
     const change = readChange(context.data)
     if (!ends && !setsPassword(listLoginFields(authentication), change)) return
     const { sid, sub } = getTokenClaims(context.params.authentication)
@@ -31,13 +31,13 @@ export function createUserWatch(authentication: Authentication, sessions: Sessio
     for (const id of ids) {
       const isOwn = sub === id && context.method !== 'remove'
       const keep = isOwn && typeof sid === 'string' ? sid : undefined
-      // At once: a refresh of the session in between finds it outdated.
+      // Both at once: a refresh of the session in between finds it outdated.
       await Promise.all([
         sessions.endAll(id, keep),
         keep !== undefined && sessions.keep(keep, id, 'isActive' in change.fields),
       ])
     }
-    // Until the commit of a transaction, logins read the user as before.
+    // Logins read the user unchanged until a transaction commits.
     afterCommit(() => {
       endOutdated(sessions, ids).catch((error: unknown) =>
         app.logger.error({ err: error }, 'Sessions of before a transaction could not be ended'),
@@ -50,10 +50,10 @@ async function endOutdated(sessions: Sessions, ids: readonly string[]): Promise<
   for (const id of ids) await sessions.endOutdated(id)
 }
 
-/** Whether a call changes the password or the user name of users, or bars them. */
+/** Returns whether a call changes the password or the user name of users, or disables them. */
 async function endsLogins(authentication: Authentication, context: HookContext): Promise<boolean> {
   const { id, data, method, service } = context
-  // An update replaces the whole record, the password included.
+  // An update replaces the whole record, including the password.
   if (method === 'remove' || method === 'update') return true
   const change = readChange(data)
   const { fields, targets, removed } = change
@@ -64,7 +64,7 @@ async function endsLogins(authentication: Authentication, context: HookContext):
   if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
   const given = names.filter((name) => writesField(change, name))
   if (given.length === 0 || id == null) return given.length > 0
-  // Forms send all fields, changed or not: the name is compared with the stored one.
+  // Forms send all fields, changed or not, so the name is compared with the stored one.
   const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
   const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
   const readNew = (name: string): unknown => fields[name] ?? getField(fields, name)

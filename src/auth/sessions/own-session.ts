@@ -23,9 +23,8 @@ interface OutsideSessions<S> {
 }
 
 /**
- * The service that stores sessions, for a map of services:
- * `{ sessions: ServedSessions<MongoDBService<SessionRecord>> }`. Calls within the process see the records, clients
- * see a {@link Session}.
+ * The type of the service that stores sessions, for a map of services: `{ sessions:
+ * ServedSessions<MongoDBService<SessionRecord>> }`. Internal calls see the records, clients see a {@link Session}.
  */
 export type ServedSessions<S> = S & Serving<never, OutsideSessions<S>>
 
@@ -42,7 +41,7 @@ const FIELDS: Readonly<Record<keyof Session, JSONSchema>> = {
 
 const RECORD: JSONSchema = { type: 'object', required: Object.keys(FIELDS), properties: FIELDS }
 
-/** Returns what describes the methods of the service that stores sessions. */
+/** Returns the describer of the service that stores sessions. */
 export function createSessionDescriber(authentication: Authentication): MethodDescriber {
   return (method) => (SESSION_METHODS.includes(method) ? describeOwn(authentication, RECORD) : null)
 }
@@ -53,12 +52,12 @@ export function createSessionDescriber(authentication: Authentication): MethodDe
  */
 function toOwnSession(stored: StoredSession, sid: unknown): Session {
   const { _id, createdAt, usedAt, expiresAt, endsAt, userAgent, address } = stored
-  // A refresh moves `expiresAt`, at times beyond the end that nothing moves.
+  // A refresh moves `expiresAt`, which may exceed the fixed end.
   const end = endsAt < expiresAt ? endsAt : expiresAt
   return { _id, createdAt, usedAt, expiresAt: end, userAgent, address, current: _id === sid }
 }
 
-/** Returns a hook that has callers outside see and end their own sessions alone. Calls within the process pass. */
+/** Returns a hook that restricts external callers to seeing and ending their own sessions. Internal calls pass. */
 export function createSessionGuard(authentication: Authentication, sessions: Sessions): AroundHook {
   return async (context, next) => {
     if (context.params.provider === undefined) {
@@ -76,7 +75,7 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
   }
 }
 
-/** Emits the end of a session that was removed by its id. `Sessions` does so where it removes many. */
+/** Emits the end of a session that was removed by its id. `Sessions` itself emits it when it removes many. */
 function noteRemoval(sessions: Sessions, { method, id }: HookContext): void {
   if (method === 'remove' && id != null) sessions.noteEnd({ sid: String(id) })
 }

@@ -19,13 +19,13 @@ import type { SpentToken, StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
 import type { UserState } from './user-state.ts'
 
-/** How many used tokens a session keeps: a lost answer can be repeated from that far back. */
+/** How many used tokens a session keeps: a lost response can be repeated from that far back. */
 const MAX_SPENT = 3
 const REFUSED = 'The refresh token is not valid'
 
 /**
- * Renews a session by `{ strategy: 'refresh', refreshToken }`, and rotates its refresh token: each is used once, and
- * replaced by its successor. Tokens that were not made here count as failing logins of their network address.
+ * Renews a session by `{ strategy: 'refresh', refreshToken }`, and rotates its refresh token: each is single-use and
+ * replaced by its successor. Tokens that were not issued here count as failed logins from their network address.
  */
 export class RefreshStrategy implements AuthenticationStrategy {
   readonly #authentication: Authentication
@@ -49,16 +49,17 @@ export class RefreshStrategy implements AuthenticationStrategy {
     prove: () => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.#authentication
-    // A token that was made here is no guess, and does not wait for the guesses from its address.
+    // A token that was issued here is not a guess, and does not wait for the guesses from its address.
     const isMade = readRefreshToken(refreshToken, this.#sessions.tokenKeys) !== null
     if (isMade || loginThrottle === null || address === undefined) return prove()
     return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
   }
 
   /**
-   * Resolves to the result of a login, with a new pair of tokens. A token that was already used gets the same pair
-   * within `graceMs`. Later it ends its session: either it or its successor is in other hands.
-   * @throws {NotAuthenticated} it was not made here, was used before, its session has ended, or its user has changed
+   * Resolves to the result of a login with a new pair of tokens. A token that was already used gets the same pair
+   * within `graceMs`. After that it ends its session: it or its successor has been stolen.
+   * @throws {NotAuthenticated} the token was not issued here or was used before, its session has ended, or its user has
+   *   changed
    */
   async #refresh(
     text: unknown,
@@ -68,15 +69,15 @@ export class RefreshStrategy implements AuthenticationStrategy {
     const { tokenKeys } = this.#sessions
     const given = readRefreshToken(text, tokenKeys)
     if (given === null) {
-      // A look at the database as well: how long the answer takes says nothing.
+      // Queries the database here too, so that the response time reveals nothing.
       await this.#sessions.patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
       throw createRefusal(REFUSED, 'it was not made here')
     }
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, tokenKeys)
-    // The work on tokens is done while the database works: after the commands have left.
+    // Creates tokens while the database works: after the commands have been sent.
     const [user, next] = await Promise.all([
-      // Before anything is written: a user who cannot be read now keeps the token.
+      // Read before anything is written: if the user cannot be read now, the token stays valid.
       this.#sessions.readUser(given.userId, params),
       afterOutput(() =>
         sealSuccessor(successor, given, Math.ceil(this.#sessions.options.absoluteMs / 1000)),
@@ -92,14 +93,14 @@ export class RefreshStrategy implements AuthenticationStrategy {
     if (isRotated) return answer
     const repeated = await this.#repeat(given, user.state, params)
     if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
-    // The user may have been read before a change by this session, which has the new marks by now.
+    // The user may have been read before a change by this same session, which has the new marks by now.
     if (!isSecond) return this.#refresh(text, params, true)
     await this.#sessions.end(given.sessionId)
     throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
   }
 
   /**
-   * Replaces the refresh token of a session by its successor. Resolves to whether the given token was the current one
+   * Replaces the refresh token of a session with its successor. Resolves to whether the given token was the current one
    * and the user has not changed. One command checks both.
    * @param now in ms since the epoch
    */
@@ -123,7 +124,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
         [`${place}.hash`]: given.hash,
         [`${place}.next`]: successor.next,
       },
-      // By the clock of the database: those of two processes may differ by more than the grace.
+      // Uses the clock of the database: those of two processes may differ by more than the grace period.
       $currentDate: { [`${place}.at`]: true },
     }
     const alive = { expiresAt: { $gt: new Date(now) }, endsAt: { $gt: new Date(now) } }
@@ -132,9 +133,9 @@ export class RefreshStrategy implements AuthenticationStrategy {
   }
 
   /**
-   * Resolves to the newest token of a session, for a token that was used within `graceMs`: its answer may be lost.
-   * `null` if the session has marks of another state of its user.
-   * @throws {NotAuthenticated} it was used earlier, which ends the session; or the session has ended
+   * Resolves to the newest token of a session, for a token that was used within `graceMs`, as its response may have
+   * been lost. `null` if the marks of the session show another state of its user.
+   * @throws {NotAuthenticated} the token was used earlier, which ends the session; or the session has ended
    */
   async #repeat(
     given: RefreshToken,
@@ -162,11 +163,11 @@ export class RefreshStrategy implements AuthenticationStrategy {
     }
     const caller = describeCaller(params)
     if (token !== null) {
-      // The owner, mostly. A thief who is as fast can be told by where this came from.
+      // Usually the owner. The log says where it came from, which tells an equally fast thief apart.
       app.logger.info({ event: 'repeat', sid, userId, ...caller }, 'A refresh was repeated')
       return { session, token }
     }
-    // Of several such requests at the same time, the one that has ended the session says so.
+    // Of several such requests at once, only the one that ended the session logs it.
     if (await this.#sessions.end(sid)) {
       const details = { event: 'reuse', sid, userId, ...caller }
       app.logger.warn(details, 'A refresh token was used again')
@@ -175,7 +176,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     throw createRefusal(REFUSED, { reason: 'it was used before', sid })
   }
 
-  /** Resolves to the result of a refresh with a pair of tokens. */
+  /** Resolves to the result of a refresh, with a pair of tokens. */
   async #renew(
     result: AuthenticationResult,
     { userId, issuedAt }: Pick<StoredSession, 'userId' | 'issuedAt'>,
@@ -190,7 +191,9 @@ export class RefreshStrategy implements AuthenticationStrategy {
   }
 }
 
-/** Resolves to what a function returns, called when the output of this turn of the event loop was written. */
+/**
+ * Resolves to the result of a function, which is called after the output of this turn of the event loop was written.
+ */
 async function afterOutput<T>(work: () => T): Promise<Awaited<T>> {
   await new Promise((resolve) => setImmediate(resolve))
   return await work()

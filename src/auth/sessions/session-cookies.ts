@@ -18,7 +18,7 @@ import type { TokenKind } from './session-options.ts'
 import { toCookieName } from './session-options.ts'
 import type { Sessions } from './sessions.ts'
 
-/** The methods of HTTP that change nothing: pages of other sites may send them, and see no answer. */
+/** HTTP methods that change nothing: pages of other sites may send them, but cannot read the response. */
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** Moves the tokens of sessions between calls and cookies, which no script can read. */
@@ -33,9 +33,9 @@ export class SessionCookies {
   }
 
   /**
-   * Returns the access token that a request has in a cookie, as a strategy reads it; `null` for none.
+   * Returns the access token in a cookie of a request, as a strategy reads it; `null` if there is none.
    * @param strategies the names of those that may read the request
-   * @throws {Forbidden} the request may write, and no page of `origins` has sent it
+   * @throws {Forbidden} the request may write, and was not sent by a page of `origins`
    */
   parse(
     request: AuthenticationHttpRequest,
@@ -51,7 +51,7 @@ export class SessionCookies {
     return { strategy: finder.name, accessToken }
   }
 
-  /** Returns a hook of the authentication service that puts tokens into cookies, and takes them from there. */
+  /** Returns a hook of the authentication service that moves tokens into cookies and reads them from there. */
   createHook(): AroundHook {
     return async (context, next) => {
       if (!this.#sessions.options.cookie || context.params.provider === undefined) return next()
@@ -68,23 +68,23 @@ export class SessionCookies {
     const isRefresh = data['strategy'] === 'refresh'
     if (context.params.connection !== undefined) {
       this.#checkSocketLogin(data)
-      // Only a login by a cookie could have been made by a page of another site.
+      // Only a login that relied on the cookie could have been sent by a page of another site.
       if (data['accessToken'] !== this.#read('access', headers)) return next()
     }
-    // A page of another site could log its visitors in as somebody else. Only browsers send these headers.
+    // A page of another site could log its visitors in to the attacker's account. Only browsers send these headers.
     const isOfPage = headers['origin'] !== undefined || headers['sec-fetch-site'] !== undefined
     if (isRefresh || isOfPage) this.#checkOrigin(headers, requestUrl)
     if (isRefresh) {
       if ('refreshToken' in data) {
         throw new BadRequest("'refreshToken' is read from its cookie alone")
       }
-      // Every visit of a guest asks for a renewal.
+      // Every visit of a guest tries to renew a session, so this is not logged.
       if (before === null) throw createRefusal('There is no session to be refreshed', NO_ATTEMPT)
       context.data = { ...data, refreshToken: before }
     }
     await next()
     const { accessToken, refreshToken } = Object(context.result) as Record<string, unknown>
-    // A login by an access token has no session of its own.
+    // A login with an access token has no session of its own; it keeps that of the token.
     if (!isNonEmptyString(refreshToken)) return
     const { accessSeconds, idleMs, absoluteMs, cookie } = this.#sessions.options
     const seconds = Math.floor(Math.min(idleMs, absoluteMs) / 1000)
@@ -98,11 +98,11 @@ export class SessionCookies {
       await this.#sessions.endByToken(refreshToken)
       throw error
     }
-    // Whoever has copied a cookie of this browser before the login can not use it after it.
+    // A cookie copied from this browser before the login must not work after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
   }
 
-  /** @throws {BadRequest} a login over a socket that would begin or renew a session */
+  /** @throws {BadRequest} a login over a socket would start or renew a session */
   #checkSocketLogin({ strategy }: Readonly<Record<string, unknown>>): void {
     if (strategy === findUserFinder(this.#authentication)?.name) return
     throw new BadRequest(
@@ -116,7 +116,7 @@ export class SessionCookies {
     try {
       await next()
     } catch (error) {
-      // The access token has expired, mostly: the refresh token ends the session as well.
+      // Usually the access token has expired: the refresh token can end the session too.
       const isRefused = error instanceof ServiceError && error.code === 401
       if (!isRefused || context.id != null || refreshToken === null) throw error
       this.#checkOrigin(headers, requestUrl)
@@ -126,14 +126,14 @@ export class SessionCookies {
     }
     if (context.id === 'all' && query['keep'] !== undefined) return
     if (refreshToken !== null && this.#isAllowed(headers, requestUrl)) {
-      // The token of a header may be of another session than that of the cookie.
+      // The token in the header may belong to another session than the cookie.
       const { authentication } = Object(context.result) as AuthenticationResult
       await this.#sessions.endByToken(refreshToken, getTokenClaims(authentication)['sid'])
     }
     this.#forget(context)
   }
 
-  /** Has the browser forget both cookies. */
+  /** Removes both cookies from the browser. */
   #forget(context: HookContext): void {
     const kinds: TokenKind[] = ['refresh', 'access']
     this.#set(
@@ -142,19 +142,19 @@ export class SessionCookies {
     )
   }
 
-  /** Returns the token in the cookie of a kind; `null` where the request has none, or two of them. */
+  /** Returns the token in the cookie of a kind; `null` if the request has none or two of them. */
   #read(kind: TokenKind, headers: Headers = {}): string | null {
     const { cookie } = headers
     if (cookie === undefined) return null
     const names = [this.#getName(kind, true)]
-    // Hosts nearby can set a cookie without the prefix.
+    // Neighbouring hosts can set a cookie without the prefix.
     if (isNear(headers)) names.push(this.#getName(kind, false))
     const found = findCookies(cookie, names)
     const [, value = ''] = found[0] ?? []
     return found.length === 1 && value !== '' ? value : null
   }
 
-  /** @throws {Forbidden} a request was sent by a page of another site, or by no page at all */
+  /** @throws {Forbidden} the request was sent by a page of another site, or not by a page */
   #checkOrigin(headers: Headers, requestUrl?: string): void {
     const { origin = 'none' } = headers
     if (isPlainOrigin(origin)) {
@@ -173,7 +173,7 @@ export class SessionCookies {
     return isOwn || this.#sessions.options.origins.includes(origin)
   }
 
-  /** Returns a cookie, and the end of that with the other name: two of them would be as good as none. */
+  /** Returns a cookie, and the removal of the one with the other name: two cookies count as none. */
   #create(kind: TokenKind, value: unknown, maxAge: number, params: AuthenticationParams): Cookie[] {
     const isSecure = !this.#isLocal(params)
     const path = this.#getPath(kind)
@@ -202,7 +202,7 @@ export class SessionCookies {
     return kind === 'refresh' ? this.#sessions.options.cookiePath : '/'
   }
 
-  /** Whether a developer calls this server without TLS: not every browser keeps cookies with `Secure` then. */
+  /** Returns whether a developer calls this server without TLS: some browsers then reject cookies with `Secure`. */
   #isLocal({ requestUrl = '', headers = {} }: AuthenticationParams): boolean {
     const isLocal = requestUrl.startsWith('http:') && isNear(headers)
     if (isLocal && !this.#hasWarned) {
@@ -216,19 +216,19 @@ export class SessionCookies {
   }
 }
 
-/** Whether an origin is without TLS elsewhere than on this computer: browsers keep no cookies with `Secure` there. */
+/** Returns whether an origin has no TLS and is not localhost: browsers reject cookies with `Secure` there. */
 function isPlainOrigin(origin: unknown): boolean {
   const url = parseUrl(origin)
   return url?.protocol === 'http:' && !isLocalHost(url.hostname)
 }
 
-/** Whether a request comes from a browser of the developer, and from no page with TLS. */
+/** Returns whether a request comes from a developer's browser, and not from a page with TLS. */
 function isNear(headers: Headers): boolean {
-  // The `Origin` may be all that shows a local proxy with TLS.
+  // `Origin` may be the only sign of a local proxy with TLS.
   return !String(headers['origin']).startsWith('https:') && isFromDeveloper(headers)
 }
 
-/** Removes what is in cookies from the body of an answer. */
+/** Removes the tokens that are in cookies from the response body. */
 function hideTokens(context: HookContext, cookie: boolean | 'all'): void {
   const hide = (result: object): object => {
     const { refreshToken: _refreshToken, accessToken, ...others } = result as AuthenticationResult
@@ -240,7 +240,7 @@ function hideTokens(context: HookContext, cookie: boolean | 'all'): void {
   if (isObject(context.result)) context.result = hide(context.result)
 }
 
-/** @throws {TypeError} the body of an answer has a token, since a hook has given it another form */
+/** @throws {TypeError} the response body still contains a token, since a hook has changed its structure */
 function checkBody({ dispatch, result }: HookContext, cookie: boolean | 'all'): void {
   const token = cookie === 'all' ? /"(?:access|refresh)Token":"/ : /"refreshToken":"/
   if (!token.test(JSON.stringify(dispatch ?? result) ?? '')) return

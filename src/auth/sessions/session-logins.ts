@@ -32,7 +32,7 @@ import { resolveSessionOptions, SESSIONS_RULE, toCookieName } from './session-op
 import type { SessionEnd } from './sessions.ts'
 import { Sessions } from './sessions.ts'
 
-/** Indexes that find the sessions of a user, and by which the database removes sessions that have ended. */
+/** One finds the sessions of a user, the other lets the database delete ended sessions. */
 const INDEXES = [
   { key: { userId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -40,8 +40,8 @@ const INDEXES = [
 ]
 
 /**
- * The sessions of an authentication service: logins have refresh tokens, and can be ended on the server. The hooks are
- * in place as soon as the settings name sessions and the services are registered.
+ * The sessions of an authentication service: logins get refresh tokens and can be ended on the server. The hooks are in
+ * place as soon as the settings name sessions and the services are registered.
  */
 export class SessionLogins implements LoginExtension {
   readonly setting = 'sessions'
@@ -51,12 +51,12 @@ export class SessionLogins implements LoginExtension {
   readonly #records: KeptRecords
   readonly #sessions: Sessions
   readonly #cookies: SessionCookies
-  /** Ends sessions when their users change. */
+  /** Ends the sessions of users that change. */
   readonly #watch: AroundHook
-  /** Puts the tokens of logins into cookies. */
+  /** Moves the tokens of logins into cookies. */
   readonly #cookieHook: AroundHook
   #isInstalled = false
-  /** The path of the service that stores sessions, as of the last check. */
+  /** The path of the service that stores sessions, at the last check. */
   #path: string | undefined
 
   constructor(authentication: Authentication) {
@@ -114,8 +114,8 @@ export class SessionLogins implements LoginExtension {
 
   /**
    * Checks the settings of sessions, creates the indexes, and registers the strategy `refresh`.
-   * @throws {TypeError} the setting names no `MongoDBService` or that of another authentication service, no
-   *   strategy finds users, or one is named `refresh` already
+   * @throws {TypeError} the setting does not name a `MongoDBService`, or names that of another authentication service;
+   *   no strategy finds users; or a strategy `refresh` exists already
    */
   async setup(): Promise<void> {
     const authentication = this.#authentication
@@ -125,11 +125,11 @@ export class SessionLogins implements LoginExtension {
         `'${authentication.configKey}.sessions' adds a strategy 'refresh', and there is one already`,
       )
     }
-    // Throws now, and not at each login, if `accessExpiresIn` is longer than tokens may live.
+    // Throws now, rather than at each login, if `accessExpiresIn` exceeds the maximum lifetime of tokens.
     const { accessSeconds } = this.#sessions.options
     await authentication.createAccessToken({}, { expiresIn: accessSeconds, subject: 'start' })
     await this.#records.prepare()
-    // Calls at the same time all get here: the first one registers the strategy.
+    // Concurrent calls all get here: the first one registers the strategy.
     if (this.#isInstalled) return
     authentication.register('refresh', new RefreshStrategy(authentication, this.#sessions))
     this.#isInstalled = true
@@ -195,11 +195,11 @@ export class SessionLogins implements LoginExtension {
     { id, method, params }: HookContext,
     { authentication }: AuthenticationResult,
   ): { readonly event: string; readonly message: string } | null {
-    // A refresh is no new login.
+    // A refresh is not a new login.
     if (authentication?.strategy === 'refresh' && method === 'create') {
       return { event: 'refresh', message: 'Session renewed' }
     }
-    // The login of the caller does not end.
+    // The caller stays logged in.
     const isOther = id === 'all' && params.query?.['keep'] !== undefined
     return isOther ? { event: 'end', message: 'Other sessions ended' } : null
   }
@@ -214,7 +214,7 @@ export class SessionLogins implements LoginExtension {
     if (!cookie) return { data: refreshToken, result: refreshToken }
     const refresh = { name: 'refreshCookie', scheme: toScheme('refresh', cookiePath) }
     const schemes = [{ ...refresh, strategy: null as string | null }]
-    // A token in a cookie is in no body.
+    // A token in a cookie is not in the response body.
     if (cookie !== 'all') return { schemes }
     const finder = findUserFinder(this.#authentication)?.name
     if (finder !== undefined && parseStrategies.includes(finder)) {

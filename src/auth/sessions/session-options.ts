@@ -4,44 +4,47 @@ import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
 import { isOrigin } from '../settings-values.ts'
 import { parseTimeSpan, TIME_SPAN } from '../tokens/token-options.ts'
 
-/** The setting `sessions`: logins have refresh tokens, and can be ended on the server. */
+/** The setting `sessions`: logins get refresh tokens and can be ended on the server. */
 export interface SessionOptions {
-  /** The path of the service that keeps the sessions, one on MongoDB. */
+  /** The path of the service that stores the sessions, a `MongoDBService`. */
   readonly service: string
   /** How long access tokens live: seconds, or a string like `'10m'`. Default: `'10m'`. */
   readonly accessExpiresIn?: number | string
-  /** After which time without a refresh a session ends: seconds, or a string. Default: `'14d'`. */
+  /** How long a session lasts without a refresh: seconds, or a string. Default: `'14d'`. */
   readonly idle?: number | string
   /** How long a session lasts at most: seconds, or a string. Default: `'90d'`. */
   readonly absolute?: number | string
-  /** How many sessions a user has at most: a login ends the one that was used longest ago. Default: no limit. */
+  /** The maximum number of sessions per user: a login ends the one unused for the longest time. Default: no limit. */
   readonly maxPerUser?: number
-  /** For how long a refresh may be repeated, where its answer was lost, in ms. Default: 10,000. */
+  /** How long a refresh whose response was lost may be repeated, in ms. Default: 10,000. */
   readonly graceMs?: number
   /**
-   * Whether access tokens of a session that has ended are refused: `'always'` by a read for each request, or
-   * `'never'`, so that they are good until they expire. Default: `'never'`.
+   * Whether access tokens of an ended session are rejected: `'always'`, at the cost of a read per request, or
+   * `'never'`, so that they stay valid until they expire. Default: `'never'`.
    */
   readonly checkSession?: 'always' | 'never'
-  /** For how long the read of `checkSession` is remembered, in ms. Default: 0. */
+  /** How long the result of `checkSession` is cached, in ms. Default: 0. */
   readonly checkCacheMs?: number
   /**
-   * Whether callers outside get tokens in cookies that scripts can not read: `true` for the refresh token,
-   * `'all'` for both. A token in a cookie is in no body. Default: `false`.
+   * Whether external callers get tokens in cookies that scripts cannot read: `true` for the refresh token, `'all'` for
+   * both. A token in a cookie is not in the response body. Default: `false`.
    */
   readonly cookie?: boolean | 'all'
   /**
-   * The path that browsers send the refresh token to, the one of the authentication service. With another path than
-   * `'/'`, the cookie loses its prefix `__Host-`, so that neighbouring hosts can plant it. Default: `'/'`.
+   * The path to which browsers send the refresh token, that of the authentication service. With a path other than
+   * `'/'`, the cookie loses its prefix `__Host-`, so neighbouring hosts can set it. Default: `'/'`.
    */
   readonly cookiePath?: string
-  /** The origins whose pages may log in and write by cookies, beside that of the server. Default: `[]`. */
+  /**
+   * Additional origins whose pages may log in and write with cookies. The server's own origin always may. Default:
+   * `[]`.
+   */
   readonly origins?: readonly string[]
 }
 
 declare module '../settings/authentication-config.ts' {
   interface AuthenticationConfiguration {
-    /** Logins have refresh tokens, and can be ended on the server. Default: logins only have an access token. */
+    /** Logins get refresh tokens and can be ended on the server. Default: logins only get an access token. */
     readonly sessions?: SessionOptions
   }
 }
@@ -79,7 +82,7 @@ export const SESSIONS_RULE: OptionRule = {
   keys: RULES,
 }
 
-/** The options of sessions with their defaults, `maxPerUser` as `Infinity` for no limit. */
+/** The session options with their defaults; `maxPerUser` is `Infinity` for no limit. */
 export interface ResolvedSessionOptions
   extends Required<Omit<SessionOptions, TimeOption | 'checkSession'>> {
   readonly accessSeconds: number
@@ -91,9 +94,9 @@ export interface ResolvedSessionOptions
 type TimeOption = 'accessExpiresIn' | 'idle' | 'absolute'
 
 /**
- * Returns the options of sessions with their defaults, times as numbers.
+ * Returns the session options with their defaults, with times as numbers.
  * @param name how errors name the setting
- * @throws {TypeError} a time is not valid, or shorter than a second
+ * @throws {TypeError} a time is invalid or shorter than a second
  */
 export function resolveSessionOptions(
   options: SessionOptions,
@@ -125,7 +128,7 @@ export function resolveSessionOptions(
   }
 }
 
-/** A token of a session. */
+/** The kind of a session token. */
 export type TokenKind = 'access' | 'refresh'
 
 /**

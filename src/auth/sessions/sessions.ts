@@ -32,7 +32,10 @@ import type { SessionService, StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
 import { UserState } from './user-state.ts'
 
-/** What `app.on('sessionEnd')` gets: `{ sid }` of one session, or `{ userId, keep }` for all of a user but `keep`. */
+/**
+ * The argument of `app.on('sessionEnd')`: `{ sid }` for one session, or `{ userId, keep }` for all sessions of a user
+ * except `keep`.
+ */
 export interface SessionEnd {
   readonly sid?: string
   readonly userId?: string
@@ -50,7 +53,7 @@ interface SessionUser {
   readonly state: UserState
 }
 
-/** What follows from one state of the settings. */
+/** Everything derived from one state of the settings. */
 interface Prepared {
   readonly base: unknown
   readonly options: ResolvedSessionOptions
@@ -58,12 +61,12 @@ interface Prepared {
 }
 
 /**
- * The sessions of one authentication service. It finds their users by the strategy for access tokens: a user whom that
- * excludes has no session.
+ * The sessions of one authentication service. It finds their users with the strategy for access tokens: a user excluded
+ * by that has no session.
  */
 export class Sessions {
   readonly #authentication: Authentication
-  /** Until when a session need not be looked up again, by its id and `performance.now()`. */
+  /** Until when a session need not be looked up again: session id to `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
   #prepared: Prepared | null = null
 
@@ -75,7 +78,7 @@ export class Sessions {
     return this.#prepare().options
   }
 
-  /** The keys of refresh tokens. Public keys yield none: anyone may know them. */
+  /** The keys of refresh tokens. Public keys are left out: anyone may know them. */
   get tokenKeys(): TokenKeys {
     return this.#prepare().tokenKeys
   }
@@ -93,7 +96,7 @@ export class Sessions {
   }
 
   /**
-   * Begins a session for a login. Resolves to the result of the login with an access token and a refresh token.
+   * Starts a session for a login. Resolves to the result of the login with an access token and a refresh token.
    * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
   async begin(login: ProvenLogin): Promise<AuthenticationResult> {
@@ -144,8 +147,8 @@ export class Sessions {
   }
 
   /**
-   * Compares the user that a login has proven with the stored user. The session is stored before, so that a later
-   * change of the user ends it with the others.
+   * Compares the user that a login has proven with the stored user. The session is stored first, so that a later change
+   * of the user ends it with the others.
    * @throws {NotAuthenticated} the user has changed since, or may no longer log in
    */
   async #confirm(
@@ -160,7 +163,7 @@ export class Sessions {
         throw createRefusal(CHANGED, `'${field}' is not what the login has proven`)
       }
       if (state.findChange(proven.marks) === null) return
-      // The strategy has noted only a part of the record.
+      // The strategy has recorded only part of the user.
       await this.patch(_id, { marks: state.marks }, {})
     } catch (error) {
       await this.end(_id)
@@ -168,7 +171,7 @@ export class Sessions {
     }
   }
 
-  /** Ends the sessions that a user has used longest ago. With the new one, `count` are left. */
+  /** Ends the sessions that a user has not used for the longest time, so that `count` remain, including the new one. */
   async #endSurplus({ _id, userId }: StoredSession, count: number): Promise<void> {
     const others = { userId, _id: { $ne: _id } }
     const query = { ...others, $sort: { usedAt: -1 }, $skip: count - 1, $select: ['_id'] }
@@ -185,28 +188,28 @@ export class Sessions {
     if (checkCacheMs > 0) this.#checked.set(sid, performance.now() + checkCacheMs)
   }
 
-  /** Ends one session. Resolves to whether it was there. */
+  /** Ends one session. Resolves to whether it existed. */
   async end(sid: string): Promise<boolean> {
-    // The guard of the service notes the end of one that was there.
+    // If it existed, the guard of the service records its end.
     const session = await orNone(this.#service.remove(sid, {}))
     if (session === null) this.noteEnd({ sid })
     return session !== null
   }
 
-  /** Ends the session of a refresh token. Resolves to whether the token was made here, and the session there. */
+  /** Ends the session of a refresh token. Resolves to whether the token was issued here and the session existed. */
   async endByToken(text: string, ended?: unknown): Promise<boolean> {
     const token = readRefreshToken(text, this.tokenKeys)
     return token !== null && token.sessionId !== ended && this.end(token.sessionId)
   }
 
-  /** Ends all sessions of a user, but for one where its id is given. */
+  /** Ends all sessions of a user, except `keep` if given. */
   async endAll(userId: string, keep?: string): Promise<void> {
     if (userId === '') throw new BadRequest('Cannot end sessions: no user is given')
     await this.#removeAll({ userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) })
     this.noteEnd({ userId, keep })
   }
 
-  /** Ends the sessions that know their user in another state than the stored one: all, if the user is gone. */
+  /** Ends the sessions whose marks differ from the stored user: all of them, if the user no longer exists. */
   async endOutdated(userId: string): Promise<void> {
     const user = await orRefused(this.readUser(userId, {}))
     const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
@@ -219,7 +222,7 @@ export class Sessions {
   }
 
   /**
-   * Stores the present state of a user in the session that has changed it, so that the session goes on.
+   * Stores the current state of a user in the session that has changed it, so that the session continues.
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
@@ -228,14 +231,14 @@ export class Sessions {
     await this.patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
 
-  /** Forgets that sessions were looked up, and emits `sessionEnd`, which ends their streams. */
+  /** Clears the cache of checked sessions, and emits `sessionEnd`, which ends their streams. */
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
     this.#app.emit('sessionEnd', end)
   }
 
-  /** Changes a session that fits a query. Resolves to it, to `null` for none. */
+  /** Changes a session that matches a query. Resolves to it, or to `null` if none matches. */
   patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
     const patched = this.#service.patch(sid, data, { query } as Params)
     return orNone(patched) as Promise<StoredSession | null>
@@ -260,7 +263,7 @@ export class Sessions {
     return { result: { [entity]: user }, state: this.#toState(record) }
   }
 
-  /** Resolves to the state of the user that a login has proven; if its strategy notes none, to the present state. */
+  /** Resolves to the state of the user that a login has proven; if its strategy recorded none, to the current state. */
   async #findProven(
     userId: string,
     result: AuthenticationResult,
@@ -269,7 +272,7 @@ export class Sessions {
     const { entity } = this.#authentication.configuration
     const { proven = [] } = params
     const { passwords } = listLoginFields(this.#authentication)
-    // A record with a hash is the stored one. One without may be what external callers see.
+    // A record with a hash is the stored one. A record without one may be the external view.
     const isStored = (record: unknown): boolean =>
       passwords.some((field) => getField(record, field) !== undefined)
     const returned = [entity == null ? null : result[entity]].filter(isStored)

@@ -2,7 +2,7 @@ import type { Params } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { UserMarks } from './user-state.ts'
 
-/** The methods that sessions call on the service that keeps them, each one command. */
+/** The methods that sessions call on the service that stores them. Each is a single database command. */
 export interface SessionService {
   get(id: string, params: Params): Promise<unknown>
   find(params: Params): Promise<unknown>
@@ -11,17 +11,17 @@ export interface SessionService {
   remove(id: string | null, params: Params): Promise<unknown>
 }
 
-/** A session as calls within the process see it. The record has more fields, which are for the package. */
+/** A session as internal calls see it. The record has additional fields for use by the package only. */
 export interface SessionRecord {
   /** The claim `sid` of its access tokens. */
   readonly _id: string
   /** The claim `sub` of its access tokens. */
   readonly userId: string
-  /** When the user has logged in. */
+  /** When the user logged in. */
   readonly createdAt: Date
-  /** When it was refreshed last. */
+  /** When it was last refreshed. */
   readonly usedAt: Date
-  /** Until when it can be refreshed; the database removes it afterwards. */
+  /** Until when it can be refreshed; the database deletes it afterwards. */
   readonly expiresAt: Date
   /** When it ends, however often it is refreshed. */
   readonly endsAt: Date
@@ -31,14 +31,14 @@ export interface SessionRecord {
   readonly address: string | null
 }
 
-/** A session as the service that keeps it stores it. */
+/** A session as it is stored. */
 export interface StoredSession extends SessionRecord {
   readonly tokenHash: string
   /** The state of the user that the login has proven. Sessions of an earlier version have no marks. */
   readonly marks?: UserMarks
-  /** When the access token beside the refresh token was issued, in seconds since the epoch. */
+  /** When the access token that came with the refresh token was issued, in seconds since the epoch. */
   readonly issuedAt: number
-  /** The refresh tokens that were used last, each at the place of its generation. */
+  /** The most recently used refresh tokens, each at the slot of its generation. */
   readonly spent: Readonly<Record<string, SpentToken>>
   /** When a used token was sent again, by the clock of the database. */
   readonly checkedAt?: Date
@@ -47,7 +47,7 @@ export interface StoredSession extends SessionRecord {
 /** A refresh token that was used. */
 export interface SpentToken {
   readonly hash: string
-  /** The token that came after it, sealed by it. */
+  /** Its successor, sealed with this token. */
   readonly next: string
   /** When it was used, by the clock of the database. */
   readonly at: Date
@@ -55,7 +55,7 @@ export interface SpentToken {
 
 const MAX_AGENT_LENGTH = 300
 
-/** Returns what a session stores of the caller who logs in or refreshes it. */
+/** Returns what a session stores about the caller who logs in or refreshes it. */
 export function describeCaller({
   headers,
   address,

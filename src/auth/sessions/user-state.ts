@@ -6,13 +6,16 @@ import type { LoginFields } from '../login-fields.ts'
 import { nameHash } from '../passwords/password-hash.ts'
 import type { TokenKeys } from './refresh-token.ts'
 
-/** What a session stores of its user: a code for each field whose change ends the session, by {@link StateField.key}. */
+/**
+ * The marks that a session stores of its user: a code, by {@link StateField.key}, for each field whose change ends the
+ * session.
+ */
 export type UserMarks = Readonly<Record<string, string>>
 
-/** A field of a user that sessions depend on. */
+/** A field of a user whose change ends sessions. */
 interface StateField {
   readonly name: string
-  /** The key of its code in sessions: the name itself may have dots, which paths of MongoDB cannot contain. */
+  /** The key of its code in sessions. The name itself may contain dots, which keys in MongoDB paths cannot. */
   readonly key: string
   /** Whether the record has the field. */
   readonly isKnown: boolean
@@ -20,14 +23,14 @@ interface StateField {
   readonly codes: readonly string[]
 }
 
-/** The state of a user that sessions depend on: passwords, user names, and whether the user is barred. */
+/** The state of a user that sessions depend on: passwords, user names, and whether the user is disabled. */
 export class UserState {
   readonly #fields: readonly StateField[]
   readonly #isBarred: boolean
 
   /**
    * @param record as it is stored; `null` without an `entity`
-   * @param keys the first makes the codes of {@link marks}; codes by the others are accepted
+   * @param keys the first creates the codes of {@link marks}; codes by the others are accepted
    */
   constructor({ passwords, names }: LoginFields, record: Entity | null, keys: TokenKeys) {
     this.#isBarred = isBarred(record)
@@ -51,34 +54,34 @@ export class UserState {
           ]
   }
 
-  /** What a session of this user stores. */
+  /** The marks that a session of this user stores. */
   get marks(): UserMarks {
     return toMarks(this.#fields)
   }
 
-  /** The marks of the fields that the record has: strategies may note only a part of it. */
+  /** The marks of the fields that the record has: strategies may record only part of it. */
   get knownMarks(): UserMarks {
     return toMarks(this.#fields.filter(({ isKnown }) => isKnown))
   }
 
-  /** Returns the `$set` that gives a session these marks, that of `isActive` only if asked for. */
+  /** Returns the `$set` that gives a session these marks, including that of `isActive` only if asked for. */
   toChange(withActive: boolean): Readonly<Record<string, string>> {
     const fields = this.#fields.filter(({ name }) => withActive || name !== ACTIVE)
     return toMarks(fields.map((field) => ({ ...field, key: `marks.${field.key}` })))
   }
 
-  /** The query for sessions of this state. */
+  /** The query for sessions in this state. */
   get query(): Query {
     return Object.fromEntries(this.#conditions.map(([path, codes]) => [path, { $in: codes }]))
   }
 
-  /** The query for sessions of any other state. */
+  /** The query for sessions in any other state. */
   get outdatedQuery(): Query {
     const others = this.#conditions.map(([path, codes]) => ({ [path]: { $nin: codes } }))
     return others.length > 0 ? { $or: others } : { _id: { $in: [] } }
   }
 
-  /** What the marks of sessions of this state may be, by their paths. */
+  /** The marks that sessions in this state may have, by their paths. */
   get #conditions(): [path: string, codes: readonly (string | null)[]][] {
     return this.#fields.flatMap((field) => {
       const codes = this.#accepts(field)
@@ -86,7 +89,7 @@ export class UserState {
     })
   }
 
-  /** Returns the name of the first field that has changed since marks were stored; `null` for none. */
+  /** Returns the name of the first field that has changed since marks were stored; `null` if none has. */
   findChange(marks: UserMarks = {}): string | null {
     const changed = this.#fields.find((field) => {
       const accepted = this.#accepts(field)
@@ -95,19 +98,20 @@ export class UserState {
     return changed?.name ?? null
   }
 
-  /** Returns the codes that a session may have for a field, `null` if any code will do. */
+  /** Returns the codes that a session may have for a field, `null` if any code is accepted. */
   #accepts({ name, codes }: StateField): readonly (string | null)[] | null {
-    // A session without this mark, of an earlier version or before the field existed, gets it at the next refresh.
+    // A session without this mark, from an earlier version or from before the field existed, gets it at the next
+    // refresh.
     if (name !== ACTIVE) return [...codes, null]
-    // Sessions of a barred user go on only if they began while the user was barred.
+    // Sessions of a disabled user continue only if they started while the user was disabled.
     return this.#isBarred ? codes : null
   }
 }
 
-/** The field by which users are barred. */
+/** The field that disables users. */
 const ACTIVE = 'isActive'
 
-/** Whether a user is barred. A user without the field is not. */
+/** Returns whether a user is disabled. A user without the field is not. */
 function isBarred(record: Entity | null): boolean {
   const isActive = record?.[ACTIVE]
   return isActive !== undefined && !isActive
@@ -117,7 +121,9 @@ function toMarks(fields: readonly StateField[]): UserMarks {
   return Object.fromEntries(fields.map(({ key, codes: [code = ''] }) => [key, code]))
 }
 
-/** Returns the code of a text. The same keys make codes of refresh tokens, whose texts never begin with `mark `. */
+/**
+ * Returns the code of a text. The same keys create the codes of refresh tokens, whose texts never start with `mark `.
+ */
 function createCode(text: string, key: Uint8Array): string {
   return createHmac('sha256', key).update(`mark ${text}`).digest('base64url').slice(0, CODE_LENGTH)
 }

@@ -7,16 +7,16 @@ import type { LoginThrottleOptions } from '../throttle/login-throttle.ts'
 import type { TokenOptions } from '../tokens/token-options.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 
-/** The setting of an authentication service, `authentication` unless it is given another key. */
+/** The setting of an authentication service; its default key is `authentication`. */
 export interface AuthenticationConfiguration {
   /**
-   * What tokens are signed with: a secret of at least 32 bytes, or a private key as PEM. Of a list
-   * the first signs and all verify.
+   * The keys that sign tokens: a secret of at least 32 bytes, or a private key as PEM. In a list, the first signs and
+   * all verify.
    */
   readonly secret?: string | readonly string[]
-  /** The name of the entity in results and params, `null` for tokens without entity. */
+  /** The name of the entity in results and params, `null` for tokens without an entity. */
   readonly entity?: string | null
-  /** The path of the service with the entities. */
+  /** The path of the entity service. */
   readonly service?: string
   /** The name of the id of an entity. Default: the property `id` of the entity service. */
   readonly entityId?: string
@@ -26,11 +26,11 @@ export interface AuthenticationConfiguration {
   readonly parseStrategies?: readonly string[]
   /** How tokens are signed and verified. */
   readonly jwtOptions: TokenOptions
-  /** Limits failing logins; `true` for the default limits, `false` for none. Default: `true`. */
+  /** Limits failed logins; `true` for the default limits, `false` for none. Default: `true`. */
   readonly loginThrottle: LoginThrottleOptions | boolean
-  /** Where logout notes its token; `true` for a list in memory. Default: tokens just expire. */
+  /** Where a logout records its token; `true` for a list in memory. Default: none, tokens only expire. */
   readonly revocation?: RevocationList | boolean
-  /** The names of other settings here that other packages read: `['refresh-token']`. Default: none. */
+  /** The names of settings that other packages read: `['refresh-token']`. Default: none. */
   readonly extensions?: readonly string[]
   /** Any other key is the section of the strategy with this name. */
   readonly [strategy: string]: unknown
@@ -48,7 +48,7 @@ const DEFAULTS = {
   loginThrottle: true,
 }
 
-/** What a strategy knows of the entity: what its section says, else the setting. */
+/** The entity settings of a strategy: those of its section, otherwise those of the service. */
 export interface EntityConfiguration {
   /** The name of the entity in results and params, `null` for none. */
   readonly entity: string | null
@@ -58,7 +58,7 @@ export interface EntityConfiguration {
   readonly service: string | undefined
 }
 
-/** What both the setting and the section of a strategy may say about the entity. */
+/** Entity options, which both the setting and the section of a strategy may contain. */
 export const ENTITY_RULES: OptionRules = {
   entity: {
     expected: 'a non-empty string or null',
@@ -68,7 +68,7 @@ export const ENTITY_RULES: OptionRules = {
   entityId: OPTION.string,
 }
 
-/** Returns settings with every default filled in, later settings over earlier ones. */
+/** Returns settings with all defaults, with later settings overriding earlier ones. */
 export function resolveAuthenticationConfig(
   ...settings: readonly unknown[]
 ): AuthenticationConfiguration {

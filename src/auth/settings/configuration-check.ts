@@ -35,16 +35,15 @@ const RULES: OptionRules = {
   extensions: OPTION.stringList,
 }
 
-/** The setting of another package, which reads it by itself. */
+/** A setting of another package, which reads it itself. */
 const EXTENSION: OptionRule = { expected: 'anything', isValid: () => true }
 
 /**
- * Checks everything about the configuration of a service that its strategies don't
- * check themselves. In a worker of a cluster it warns of what each of them keeps for itself.
- * @param sections the names of the strategies whose sections may have other values for `entity`,
- *   `entityId` and `service`
+ * Checks the configuration of a service, except what its strategies check themselves. In a worker of a cluster it warns
+ * of state that each worker keeps separately.
+ * @param sections the names of the strategies whose sections may override `entity`, `entityId` and `service`
  * @param logins contribute the rules of their settings
- * @throws {TypeError} a setting is missing or not valid; the message names it
+ * @throws {TypeError} a setting is missing or invalid; the message names it
  */
 export function checkConfiguration(
   service: Authentication,
@@ -57,7 +56,7 @@ export function checkConfiguration(
     throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
   const { authStrategies, parseStrategies = [] } = configuration
-  // The names of strategies are options too: of those that are registered, and of those to come.
+  // Strategy names are options too, both of registered strategies and of those registered later.
   const names = [strategyNames, authStrategies, parseStrategies].flat()
   const sectionRules = Object.fromEntries(names.map((name) => [name, OPTION.object]))
   const { extensions = [] } = configuration
@@ -86,7 +85,7 @@ export function checkConfiguration(
   if (cluster.isWorker) warnOfMemory(service)
 }
 
-/** Each worker would have limits of its own, and a token revoked in one be good in the others. */
+/** Each worker would have separate limits, and a token revoked in one would still be valid in the others. */
 function warnOfMemory(service: Authentication): void {
   const { app, configKey, configuration, strategyNames } = service
   const { loginThrottle, revocation } = configuration
@@ -107,7 +106,7 @@ function warnOfMemory(service: Authentication): void {
   )
 }
 
-/** @throws {TypeError} a key that nothing reads: a mistyped limit would be missing */
+/** @throws {TypeError} a key is unknown: a mistyped limit would have no effect */
 function checkKeys({ configKey, configuration }: Authentication, known: readonly string[]): void {
   const unknown = Object.keys(configuration).find((name) => !known.includes(name))
   if (unknown === undefined) return
@@ -117,7 +116,7 @@ function checkKeys({ configKey, configuration }: Authentication, known: readonly
   )
 }
 
-/** @throws {TypeError} a setting is named as that of another package, and is one of this service */
+/** @throws {TypeError} a setting listed in `extensions` belongs to this service */
 function checkExtensions(
   { configKey }: Authentication,
   names: readonly string[],
@@ -130,7 +129,7 @@ function checkExtensions(
   )
 }
 
-/** Names of strategies must be registered, or have a section, as those that come later. */
+/** Strategies must be registered, or have a section if they are registered later. */
 function checkNames({ configKey, configuration, strategyNames }: Authentication): void {
   for (const list of ['authStrategies', 'parseStrategies'] as const) {
     const unknown = configuration[list]?.find(
@@ -144,7 +143,7 @@ function checkNames({ configKey, configuration, strategyNames }: Authentication)
   }
 }
 
-/** The options that every section may have over those of the service. */
+/** The options with which a section may override those of the service. */
 function checkSection({ app, configKey, configuration }: Authentication, name: string): void {
   const { entity, entityId, service } = getSection(configuration, name)
   const place = `${configKey}.${name}`
@@ -153,7 +152,7 @@ function checkSection({ app, configKey, configuration }: Authentication, name: s
   checkExists(app, service, `${place}.service`)
   const isOther = toServicePath(service as string) !== toServicePath(configuration.service ?? '')
   const isSameEntity = entity === undefined || entity === configuration.entity
-  // The id in a token would be looked up in the other service, and may be that of somebody else.
+  // The id in a token would be looked up in the other service, where it may be another user's.
   if (isOther && isSameEntity && configuration.authStrategies.includes(name)) {
     throw new TypeError(
       `'${place}.service' is '${service}', but tokens are for '${configuration.service}': use a second AuthenticationService`,

@@ -8,31 +8,31 @@ import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
 
-/** What the settings need of their service. */
+/** The parts of the service that its settings need. */
 interface SettingsOwner {
-  /** Throws where something about the settings in effect is not valid. */
+  /** Throws if the settings in effect are invalid. */
   readonly check: () => void
-  /** Returns what may add to its logins. */
+  /** Returns the login extensions. */
   readonly listExtensions: () => readonly LoginExtension[]
 }
 
 /**
- * The setting of an authentication service, which `app.set()` may replace while the service runs. A
- * new one takes effect only if it is valid: a mistake must not lock everybody out.
+ * The setting of an authentication service, which `app.set()` may replace while the service runs. A new setting takes
+ * effect only if it is valid: a mistake must not lock everyone out.
  */
 export class LiveSettings {
   readonly #app: Application
   readonly #configKey: string
   readonly #owner: SettingsOwner
-  /** The setting as it was looked at last, which may be one that was refused. */
+  /** The last setting that was read, including one that was rejected. */
   #setting: unknown
   #prepared: PreparedSettings | null = null
-  /** Whether the setting can only be replaced, and not changed. */
+  /** Whether the setting can only be replaced, no longer changed in place. */
   isFrozen = false
 
   /**
    * Writes the defaults and the options into the setting.
-   * @param options overrides what the setting holds, key by key
+   * @param options override the setting, key by key
    */
   constructor(app: Application, configKey: string, options: object, owner: SettingsOwner) {
     this.#app = app
@@ -41,14 +41,14 @@ export class LiveSettings {
     app.set(configKey, resolveAuthenticationConfig(app.get(configKey), options))
   }
 
-  /** What is made of the settings in effect. Looks for a new setting each time. */
+  /** The prepared form of the settings in effect. Checks for a new setting on each read. */
   get current(): PreparedSettings {
     const setting = this.#app.get(this.#configKey)
     const known = this.#prepared
     if (known !== null && this.isFrozen && this.#setting === setting) return known
     this.#setting = setting
     const configuration = freezeDeep(resolveAuthenticationConfig(setting))
-    // Until it is frozen the setting may change in place; what was made of it stays if it did not.
+    // Until it is frozen the setting may change in place; its prepared form is kept if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
     const extensions = this.#owner.listExtensions()
     const prepared = new PreparedSettings(configuration, this.#configKey, extensions, known)
@@ -65,8 +65,8 @@ export class LiveSettings {
   }
 
   /**
-   * Checks the setting and freezes it: from now on it can only be replaced.
-   * @throws {TypeError} something is missing or not valid; the message names it
+   * Checks the setting and freezes it: from then on it can only be replaced.
+   * @throws {TypeError} a setting is missing or invalid; the message names it
    */
   freeze(): void {
     this.#checkPrepared(this.current)
@@ -74,22 +74,22 @@ export class LiveSettings {
     this.isFrozen = true
   }
 
-  /** Checks settings that are in effect already, for strategies read theirs from the service. */
+  /** Checks settings that are already in effect, as strategies read theirs from the service. */
   #checkPrepared(prepared: PreparedSettings): void {
     this.#owner.check()
-    // Made now, so that what is not valid for them fails now.
+    // Creates the issuer and the limits now, so that invalid settings fail now.
     void [prepared.issuer, prepared.throttle]
   }
 }
 
 /**
- * One state of the configuration, with what is made of it. Counters and revocations are taken over from the state
- * before unless their settings differ, so they survive a change of keys.
+ * One state of the configuration with everything derived from it. Counters and revocations carry over from the previous
+ * state unless their own settings differ, so they survive a change of keys.
  */
 class PreparedSettings {
   readonly configuration: AuthenticationConfiguration
   readonly revocationList: RevocationList | null
-  /** Those whose settings are there. */
+  /** The extensions whose settings exist. */
   readonly extensions: readonly LoginExtension[]
   readonly #configKey: string
   #issuer: TokenIssuer | undefined
@@ -113,13 +113,13 @@ class PreparedSettings {
     this.extensions = extensions.filter(({ setting }) => configuration[setting] !== undefined)
   }
 
-  /** Made when it is first used. @throws {TypeError} the secret or an option is not allowed */
+  /** Created on first use. @throws {TypeError} the secret or an option is invalid */
   get issuer(): TokenIssuer {
     this.#issuer ??= new TokenIssuer(this.configuration, this.#configKey)
     return this.#issuer
   }
 
-  /** Made when it is first used; `null` only where the setting is `false`. @throws {TypeError} an option is no limit */
+  /** Created on first use; `null` only if the setting is `false`. @throws {TypeError} an option is not a valid limit */
   get throttle(): LoginThrottle | null {
     const { loginThrottle } = this.configuration
     if (loginThrottle === false) return null

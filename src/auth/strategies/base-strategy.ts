@@ -9,9 +9,7 @@ import type { EntityService } from '../entity-service.ts'
 import { findEntityService } from '../entity-service.ts'
 import { getSection } from '../settings/authentication-config.ts'
 
-/**
- * What own strategies begin with: their name, their section of the settings, the entity service.
- */
+/** The base of custom strategies: provides their name, their section of the settings, and the entity service. */
 export abstract class AuthenticationBaseStrategy implements AuthenticationStrategy {
   #name: string | undefined
   #app: Application | undefined
@@ -44,12 +42,12 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
     return checkRegistered(this.#authentication)
   }
 
-  /** The section of the settings with the name of the strategy, frozen; `{}` when there is none. */
+  /** The section of the settings with the name of the strategy, frozen; `{}` if there is none. */
   get configuration(): Readonly<Record<string, unknown>> {
     return getSection(this.authentication.configuration, this.name)
   }
 
-  /** The service with the entities, `null` where the configured one is not there. */
+  /** The entity service, `null` if the configured one does not exist. */
   get entityService(): EntityService | null {
     const path = this.configuration['service'] ?? this.authentication.configuration.service
     return findEntityService(this.app, path)

@@ -23,11 +23,11 @@ import type { AccessTokenPayload } from '../tokens/token-claims.ts'
 import { TOKEN_RULES } from '../tokens/token-options.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 
-/** The section of the JWT strategy, with what it takes from the settings of the service. */
+/** The section of the JWT strategy, with the defaults from the settings of the service. */
 export interface JwtConfiguration extends EntityConfiguration {
   /** The header with the token. Default: `'Authorization'`. */
   readonly header: string
-  /** What stands before the token, in any case. Default: `['Bearer', 'JWT']`. */
+  /** The schemes before the token, case-insensitive. Default: `['Bearer', 'JWT']`. */
   readonly schemes: readonly string[]
 }
 
@@ -37,10 +37,10 @@ const DEFAULTS = { header: 'Authorization', schemes: ['Bearer', 'JWT'] }
 const MAX_LOG_LINES = 10
 const LOG_WINDOW_MS = 10_000
 
-/** The longest delay of a timer: Node fires longer ones at once, so they are waited for in steps. */
+/** The longest delay of a timer. Node fires longer ones at once, so longer waits are split. */
 const MAX_WAIT_MS = 2 ** 31 - 1
 
-/** The configuration of one state of the settings, with what `parse` needs on every request. */
+/** The configuration for one state of the settings, with what `parse` needs on every request. */
 interface Prepared {
   readonly base: AuthenticationConfiguration
   readonly configuration: Readonly<JwtConfiguration & Record<string, unknown>>
@@ -48,21 +48,21 @@ interface Prepared {
   readonly schemes: ReadonlySet<string>
 }
 
-/** Proves identity by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
+/** Authenticates by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
 export class JwtStrategy extends AuthenticationBaseStrategy {
   #prepared: Prepared | null = null
-  /** Counts refused tokens. */
+  /** Counts rejected tokens. */
   readonly #refusals = new MemoryThrottleStore()
-  /** How many of them were not logged since the last one that was. */
+  /** How many rejected tokens were not logged since the last one that was. */
   #omitted = 0
-  /** By connection: these belong to whoever made them, and nothing is to be added to them. */
+  /** Keyed by connection. Connections belong to other code, so no property is added to them. */
   readonly #timers = new WeakMap<object, NodeJS.Timeout>()
 
   override get configuration(): Readonly<JwtConfiguration & Record<string, unknown>> {
     return this.#prepare().configuration
   }
 
-  /** A bearer token, or a header of one's own, as the settings have it. */
+  /** A bearer token or a custom header, depending on the settings. */
   get securityScheme(): Readonly<Record<string, unknown>> {
     const { configuration, headerName, schemes } = this.#prepare()
     const description = 'The `accessToken` that a login returns.'
@@ -71,7 +71,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       : { type: 'apiKey', in: 'header', name: configuration.header, description }
   }
 
-  /** @throws {TypeError} an unknown option, a value that it can't have, or an entity of its own */
+  /** @throws {TypeError} an option is unknown or invalid, or the section names another entity */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
@@ -85,7 +85,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       )
     }
     checkOptions(owner, section, RULES)
-    // A token names the id of its user, and not the service that the user is a record of.
+    // A token names the id of its user, but not the service of that user.
     for (const name of ['entity', 'service'] as const) {
       if (section[name] === undefined || configuration[name] === undefined) continue
       if (section[name] === configuration[name]) continue
@@ -96,8 +96,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a
-   * single word is a token without scheme.
+   * Returns the token of a header with one of the schemes, `Bearer token` or `Bearer: token`; a single word is a token
+   * without a scheme.
    */
   parse(request: Partial<AuthenticationHttpRequest>): AuthenticationRequest | null {
     const { headerName, schemes } = this.#prepare()
@@ -115,7 +115,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
 
   /**
    * Returns `{ accessToken, authentication: { strategy, accessToken, payload }, user }`.
-   * @throws {NotAuthenticated} the token is not valid, or its user is gone
+   * @throws {NotAuthenticated} the token is invalid, or its user no longer exists
    */
   async authenticate(
     request: AuthenticationRequest,
@@ -144,13 +144,13 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     }
   }
 
-  /** Returns the id of the entity that a token is for. */
+  /** Returns the id of the entity that a token belongs to. */
   getEntityId(payload: AccessTokenPayload): string {
     if (payload.sub === undefined) throw new NotAuthenticated('jwt sub claim is required')
     return payload.sub
   }
 
-  /** Returns the query to read the entity with: override it to exclude some, `{ active: true }`. */
+  /** Returns the query for reading the entity. Override it to exclude some: `{ active: true }`. */
   getEntityQuery(
     _params: AuthenticationParams,
   ): Record<string, unknown> | Promise<Record<string, unknown>> {
@@ -158,8 +158,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity with an id, for external calls as callers outside may see it.
-   * @throws {NotAuthenticated} there is no such entity any more
+   * Returns the entity with an id; for external calls, as external callers may see it.
+   * @throws {NotAuthenticated} the entity no longer exists
    */
   async getEntity(id: string, params: AuthenticationParams): Promise<Entity> {
     const service = this.entityService
@@ -173,7 +173,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     try {
       const entity = await service.get(id, entityParams)
       if (!isObject(entity)) throw new NotAuthenticated(missing)
-      // A record of the same user that is noted already is the proof. This one may have a change since.
+      // An earlier record of the same user is the proof: this one may already include a later change.
       if (params.proven?.every((one) => String(one[getEntityIdName(this)]) !== String(id))) {
         params.proven.push(entity)
       }
@@ -181,15 +181,14 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
         ? ((await readResultEntity(this, entity, id, params, missing)) as Entity)
         : entity
     } catch (error) {
-      // An id that is unknown or malformed. Any other error, of the database for example, says
-      // nothing about the token.
+      // The id is unknown or malformed. Any other error, for example of the database, says nothing about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
       throw createRefusal(missing, error)
     }
   }
 
-  /** Keeps who is behind a real-time connection, until logout, disconnect or the token's expiry. */
+  /** Keeps the login of a real-time connection until logout, disconnect or the expiry of the token. */
   handleConnection(
     event: ConnectionEvent,
     connection: Record<string, unknown>,
@@ -207,7 +206,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     }
     const current = connection['authentication'] as { accessToken?: unknown } | undefined
     if (event === 'logout' && current?.accessToken !== accessToken) return
-    // Later, so that other listeners of `disconnect` still see who it was.
+    // Deferred, so that other listeners of `disconnect` still see the user.
     return new Promise((resolve) => {
       process.nextTick(() => {
         this.#watchExpiry(connection, null)
@@ -234,9 +233,9 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Logs why a token was refused, ten times in ten seconds at most: a flood of forged tokens must
-   * not fill the disk. Not logged are tokens that have expired, as those of every client do, errors
-   * of the server, and logins and logouts from outside, which have their own line.
+   * Logs why a token was rejected, at most ten times in ten seconds: a flood of forged tokens must not fill the disk.
+   * Expired tokens are not logged, as every client sends some; nor are errors of the server, nor external logins and
+   * logouts, which have their own log line.
    */
   #logRefusal(error: unknown, { provider, address }: AuthenticationParams, known: object): void {
     if (provider || !(error instanceof ServiceError) || error.code !== 401) return
@@ -253,9 +252,8 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Emits `disconnect` when the token of a connection has expired, unless the connection is watched
-   * anew before.
-   * @param expiresAt milliseconds since the epoch, `null` to watch no longer
+   * Emits `disconnect` when the token of a connection expires, unless the connection is watched again before.
+   * @param expiresAt milliseconds since the epoch, `null` to stop watching
    */
   #watchExpiry(connection: object, expiresAt: number | null): void {
     clearTimeout(this.#timers.get(connection))

@@ -23,23 +23,23 @@ import { getNetwork } from '../throttle/network.ts'
 import type { Turn } from '../work-queue.ts'
 import { AuthenticationBaseStrategy } from './base-strategy.ts'
 
-/** The section of the local strategy, with what it takes from the settings of the service. */
+/** The section of the local strategy, with the defaults from the settings of the service. */
 export interface LocalConfiguration extends EntityConfiguration {
   /** The path of the user name in the data of a login. */
   readonly usernameField: string
   /** The path of the password in the data of a login. */
   readonly passwordField: string
-  /** The field of the entity with the user name. Default: `usernameField`. */
+  /** The field of the entity that holds the user name. Default: `usernameField`. */
   readonly entityUsernameField: string
   /** The path of the hash in the entity. Default: `passwordField`. */
   readonly entityPasswordField: string
-  /** What every failing login is told. Default: `'Invalid login'`. */
+  /** The message of every failed login. Default: `'Invalid login'`. */
   readonly errorMessage: string
-  /** What makes new hashes: `'bcrypt'` is for packages that compare hashes by bcrypt themselves. */
+  /** The algorithm for new hashes. `'bcrypt'` is for packages that compare bcrypt hashes themselves. */
   readonly hash: 'scrypt' | 'bcrypt'
-  /** The cost of hashes by bcrypt, from 10 to 12; without effect on those by scrypt. Default: 10. */
+  /** The cost of bcrypt hashes, from 10 to 12; ignored with scrypt. Default: 10. */
   readonly hashSize?: number
-  /** Parameters for hashes by scrypt, and how many hashes are computed at a time and may wait. */
+  /** Parameters of scrypt, and how many hashes may be computed at a time and may wait. */
   readonly scrypt: PasswordOptions
 }
 
@@ -51,12 +51,12 @@ const RULES: OptionRules = {
   entityPasswordField: OPTION.string,
   errorMessage: OPTION.string,
   hash: HASH_RULES.hash,
-  /** Any value where hashes are by scrypt: it stands in the settings of those who come from Feathers. */
+  /** Any value is allowed with scrypt: settings migrated from Feathers contain it. */
   hashSize: { expected: 'anything', isValid: () => true },
   scrypt: OPTION.object,
 }
 
-/** Proves identity by a user name and a password: `{ strategy: 'local', email, password }`. */
+/** Authenticates by user name and password: `{ strategy: 'local', email, password }`. */
 export class LocalStrategy extends AuthenticationBaseStrategy {
   #passwords: Passwords | null = null
 
@@ -76,7 +76,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     })
   }
 
-  /** @throws {TypeError} an unknown option, or a required one is missing */
+  /** @throws {TypeError} an option is unknown, or a required one is missing */
   verifyConfiguration(): void {
     const { configKey, configuration } = this.authentication
     const section = getSection(configuration, this.name)
@@ -90,9 +90,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns `{ authentication: { strategy }, user }`. Every failure has the same message and takes
-   * the same work, one check of a password: neither tells whether the user exists. Guesses are
-   * limited by the service and the hooks.
+   * Returns `{ authentication: { strategy }, user }`. Every failure has the same message and takes the work of one
+   * password check, so neither reveals whether the user exists. The service and the hooks limit guesses.
    * @throws {NotAuthenticated} with the configured message
    */
   async authenticate(
@@ -106,14 +105,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return { authentication, [name]: await this.getEntity(found, params) }
   }
 
-  /** @throws {TooManyRequests} too many logins of this account or address have failed */
+  /** @throws {TooManyRequests} too many logins for this account or address have failed */
   limitGuesses<T>(
     request: AuthenticationRequest,
     { address, signal }: AuthenticationParams,
     prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T> {
     const { app, loginThrottle } = this.authentication
-    // On the params of a transport the signal is a getter, which copies lack.
+    // The signal is a getter on the class of a transport's params, so a copy would lack it.
     const own = signal === undefined ? {} : { signal }
     if (loginThrottle === null) return prove(own)
     const account = this.#readCredentials(request)?.username ?? null
@@ -127,15 +126,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const { username, password } = credentials
     checkPassword(password)
     const found = await this.findEntity(username, params)
-    // A collation may find a user by many names. The name is counted where nobody is found, since that
-    // takes as long.
+    // A collation may find a user by many names. If there is no user, the name is counted instead, which takes as long.
     const id = found?.[getEntityIdName(this)] ?? null
     const user = id === null ? `name ${username}` : `id ${id}`
     const { service } = this.configuration
     const isWithinLimit = (await params.attempt?.countUser(`${service} ${user}`)) ?? true
     if (found === null) return this.#refuse(password, 'unknown user', params)
     if (!isWithinLimit) {
-      // With another answer than for a wrong password, the limit would tell that there is a user.
+      // The same response as for a wrong password: otherwise the limit would reveal that the user exists.
       return this.#refuse(password, 'too many failed logins of this user', params)
     }
     params.proven?.push(found)
@@ -143,7 +141,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return found
   }
 
-  /** Returns the query that finds an entity: override it to exclude some, `{ active: true }`. */
+  /** Returns the query that finds an entity. Override it to exclude some: `{ active: true }`. */
   async getEntityQuery(
     query: Record<string, unknown>,
     _params: AuthenticationParams,
@@ -151,7 +149,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return { $limit: 1, ...query }
   }
 
-  /** Returns the entity with a user name, as it is stored; `null` when there is none. */
+  /** Returns the stored entity with a user name; `null` if there is none. */
   async findEntity(username: string, params: AuthenticationParams): Promise<Entity | null> {
     const service = this.entityService
     if (service === null) throw new NotAuthenticated('Could not find entity service')
@@ -161,9 +159,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity if the password is correct, and stores a new hash when the old one
-   * is outdated.
-   * @param params those of the call, whose address takes its turn, and whose `signal` ends the wait
+   * Returns the entity if the password is correct, and stores a new hash if the old one is outdated.
+   * @param params of the call: its address takes turns, and its `signal` ends the wait
    * @throws {NotAuthenticated} the password is wrong, or the entity has none
    */
   async comparePassword(
@@ -183,7 +180,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Checks a password against a stored hash as {@link Passwords.verify} does.
+   * Checks a password against a stored hash, like {@link Passwords.verify}.
    * @param params as for {@link comparePassword}
    */
   verifyPassword(
@@ -195,8 +192,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Checks what is to become a password, before anything is hashed.
-   * @throws {BadRequest} it is empty, no string, or longer than 1,024 bytes, or 72 where `hash` is bcrypt
+   * Checks a new password before anything is hashed.
+   * @throws {BadRequest} it is empty, not a string, or longer than 1,024 bytes, or than 72 with bcrypt
    */
   checkPassword(password: unknown): void {
     const passwords: Passwords = this.#getPasswords()
@@ -204,10 +201,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the hash of a password, as {@link Passwords.hash} does.
-   * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many
-   *   are waiting
-   * @param replaced the outdated hash of the same password: sessions that know it go on with the new one
+   * Returns the hash of a password, like {@link Passwords.hash}.
+   * @param params as for {@link comparePassword}; without `provider` and `address` it waits however many are waiting
+   * @param replaced the outdated hash of the same password: sessions that know it continue with the new one
    */
   hashPassword(
     password: unknown,
@@ -219,8 +215,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 
   /**
-   * Returns the entity for the result: for external calls as callers outside may see it.
-   * @throws {NotAuthenticated} it has no id
+   * Returns the entity for the result; for external calls, as external callers may see it.
+   * @throws {NotAuthenticated} the entity has no id
    */
   async getEntity(entity: Entity, params: AuthenticationParams): Promise<unknown> {
     const service = this.entityService
@@ -229,7 +225,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return readResultEntity(this, entity, id, params, 'Could not get local entity')
   }
 
-  /** Returns two non-empty strings, or `null`: an object would be an operator in the query. */
+  /** Returns two non-empty strings, or `null`: an object would become an operator in the query. */
   #readCredentials(
     request: AuthenticationRequest,
   ): { readonly username: string; readonly password: string } | null {
@@ -239,17 +235,16 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     return isNonEmptyString(username) && isNonEmptyString(password) ? { username, password } : null
   }
 
-  /** Refuses after as much work as checking a password takes. */
+  /** Rejects after as much work as checking a password takes. */
   async #refuse(password: string, reason: string, params: AuthenticationParams): Promise<never> {
     await this.verifyPassword(password, undefined, params)
     throw createRefusal(this.configuration.errorMessage, reason)
   }
 
   /**
-   * Stores a new hash of the same password. The hooks of the service don't run: they would hash
-   * the hash, and emit an event for a user who has changed nothing. A password that was changed
-   * meanwhile stays, as the outdated hash is part of the query. A failure is logged: the login
-   * itself went well.
+   * Stores a new hash of the same password. The hooks of the service do not run: they would hash the hash, and emit an
+   * event though the user changed nothing. A password that was changed in the meantime is kept, as the query includes
+   * the outdated hash. A failure is only logged: the login itself succeeded.
    */
   async #upgradeHash(
     entity: Entity,
@@ -266,10 +261,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const outdated = getField(entity, field)
     const query = { [field]: outdated }
     try {
-      // First, since it takes long, and what is read afterwards may change meanwhile.
+      // Hashing comes first, since it is slow and the record may change meanwhile.
       const hash = await this.hashPassword(password, params, String(outdated))
-      // The outermost field is read once more as it is stored: hooks may have changed it in the
-      // entity.
+      // Reads the outermost field again as it is stored: hooks may have changed it in the entity.
       const isNested = field.includes('.')
       const record = isNested ? await get.original.call(service, id, { query }) : entity
       await patch.original.call(service, id, createChange(record as Entity, field, hash), { query })
@@ -287,12 +281,12 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   }
 }
 
-/** Callers of one network take turns as one. */
+/** Callers from one network share a turn. */
 function createTurn({ address, signal }: AuthenticationParams = {}): Turn {
   return { caller: address === undefined ? undefined : getNetwork(address), signal }
 }
 
-/** Returns the outermost field of a dotted path with another value in it, and else as it is. */
+/** Returns a change of the outermost field of a dotted path, with only the value at the path replaced. */
 function createChange(record: Entity, path: string, value: unknown): Entity {
   const [key = '', ...rest] = path.split('.')
   if (rest.length === 0) return { [key]: value }

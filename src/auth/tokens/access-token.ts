@@ -10,16 +10,16 @@ import { readTokenKeys } from './token-key.ts'
 import type { NewTokenOptions, TokenOptions, TokenRules } from './token-options.ts'
 import { resolveTokenRules } from './token-options.ts'
 
-/** No header of a request is longer; a longer string is refused unread. */
+/** Longer than any request header can be; longer strings are rejected unread. */
 const MAX_TOKEN_LENGTH = 8192
 
-/** Base64url of which the bits after the last byte are 0: any other spelling has the same bytes. */
+/** Base64url whose unused last bits are 0: any other spelling has the same bytes. */
 const SEGMENT = String.raw`(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?`
 
-/** Three segments of which each is the only way to write its bytes: no token has two spellings. */
+/** Three segments, each in the only valid spelling of its bytes, so that no token has two spellings. */
 const CANONICAL = new RegExp(String.raw`^${SEGMENT}\.${SEGMENT}\.${SEGMENT}$`)
 
-/** What callers are told, by the code of the library's error; every other token is malformed. */
+/** The messages for callers, by the error code of the library; any other error means a malformed token. */
 const MESSAGES: Readonly<Record<string, string>> = {
   FAST_JWT_MISSING_SIGNATURE: 'jwt signature is required',
   FAST_JWT_INVALID_ALGORITHM: 'invalid algorithm',
@@ -31,44 +31,44 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 const decode = createDecoder({ complete: true })
 
-/** Returns the claims of a token without checking anything. For tokens that were made just now. */
+/** Returns the claims of a token without checking anything. For tokens that were just created. */
 export function decodeClaims(token: string): Record<string, unknown> {
   return decode(token).payload as Record<string, unknown>
 }
 
-/** The part of a configuration that tokens are signed and verified by. */
+/** The settings for signing and verifying tokens. */
 interface TokenSettings {
-  /** One key, or a list of which the first signs and all verify. */
+  /** One key, or a list whose first key signs and all verify. */
   readonly secret?: unknown
   readonly jwtOptions: TokenOptions
   readonly entity?: string | null
 }
 
-/** Tokens of the service with this key don't name their service: usually there is only one. */
+/** Tokens of the service with this key do not name their service: usually there is only one. */
 const DEFAULT_KEY = 'authentication'
 
-/** How many issuers are kept for calls with options or secrets of their own. */
+/** How many issuers are kept for calls with custom options or secrets. */
 const MAX_VARIANTS = 100
 
 /**
- * Signs and verifies the tokens of one configuration, and of calls that deviate from it. The keys are
- * read once, and tokens that were verified before are recognised without computing their signature anew.
+ * Signs and verifies the tokens of one configuration, and of calls that deviate from it. Keys are read once, and tokens
+ * that were verified before are recognised without computing their signature again.
  */
 export class TokenIssuer {
   readonly #settings: TokenSettings
   readonly #configKey: string
   readonly #rules: TokenRules
   readonly #sign: (claims: Claims) => string
-  /** One verifier for each key, by the `kid` that tokens name their key by. */
+  /** One verifier per key, by the `kid` that tokens name. */
   readonly #verifiers: ReadonlyMap<unknown, SignatureVerifier>
   readonly #verified: BoundedMap<string, AccessTokenPayload> | null
   readonly #variants = new BoundedMap<string, TokenIssuer>(MAX_VARIANTS)
 
   /**
    * @param configKey how errors name the configuration
-   * @param options win over those of the settings
-   * @param secret takes the place of that of the settings
-   * @throws {TypeError} the secret or an option is not allowed
+   * @param options override those of the settings
+   * @param secret replaces that of the settings
+   * @throws {TypeError} the secret or an option is invalid
    */
   constructor(
     settings: TokenSettings,
@@ -81,7 +81,7 @@ export class TokenIssuer {
       needsSubject: settings.entity !== null,
       authority: configKey === DEFAULT_KEY ? null : configKey,
     })
-    // A call may ask for such a token, a test of what happens after it for example.
+    // Single calls may ask for such a token, for example in a test of what happens after it expires.
     if (options.expiresIn === undefined && rules.expiresIn < 1) {
       throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
     }
@@ -91,7 +91,7 @@ export class TokenIssuer {
         ? readTokenKeys(settings.secret, algorithm, `${configKey}.secret`)
         : readTokenKeys(secret, algorithm, 'secret')
     const [{ kid, signing }] = keys
-    // Named only where there are several: many programs that read tokens expect `alg` and `typ` alone.
+    // Named only if there are several keys: many programs that read tokens expect only `alg` and `typ`.
     const fullHeader = { alg: algorithm, ...header, ...(keys.length > 1 ? { kid } : {}) }
     this.#settings = settings
     this.#configKey = configKey
@@ -104,9 +104,9 @@ export class TokenIssuer {
   }
 
   /**
-   * Returns a token with these claims and those that the options demand.
-   * @throws {TypeError} an option is not valid, or the token would be refused, as a claim is missing or
-   *   of another type
+   * Returns a token with these claims and those that the options require.
+   * @throws {TypeError} an option is invalid, or the token would be rejected, as a claim is missing or of the wrong
+   *   type
    */
   sign(payload: object, options: NewTokenOptions = {}, secret?: unknown): string {
     const { subject, jwtid, issuedAt, ...others } = options
@@ -168,7 +168,7 @@ export class TokenIssuer {
     throw createTokenError('invalid signature')
   }
 
-  /** A token that names no key was signed while there was only one, which may be any of today's. */
+  /** A token without `kid` was signed while there was only one key, which may be any of the current ones. */
   #findVerifiers(token: string): Iterable<SignatureVerifier> {
     const all = this.#verifiers
     if (all.size === 1) return all.values()
@@ -179,7 +179,7 @@ export class TokenIssuer {
     return [named]
   }
 
-  /** Returns the issuer for options and a secret of a call. */
+  /** Returns the issuer for the options and the secret of a call. */
   #find(options: TokenOptions, secret: unknown): TokenIssuer {
     const isStandard = Object.values(options).every((value) => value === undefined)
     if (isStandard && secret === undefined) return this
@@ -195,13 +195,13 @@ export class TokenIssuer {
 }
 
 /**
- * Checks type, algorithm and signature of a token by one key. Returns the claims of the token, `null` if
- * the signature is not by this key.
+ * Checks type, algorithm and signature of a token with one key. Returns the claims of the token, `null` if the
+ * signature is not by this key.
  * @throws {NotAuthenticated} the token is malformed, or has another type or algorithm
  */
 type SignatureVerifier = (token: string) => Claims | null
 
-/** Returns a verifier. Claims are checked later, on tokens out of the cache as well. */
+/** Returns a verifier. Claims are checked later, also for cached tokens. */
 function createSignatureVerifier(verifying: string, rules: TokenRules): SignatureVerifier {
   return rules.algorithm.startsWith('HS')
     ? createSecretVerifier(verifying, rules)
@@ -231,8 +231,8 @@ function createKeyVerifier(
 }
 
 /**
- * Returns a verifier that computes the signature before it reads anything of the token. The library would read a
- * forged token first and make several errors of it, at twice the cost of accepting a valid one.
+ * Returns a verifier that computes the signature before it reads anything in the token. The library would read a forged
+ * token first and create several errors, at twice the cost of accepting a valid one.
  */
 function createSecretVerifier(
   secret: string,
@@ -246,7 +246,7 @@ function createSecretVerifier(
     const { header: own, payload } = decodeToken(token)
     const { alg, crit, typ } = own
     if (alg !== algorithm) throw createTokenError('invalid algorithm')
-    // Extensions that are critical must be understood, and none is. See RFC 7515 §4.1.11
+    // Critical extensions must be understood, and none is supported. See RFC 7515 §4.1.11
     if (crit) throw createTokenError('invalid crit')
     if (typeof typ !== 'string' || toComparedType(typ) !== type)
       throw createTokenError('invalid typ')
@@ -254,7 +254,7 @@ function createSecretVerifier(
   }
 }
 
-/** Returns a type in the form that types are compared in: it may be written as a media type. See RFC 7515 §4.1.9 */
+/** Returns a type in the form for comparison: it may be written as a media type. See RFC 7515 §4.1.9 */
 function toComparedType(type: string): string {
   return type.toLowerCase().replace(/^application\//, '')
 }

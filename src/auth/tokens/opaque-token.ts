@@ -8,8 +8,8 @@ export function createRandom(): string {
 }
 
 /**
- * Returns the SHA-256 of a string as base64url. It is what is stored of a random token, whose 256
- * bits can not be guessed: no slow hash is needed.
+ * Returns the SHA-256 of a string as base64url. Random tokens are stored in this form: 256 random bits cannot be
+ * guessed, so no slow hash is needed.
  */
 export function hashString(text: string): string {
   return createHash('sha256').update(text).digest('base64url')

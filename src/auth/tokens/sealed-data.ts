@@ -4,11 +4,11 @@ import { isObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 
 /**
- * Returns data as a string that only those with the same secret can read or make: an encrypted JWT in the compact
- * form (RFC 7516, `dir` with A256GCM).
- * @param purpose what it is for: it opens for no other
- * @param key of 32 bytes, from {@link deriveKey} where it comes from a secret
- * @param lifetime seconds after which it does not open any more
+ * Returns data as a string that can be read or created only with the same secret: an encrypted JWT in compact form (RFC
+ * 7516, `dir` with A256GCM).
+ * @param purpose the string opens only for the same purpose
+ * @param key 32 bytes, by {@link deriveKey} if it comes from a secret
+ * @param lifetime seconds after which it no longer opens
  */
 export function sealData(
   purpose: string,
@@ -21,13 +21,13 @@ export function sealData(
   const claims = Buffer.from(JSON.stringify({ ...data, iat, exp: iat + lifetime }))
   const { nonce, text, tag } = seal(claims, key, Buffer.from(header))
   const parts = [nonce, text, tag].map((part) => Buffer.from(part).toString('base64url'))
-  // Between header and nonce there is a key in other modes.
+  // The empty part is the encrypted key of other modes.
   return [header, '', ...parts].join('.')
 }
 
 /**
- * Returns the data that was sealed by one of the secrets.
- * @throws {NotAuthenticated} it was sealed by somebody else, for another purpose or too long ago
+ * Returns the data that was sealed with one of the secrets.
+ * @throws {NotAuthenticated} it was sealed with another secret, for another purpose, or has expired
  */
 export function openData(
   purpose: string,
@@ -41,7 +41,7 @@ export function openData(
   return found
 }
 
-/** Returns the data that was sealed, or why it does not open. */
+/** Returns the sealed data, or the reason why it does not open. */
 export function findSealed(
   purpose: string,
   sealed: string,

@@ -3,19 +3,19 @@ import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
 import { isStringOrList } from '../settings-values.ts'
 import type { TokenRules } from './token-options.ts'
 
-/** The claims of a verified access token, frozen: all callers with this token share them. */
+/** The claims of a verified access token. Frozen, as all callers with this token share them. */
 export interface AccessTokenPayload {
   /** When it was issued, in seconds since the epoch. */
   readonly iat: number
-  /** From when on it is rejected, in seconds since the epoch. */
+  /** When it expires, in seconds since the epoch. */
   readonly exp: number
-  /** From when on it is accepted, in seconds since the epoch. */
+  /** When it becomes valid, in seconds since the epoch. */
   readonly nbf?: number
-  /** Whom the token is meant for. */
+  /** The audience of the token. */
   readonly aud: string | readonly string[]
   /** Who issued the token. */
   readonly iss: string
-  /** The id of the entity as a string; services without entity may leave it out. */
+  /** The id of the entity as a string; optional for services without an entity. */
   readonly sub?: string
   /** The id of the token, by which a logout revokes it. */
   readonly jti: string
@@ -25,10 +25,10 @@ export interface AccessTokenPayload {
 /** The claims of a token, unchecked. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Names the service that issued a token, where that is not the default one. */
+/** Names the service that issued a token, unless it is the default one. */
 export const AUTHORITY_CLAIM = 'auth_service'
 
-/** Whether the value of a claim can be accepted; those that are not listed are the application's. */
+/** The checks of known claims; all other claims belong to the application. */
 const CLAIM_TYPES: readonly (readonly [name: string, isValid: (value: unknown) => boolean])[] = [
   ['exp', isNumericDate],
   ['iat', isNumericDate],
@@ -43,8 +43,8 @@ const REQUIRED_CLAIMS = ['exp', 'iat', 'aud', 'iss', 'jti'] as const
 const REQUIRED_WITH_SUBJECT = [...REQUIRED_CLAIMS, 'sub'] as const
 
 /**
- * Checks everything about the claims of a token that does not change while time passes.
- * @throws {NotAuthenticated} a claim is missing, of another type, or not for this service
+ * Checks everything about the claims of a token that does not depend on the time.
+ * @throws {NotAuthenticated} a claim is missing, of the wrong type, or for another service
  */
 export function checkClaims(
   claims: Claims,
@@ -74,11 +74,11 @@ export function checkClaims(
 }
 
 /**
- * Checks the times of a token, which has to be done on every use.
+ * Checks the times of a token, which is necessary on every use.
  * @throws {NotAuthenticated} it has expired, is not valid yet, or was issued in the future
  */
 export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void {
-  // The wall clock: the times in a token are those of a calendar, on whichever machine it was made.
+  // The wall clock: times in a token are calendar times and may come from another machine.
   const now = Date.now() / 1000
   if (now >= claims.exp + rules.expiryTolerance) {
     const expiredAt = new Date(claims.exp * 1000).toISOString()
@@ -92,7 +92,7 @@ export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void 
   if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
 }
 
-/** Returns the error for a token that is not valid at any time. */
+/** Returns the error for a token that is invalid at any time. */
 export function createTokenError(message: string, cause?: unknown): Error {
   const options = cause === undefined ? undefined : { cause }
   return new NotAuthenticated(message, { name: 'JsonWebTokenError' }, options)
@@ -103,7 +103,7 @@ function overlaps(one: string | readonly string[], other: string | readonly stri
   return [one].flat().some((item) => others.includes(item))
 }
 
-/** Whole seconds that a date can hold. */
+/** Returns whether a value is a whole number of seconds that a date can hold. */
 function isNumericDate(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e12
 }

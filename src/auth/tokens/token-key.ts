@@ -3,7 +3,7 @@ import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:
 import { MIN_SECRET_BYTES } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
-/** The algorithms that tokens can be signed with; a service uses one of them. */
+/** The algorithms that tokens can be signed with. A service uses one of them. */
 export const ALGORITHMS = [
   'HS256',
   'HS384',
@@ -25,9 +25,9 @@ export type Algorithm = (typeof ALGORITHMS)[number]
 
 /** One key of the setting `secret`, ready for signing and verifying. */
 export interface TokenKey {
-  /** Names the key in the header of a token; nothing about the key can be read off it. */
+  /** Identifies the key in the header of a token, without revealing anything about it. */
   readonly kid: string
-  /** The secret or the private key as PEM; `null` for a public key, which only verifies. */
+  /** The secret, or the private key as PEM; `null` for a public key, which only verifies. */
   readonly signing: string | null
   /** The secret or the public key as PEM. */
   readonly verifying: string
@@ -38,7 +38,7 @@ type TokenKeys = [TokenKey & { readonly signing: string }, ...TokenKey[]]
 
 const MIN_RSA_BITS = 2048
 
-/** The kind of key that an algorithm takes: a key type of Node, with the curve for some. */
+/** The kind of key that an algorithm needs: a key type of Node, with the curve for some. */
 const KEY_KINDS: Readonly<Record<string, string>> = {
   ES256: 'ec prime256v1',
   ES384: 'ec secp384r1',
@@ -47,10 +47,9 @@ const KEY_KINDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the keys for the setting `secret`: one key, or a list of which the first signs and
- * all verify.
+ * Returns the keys for the setting `secret`: one key, or a list whose first key signs and all verify.
  * @param name how errors name the setting, `'authentication.secret'`
- * @throws {TypeError} no key, one that is too short, or of the wrong kind for the algorithm
+ * @throws {TypeError} there is no key, or one is too short or of the wrong kind for the algorithm
  */
 export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: string): TokenKeys {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
@@ -67,7 +66,7 @@ export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: strin
 }
 
 function readSecretKey(secret: string, algorithm: Algorithm, name: string): TokenKey {
-  // A public key that is taken for a secret is known to everybody, who could then sign tokens.
+  // If a public key were used as a secret, anyone who knows it could sign tokens.
   const isJsonWebKey = /^\s*[[{]/.test(secret) && /"kty"\s*:/.test(secret)
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey) {
     throw new TypeError(

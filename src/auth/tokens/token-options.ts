@@ -5,25 +5,25 @@ import { AUTH_OPTION } from '../settings-values.ts'
 import type { Algorithm } from './token-key.ts'
 import { ALGORITHMS } from './token-key.ts'
 
-/** The setting `jwtOptions`, and options of single calls, which win over it. */
+/** The setting `jwtOptions`, and the options of single calls, which override it. */
 export interface TokenOptions {
-  /** Further header parameters; `typ` is checked on every token. Default: `{ typ: 'access' }`. */
+  /** Additional header parameters; `typ` is checked on every token. Default: `{ typ: 'access' }`. */
   readonly header?: Readonly<Record<string, unknown>> | undefined
-  /** Who the tokens are for. Default: `'https://yourdomain.com'`. */
+  /** The audience of the tokens. Default: `'https://yourdomain.com'`. */
   readonly audience?: string | readonly string[] | undefined
-  /** Who issues the tokens. Default: `'feathers'`. */
+  /** The issuer of the tokens. Default: `'feathers'`. */
   readonly issuer?: string | undefined
-  /** The one algorithm that is signed with and accepted. Default: `'HS256'`. */
+  /** The only algorithm that is used and accepted. Default: `'HS256'`. */
   readonly algorithm?: Algorithm | undefined
   /** How long tokens live: seconds, or a string like `'12h'`. Default: `'1d'`. */
   readonly expiresIn?: number | string | undefined
-  /** From when on tokens are valid: seconds from now, or a string. Default: at once. */
+  /** When tokens become valid: seconds from now, or a string. Default: at once. */
   readonly notBefore?: number | string | undefined
-  /** Tokens that live longer are refused. Default: `'365d'`, or `expiresIn` if that is longer. */
+  /** Tokens with a longer lifetime are rejected. Default: `'365d'`, or `expiresIn` if that is longer. */
   readonly maxLifetime?: number | string | undefined
-  /** Seconds that clocks may differ. Default: 30 for `iat` and `nbf`, none for `exp`. */
+  /** Tolerated clock difference in seconds. Default: 30 for `iat` and `nbf`, none for `exp`. */
   readonly clockTolerance?: number | undefined
-  /** How many verified tokens are remembered; 0 for none. Default: 1000. */
+  /** How many verified tokens are cached; 0 for none. Default: 1000. */
   readonly cacheSize?: number | undefined
   /** The claim `sub`; on verification, the only one accepted. */
   readonly subject?: string | undefined
@@ -31,13 +31,13 @@ export interface TokenOptions {
   readonly jwtid?: string | undefined
 }
 
-/** Options of a token that is made. */
+/** Options of a new token. */
 export interface NewTokenOptions extends TokenOptions {
   /** The claim `iat`, in seconds since the epoch. Default: now. */
   readonly issuedAt?: number | undefined
 }
 
-/** Token options as they are used: checked, with times in seconds. */
+/** Resolved token options: checked, with times in seconds. */
 export interface TokenRules extends Pick<TokenOptions, 'subject' | 'jwtid'> {
   readonly algorithm: Algorithm
   readonly header: Readonly<Record<string, unknown>>
@@ -51,17 +51,17 @@ export interface TokenRules extends Pick<TokenOptions, 'subject' | 'jwtid'> {
   readonly cacheSize: number
   /** Whether tokens need the claim `sub`. */
   readonly needsSubject: boolean
-  /** The claim that keeps tokens of several services apart, `null` for the default service. */
+  /** The claim that separates the tokens of several services, `null` for the default service. */
   readonly authority: string | null
 }
 
-/** A time, as settings name it. */
+/** A span of time in settings. */
 export const TIME_SPAN: OptionRule = {
   expected: "seconds or a string like '1d'",
   isValid: (value) => Number.isFinite(value) || isNonEmptyString(value),
 }
 
-/** Not `Infinity`: a token has to expire at some time. */
+/** Excludes `Infinity`: a token has to expire eventually. */
 const FINITE: OptionRule = {
   expected: 'a number from 0 on',
   isValid: (value) => Number.isFinite(value) && Number(value) >= 0,
@@ -92,9 +92,9 @@ const DEFAULT_MAX_LIFETIME = 365 * 86_400
 const DEFAULT_CACHE_SIZE = 1000
 
 /**
- * Returns the rules that follow from complete token options.
+ * Returns the rules for complete token options.
  * @param name how errors name the options, `'authentication.jwtOptions'`
- * @throws {TypeError} an unknown option, or a value that is not allowed
+ * @throws {TypeError} an option is unknown or invalid
  */
 export function resolveTokenRules(
   options: TokenOptions,
@@ -123,7 +123,7 @@ export function resolveTokenRules(
   }
 }
 
-/** `alg` and `kid` follow from the key; `crit` and `b64` are extensions that are refused here. */
+/** `alg` and `kid` follow from the key; `crit` and `b64` are extensions that are rejected here. */
 function isHeader(value: unknown): boolean {
   return (
     isPlainObject(value) &&
@@ -145,8 +145,8 @@ const UNITS: readonly (readonly [names: RegExp, seconds: number])[] = [
 const SPAN_FORMAT = /^(-?\d{1,9}) ?([a-z]{1,12})$/
 
 /**
- * Returns a span of time in whole seconds: numbers are seconds already, strings are a number with a
- * unit, as in `'90s'`, `'15m'`, `'1d'` or `'2 weeks'`.
+ * Returns a span of time in whole seconds: numbers are seconds, strings are a number with a unit, as in `'90s'`,
+ * `'15m'`, `'1d'` or `'2 weeks'`.
  * @param name how errors name the option
  * @throws {TypeError} neither a number nor such a string
  */

@@ -3,19 +3,19 @@ import type { AccessTokenPayload } from './token-claims.ts'
 import { createTokenError } from './token-claims.ts'
 import type { TokenOptions } from './token-options.ts'
 
-/** Where a logout notes that a token is no longer valid. */
+/** Records tokens that are no longer valid after a logout. */
 export interface RevocationList {
   /**
-   * Notes a token by its claim `jti`: one token can be written in several ways.
-   * @param expiresAt from when on the token is refused anyway and can be forgotten; some minutes
-   * after its expiry, for the clocks of other processes
+   * Records a token by its claim `jti`, as one token can be written in several ways.
+   * @param expiresAt when the token is rejected anyway and can be forgotten; some minutes after its expiry, to allow
+   *   for the clocks of other processes
    */
   revoke(jti: string, expiresAt: Date): unknown
-  /** Whether a token was noted. Asked on every use of a token. */
+  /** Returns whether a token was revoked. Called on every use of a token. */
   isRevoked(jti: string): boolean | Promise<boolean>
   /**
-   * Notes an id in one step with looking whether it was noted. Returns whether it was not: only the
-   * first of several callers is told `true`. Without it, two processes may both be the first.
+   * Records an id and returns whether it was new, as one atomic step: of several callers only the first gets `true`.
+   * Without this method, two processes may both be the first.
    */
   claim?(jti: string, expiresAt: Date): boolean | Promise<boolean>
 }
@@ -27,12 +27,12 @@ export class MemoryRevocationList implements RevocationList {
   readonly #expiries = new Map<string, number>()
   readonly #maxSize: number
 
-  /** @param maxSize when there are as many, the oldest is forgotten */
+  /** @param maxSize when the list is full, the oldest token is forgotten */
   constructor(maxSize: number = MAX_REVOKED) {
     this.#maxSize = maxSize
   }
 
-  /** How many tokens are noted. */
+  /** The number of revoked tokens. */
   get size(): number {
     return this.#expiries.size
   }
@@ -64,7 +64,7 @@ export class MemoryRevocationList implements RevocationList {
 
 const STORED = 'The list of revoked tokens'
 
-/** The part of a MongoDB collection that a revocation list needs. */
+/** The methods of a MongoDB collection that a revocation list needs. */
 export interface RevocationCollection {
   /** As that of the driver. */
   updateOne(filter: object, update: object, options: { upsert: boolean }): Promise<unknown>
@@ -73,10 +73,9 @@ export interface RevocationCollection {
 }
 
 /**
- * A revocation list in a MongoDB collection, which all processes share and which outlives them.
- * A TTL index lets the database forget:
- * `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its methods throw `Unavailable` where
- * the database fails: whether a token was revoked is not known then.
+ * A revocation list in a MongoDB collection, which all processes share and which outlives them. A TTL index deletes old
+ * entries: `createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })`. Its methods throw `Unavailable` if the database
+ * fails, as it is then unknown whether a token was revoked.
  */
 export class CollectionRevocationList implements RevocationList {
   readonly #collection: RevocationCollection
@@ -107,8 +106,8 @@ export class CollectionRevocationList implements RevocationList {
 }
 
 /**
- * Notes what may be used once only, and returns whether this was the first time.
- * @param exp from when on it is refused anyway, in seconds
+ * Marks a single-use id as used, and returns whether this was its first use.
+ * @param exp seconds since the epoch after which the id is rejected anyway
  */
 export async function claimOnce(list: RevocationList, id: string, exp: number): Promise<boolean> {
   const expiresAt = new Date((exp + CLOCK_MARGIN_SECONDS) * 1000)
@@ -118,13 +117,13 @@ export async function claimOnce(list: RevocationList, id: string, exp: number): 
   return true
 }
 
-/** By how much the clocks of the processes that share a list, and of the database, may differ. */
+/** The maximum clock difference between the processes that share a list, and the database. */
 const CLOCK_MARGIN_SECONDS = 300
 
 /**
- * Notes a token until it is rejected everywhere, revoked or not.
- * @param options those that the token may be verified by: with a `clockTolerance` it is accepted
- *   for some time after its expiry
+ * Revokes a token until it would be rejected everywhere anyway.
+ * @param options those that the token may be verified with: with a `clockTolerance` it is accepted for some time after
+ *   its expiry
  */
 export async function revokeToken(
   list: RevocationList,
@@ -135,11 +134,11 @@ export async function revokeToken(
   await list.revoke(jti, new Date((exp + tolerance + CLOCK_MARGIN_SECONDS) * 1000))
 }
 
-/** @throws {NotAuthenticated} a token was revoked */
+/** @throws {NotAuthenticated} the token was revoked */
 export async function checkRevoked(
   list: RevocationList,
   { jti, sub }: AccessTokenPayload,
 ): Promise<void> {
-  // The cause is for the log only: it says whose token somebody still uses.
+  // The cause is for the log only: it says whose token is still being used.
   if (await list.isRevoked(jti)) throw createTokenError('jwt was revoked', { jti, sub })
 }
