@@ -22,29 +22,29 @@ import { createConnection } from './rest.ts'
 
 /** Options of {@link createClient}. */
 export interface ClientOptions<Methods = unknown> extends ConnectionOptions {
-  /** The URL that the services are below. Default: the origin of the page, in browsers alone. */
+  /** The base URL of the services. Default: the origin of the page, only in browsers. */
   readonly baseURL?: string | undefined
   /** The custom methods of each service: `{ posts: ['publish'] }`. Default: none. */
   readonly methods?: Methods | undefined
 }
 
-/** The options may be left out, unless there are methods that have to be listed. */
+/** The options are optional, unless there are methods that must be listed. */
 type ClientArguments<Services, Methods> =
   object extends RequiredMethods<Services>
     ? [options?: ClientOptions<Methods>]
     : [options: ClientOptions<Methods> & { readonly methods: RequiredMethods<Services> }]
 
 /**
- * What each service of a client has beside the methods of the service `S`. Other entries of the package
- * augment it, where they are imported.
+ * The additional members of a client's service, compared with the service `S`. Other entry points of the package
+ * augment this type when they are imported.
  */
 export interface RemoteServiceMembers<S> {
-  /** Returns the records of a query one after the other, page after page of `$limit` records. */
+  /** Returns the records of a query one by one, page by page of `$limit` records. */
   each(...params: FindArguments<S>): AsyncGenerator<FoundRecord<S>, void, undefined>
   /**
    * Returns all records that `find` finds, without pages, as they arrive: `for await (const task of
-   * client.service('tasks').stream())`. The request begins with the first `next()`, and ends with the loop,
-   * which throws where the answer breaks off. The service has to allow streams.
+   * client.service('tasks').stream())`. The request starts with the first `next()` and ends with the loop, which throws
+   * if the response breaks off. The service has to allow streams.
    */
   stream(...params: FindArguments<S>): AsyncIterableIterator<FoundRecord<S>, void, undefined>
 }
@@ -65,9 +65,9 @@ export type Client<Services = AnyServices, Methods = NoCustomMethods<Services>> 
   Application<RemoteServices<Services, Methods>> & {
     /** The HTTP library: `ofetch`. */
     readonly rest: unknown
-    /** Clients set nothing up. */
+    /** Clients have no setup. */
     readonly setup: never
-    /** Clients tear nothing down. */
+    /** Clients have no teardown. */
     readonly teardown: never
   } & LoginMembers<Services>
 
@@ -81,9 +81,9 @@ const RULES: Readonly<Record<keyof ClientOptions, OptionRule>> = {
 }
 
 /**
- * Returns an application whose services are those of a server, called by ofetch, with hooks and
- * events of its own. `Services` are the services of the server, and `Methods` is the type of the
- * option `methods`: `createClient<Services, typeof methods>({ baseURL, methods })`.
+ * Returns an application whose services are those of a server, called with ofetch. It has its own hooks and events.
+ * `Services` are the services of the server, and `Methods` is the type of the option `methods`: `createClient<Services,
+ * typeof methods>({ baseURL, methods })`.
  * @throws {TypeError} an option is unknown or invalid
  */
 export function createClient<
@@ -94,16 +94,15 @@ export function createClient<
   const { baseURL = '', methods = {}, ...connectionOptions } = options
   const settings = { base: baseURL, connection: ofetch, options: connectionOptions }
   const connection = createConnection(settings, OfetchClient)
-  // Without the support for servers of createApp(): browsers would have to load it.
+  // Without the server parts of createApp(), which browsers would have to load.
   const client: Application = new Application().configure(connection)
   for (const [path, names] of Object.entries<readonly string[] | undefined>(methods)) {
     if (names === undefined) continue
     const service: AnyService = connection.service(path)
     client.use(path, service, { methods: [...STANDARD_METHODS, ...names] })
   }
-  // Here as well, since its types do not know whether the client has been given logins.
+  // Set here too, since its types do not know whether logins were added to the client.
   Object.assign(client, MISSING_LOGIN)
-  // The registry holds any services; their types are those of the server, which are known to nobody
-  // at run time.
+  // The registry holds any services; their types are those of the server, which are unknown at run time.
   return client as unknown as Client<Services, Methods>
 }

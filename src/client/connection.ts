@@ -12,82 +12,79 @@ import type { FeatureOptions } from './client-features.ts'
 import { FEATURE_RULES } from './client-features.ts'
 import type { RequestHeaders } from './requests/request-headers.ts'
 
-/** How the body of a successful answer is read. */
+/** The form in which the body of a successful response is read. */
 export type ResponseType = 'json' | 'text' | 'arrayBuffer' | 'blob' | 'stream'
 
-/** A request, complete but for the HTTP library that sends it. */
+/** A complete request, ready to be sent by the HTTP library. */
 export interface PreparedRequest {
   /** The HTTP method. */
   readonly method: string
-  /** The whole URL, or a path for the origin of the page. */
+  /** The full URL, or a path for the origin of the page. */
   readonly url: string
   /** Headers with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON, `undefined` for no body. */
   readonly body: string | undefined
-  /** Aborts when the caller gives up, or the time is up. */
+  /** Aborts when the caller aborts or the time limit passes. */
   readonly signal: AbortSignal | undefined
   /**
-   * The longest time for the answer, in milliseconds, `Infinity` for no limit. The signal aborts then;
-   * a limit of the library's own should not be shorter.
+   * The time limit for the response, in milliseconds, `Infinity` for none. The signal aborts then; a limit of the
+   * library itself should not be shorter.
    */
   readonly timeoutMs: number
   /**
-   * What to do where the server redirects. A write is not to follow: on the way it would become a
-   * `GET`, and a record that is created be searched.
+   * What to do on a redirect. A write must not follow it: it would become a `GET`, and a create would become a search.
    */
   readonly redirect: 'follow' | 'manual'
   /**
-   * Whether a redirect must not be followed, whatever options of the library say: a token is in a
-   * header that libraries send to other origins as well.
+   * Whether a redirect must not be followed, whatever the options of the library: a token is in a header that libraries
+   * would send to other origins too.
    */
   readonly isBound: boolean
-  /** What the body of a successful answer is wanted as. */
+  /** The wanted form of the body of a successful response. */
   readonly responseType: ResponseType
-  /** Further options of the call, which the library knows. */
+  /** Other options of the call, which are passed to the library. */
   readonly libraryOptions: Readonly<Record<string, unknown>>
 }
 
-/** What came back for a request, before anything is made of it. */
+/** The response to a request, not yet interpreted. */
 export interface Answer {
-  /** The HTTP status; 0 for a redirect that a browser does not show. */
+  /** The HTTP status; 0 for a redirect that a browser hides. */
   readonly status: number
-  /** Returns the headers with lower-case names. Called where they are needed: most calls do without. */
+  /** Returns the headers with lower-case names. Called only when needed: most calls need none. */
   readHeaders(): Readonly<Record<string, string>>
   /**
-   * The body: a string for the types `json` and `text`, unless the answer is no success: of that it
-   * may be bytes or a stream as well.
+   * The body: a string for the types `json` and `text`; for an unsuccessful response it may also be bytes or a stream.
    */
   readonly body: unknown
 }
 
 /** Options that all calls of a connection share. */
 export interface ConnectionOptions extends FeatureOptions {
-  /** Headers of every request; those of a call win. Default: `accept: application/json`. */
+  /** Headers of every request; those of a call override them. Default: `accept: application/json`. */
   readonly headers?: RequestHeaders | undefined
-  /** Longest time for an answer, in milliseconds; `Infinity` for no limit. Default: 60,000. */
+  /** Time limit for a response, in milliseconds; `Infinity` for none. Default: 60,000. */
   readonly timeoutMs?: number | undefined
   /**
-   * How many times a `find` or `get` is sent again, while there is no connection or the server answers
-   * 429, 502, 503 or 504: when its `Retry-After` says, or after a quarter of a second, a half, and so
-   * on. The time limit holds for all of it. A write is sent again only with an `Idempotency-Key`. Default: 0.
+   * How many times a `find` or `get` is repeated while there is no connection or the server returns 429, 502, 503 or
+   * 504: after its `Retry-After`, or after 250 ms, 500 ms and so on. The time limit includes all repeats. A write is
+   * repeated only with an `Idempotency-Key`. Default: 0.
    */
   readonly retries?: number | undefined
   /**
-   * The services whose writes get a new `Idempotency-Key`: a list of paths, or `true` for all. With `retries`,
-   * these writes are sent again as well, each time with the same key. The server has to heed it, by
-   * `idempotent()`, or it does the write twice. Default: none.
+   * The services whose writes get a new `Idempotency-Key`: a list of paths, or `true` for all. With `retries`, these
+   * writes are repeated too, each with the same key. The server must honour the key, with `idempotent()`, or it
+   * performs the write twice. Default: none.
    */
   readonly idempotencyKeys?: boolean | readonly string[] | undefined
   /**
-   * The longest list in a query that the server reads as a list wherever it stands, as its
-   * `rest({ query: { arrayLimit } })`. A longer one is refused where the server would not know that a
-   * list is meant. Default: 20.
+   * The longest list that the server recognizes anywhere in a query, as in its `rest({ query: { arrayLimit } })`. A
+   * longer list is rejected where the server would not recognize it. Default: 20.
    */
   readonly arrayLimit?: number | undefined
   /**
-   * The longest URL of a `find`, in characters. A longer query is sent as a body, if the server takes it: by
-   * `rest({ queryBodies: true })`. Default: any length.
+   * The longest URL of a `find`, in characters. A longer query is sent as a body, if the server accepts it with `rest({
+   * queryBodies: true })`. Default: any length.
    */
   readonly maxURLLength?: number | undefined
   /** Options of the HTTP library for every request: `{ credentials: 'include' }`. Default: `{}`. */
@@ -95,20 +92,20 @@ export interface ConnectionOptions extends FeatureOptions {
 }
 
 /**
- * `params.connection` of a call. Its `headers`, `timeoutMs` and `retries` win over those of the
- * connection; names that are not here go to the HTTP library as they are.
+ * `params.connection` of a call. `headers`, `timeoutMs` and `retries` override those of the connection; unknown names
+ * are passed to the HTTP library.
  */
 export interface ConnectionParams
   extends Pick<ConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> {
   /** Aborts the call, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
-  /** How the body of a successful answer is read. Default: `'json'`. */
+  /** The form in which the body of a successful response is read. Default: `'json'`. */
   readonly responseType?: ResponseType | undefined
-  /** Options of the HTTP library: `credentials` of fetch. */
+  /** Options of the HTTP library, such as `credentials` of fetch. */
   readonly [option: string]: unknown
 }
 
-/** Options with every default filled in. */
+/** Options with all defaults filled in. */
 export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
   readonly timeoutMs: number
   readonly retries: number
@@ -117,13 +114,13 @@ export interface ResolvedConnectionOptions extends Required<ConnectionOptions> {
   readonly connection: Readonly<Record<string, unknown>>
 }
 
-/** What `params.connection` of one call says, with the options of the connection behind it. */
+/** The options of one call, with those of the connection as defaults. */
 type CallOptions = Pick<ResolvedConnectionOptions, 'headers' | 'timeoutMs' | 'retries'> &
   Pick<PreparedRequest, 'signal' | 'responseType' | 'libraryOptions'>
 
 const RESPONSE_TYPES: readonly unknown[] = ['json', 'text', 'arrayBuffer', 'blob', 'stream']
 
-/** What one call can say as well as the connection. */
+/** Options of both a call and a connection. */
 const SHARED_RULES = {
   headers: { expected: 'an object or a list of pairs', isValid: isObject },
   timeoutMs: {
@@ -158,7 +155,7 @@ const PARAMS_RULES = {
   },
 } as const satisfies Record<string, OptionRule>
 
-/** Names that libraries know and that would contradict a call, by what each of them is here. */
+/** Names that libraries know but that would contradict a call, by their counterpart here. */
 const REFUSED: Readonly<Record<string, string>> = {
   'an option beside connection': 'headers retries timeoutMs',
   'an option of params.connection': 'responseType signal',
@@ -175,7 +172,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /**
  * Returns the options of a connection with their defaults.
- * @throws {TypeError} an option that is unknown, or that a call would contradict
+ * @throws {TypeError} an option is unknown, or a call would contradict it
  */
 export function resolveConnectionOptions(options: ConnectionOptions): ResolvedConnectionOptions {
   checkRules('The connection', options, CONNECTION_RULES)
@@ -192,8 +189,8 @@ export function resolveConnectionOptions(options: ConnectionOptions): ResolvedCo
 }
 
 /**
- * Returns what one call says about its request.
- * @throws {TypeError} an option with an invalid value, or one that the call would contradict
+ * Returns the options of one call.
+ * @throws {TypeError} an option has an invalid value, or contradicts the call
  */
 export function readConnectionParams(
   params: unknown,

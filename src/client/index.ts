@@ -1,5 +1,5 @@
 /**
- * Services of a server elsewhere, called as if they were here; runs in browsers too.
+ * Calls the services of a server as if they were local; runs in browsers too.
  * @module remex/client
  */
 

@@ -1,18 +1,18 @@
 import type { Page } from '../core/params.ts'
 import type { ResultName } from '../core/query-names.ts'
 
-/** A value with a form for JSON of its own: a date, an `ObjectId`. */
+/** A value with its own form in JSON: a date, an `ObjectId`. */
 interface WithJSON<Form> {
-  /** Returns what JSON has in the place of the value. */
+  /** Returns the value that represents it in JSON. */
   toJSON(): Form
 }
 
-/** What JSON leaves out of objects. */
+/** Values that JSON leaves out of objects. */
 type Omitted = ((...values: never) => unknown) | symbol | undefined
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
-/** The name of what JSON keeps of an object, unless it is `undefined`. */
+/** The name of a field that JSON keeps, unless it is `undefined`. */
 type KeptName<T, Name extends keyof T> = Name extends symbol
   ? never
   : [T[Name]] extends [Omitted]
@@ -21,18 +21,18 @@ type KeptName<T, Name extends keyof T> = Name extends symbol
       : never
     : Name
 
-/** The name of what may be `undefined`. */
+/** The name of a field that may be `undefined`. */
 type MaybeName<T, Name extends keyof T> = undefined extends T[Name]
   ? IsAny<T[Name]> extends true
     ? never
     : Name
   : never
 
-/** Whether such fields are all optional: an object without any would fit. */
+/** Whether all such fields are optional: then an object without any would fit. */
 type IsOptional<T> =
   Record<never, never> extends { [Name in keyof T as MaybeName<T, Name>]: unknown } ? true : false
 
-/** The same object, whose fields are optional where they may be `undefined`. */
+/** The same object, with fields that may be `undefined` made optional. */
 type WithOptional<T> = Pick<
   T,
   { [Name in keyof T]-?: Exclude<Name, MaybeName<T, Name>> }[keyof T]
@@ -43,8 +43,8 @@ type WithOptional<T> = Pick<
 type ReceivedItem<T> = T extends Omitted ? null : Received<T>
 
 /**
- * What arrives of a value that a server sends as JSON: a `Date` or an `ObjectId` is a string, what is
- * `undefined` is missing, functions are gone.
+ * The form in which a value arrives that a server sends as JSON: a `Date` or an `ObjectId` is a string, `undefined` is
+ * missing, functions are gone.
  */
 export type Received<T> = unknown extends T
   ? T
@@ -60,7 +60,7 @@ export type Received<T> = unknown extends T
             ? { [Name in keyof T as KeptName<T, Name>]: Received<T[Name]> }
             : Received<WithOptional<T>>
 
-/** What arrives of the result of a method: `null` where the method returns nothing. */
+/** The form in which the result of a method arrives: `null` if the method returns nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: of methods that return nothing
 export type ReceivedResult<T> = T extends undefined | void
   ? null
@@ -71,8 +71,8 @@ export type ReceivedResult<T> = T extends undefined | void
     : Received<T>
 
 /**
- * What can be sent where the server's type says `T`: a `Date` or an `ObjectId`, or the string that
- * it is sent as. A field that may be missing may be `undefined`.
+ * The values that can be sent where the server's type is `T`: a `Date` or an `ObjectId`, or the string it is sent as.
+ * An optional field may be `undefined`.
  */
 export type Sendable<T> = unknown extends T
   ? T
@@ -84,12 +84,12 @@ export type Sendable<T> = unknown extends T
         ? never
         : { [Name in keyof T]: SendableField<T[Name]> }
 
-// Without this, the option `exactOptionalPropertyTypes` would refuse an `undefined` that JSON leaves out.
+// Otherwise the option `exactOptionalPropertyTypes` would reject an `undefined` that JSON leaves out.
 type SendableField<V> = undefined extends V ? Sendable<V> | undefined : Sendable<V>
 
 /**
- * What can stand in a query where the server's type says `T`. A query string has no `null`: a server with
- * a schema reads it from an empty string.
+ * The values that a query may contain where the server's type is `T`. A query string has no `null`: a server with a
+ * schema reads it from an empty string.
  */
 export type SendableQuery<T> = unknown extends T
   ? T
@@ -103,7 +103,7 @@ export type SendableQuery<T> = unknown extends T
           ? never
           : SentQuery<T>
 
-/** A query of a known type as a client sends it: see {@link SendableQuery}. */
+/** A query of a known type, as a client sends it: see {@link SendableQuery}. */
 export type SentQuery<T> = {
   [Name in keyof T]: Name extends ResultName
     ? SendableQuery<T[Name]> | undefined

@@ -28,11 +28,11 @@ import { createServiceURL, encodeSegment, toBaseURL } from './requests/service-u
 import type { SentHeaders } from './sent-call.ts'
 import { sendCall } from './sent-call.ts'
 
-/** What a remote service is made of. */
+/** The settings of a remote service. */
 export interface RemoteServiceSettings {
   /** The path of the service on the server. */
   readonly name: string
-  /** The URL that the services of the server are below. */
+  /** The base URL of the server's services. */
   readonly base: string
   /** The HTTP library. */
   readonly connection: unknown
@@ -46,28 +46,27 @@ interface Call {
   readonly id?: unknown
   readonly data?: unknown
   readonly params: unknown
-  /** The media type of a stream: an answer of another type is refused. Default: the answer is no stream. */
+  /** The media type of a stream; other types are rejected. Default: the response is not a stream. */
   readonly accept?: string
 }
 
 type CustomMethod = (data?: unknown, params?: object) => Promise<unknown>
 
 /**
- * A service of a server elsewhere. Its methods fail with the errors of the server, with `Unavailable`
- * or `Timeout` where there is no answer, and with `BadRequest` before anything is sent, where the
- * server would read something else than what is meant.
+ * A service on a server. Its methods fail with the errors of the server, with `Unavailable` or `Timeout` if there is no
+ * response, and with `BadRequest`, before anything is sent, if the server would misread the call.
  */
 export abstract class RemoteService {
   /** The path of the service on the server. */
   readonly name: string
-  /** The URL that the services of the server are below. */
+  /** The base URL of the server's services. */
   readonly base: string
   /** The HTTP library. */
   readonly connection: unknown
   /** The options of the connection, with their defaults. */
   readonly options: ResolvedConnectionOptions
-  // The fields are not `#private`: an object derived from a service has no such fields, as the
-  // services of an application of Feathers are, nor has a proxy, as those of reactive state are.
+  // These fields are not `#private`: an object derived from a service, as in a Feathers application, and a proxy, as in
+  // reactive state, would lack them.
   private readonly serviceURL: ServiceURL
   private readonly addsKeys: boolean
   private readonly ownHeaders: SentHeaders
@@ -87,18 +86,18 @@ export abstract class RemoteService {
       : idempotencyKeys === true
   }
 
-  /** Sends a request. Resolves to the answer, whatever its status is. */
+  /** Sends a request. Resolves to the response, whatever its status. */
   abstract sendRequest(request: PreparedRequest): Promise<Answer>
 
-  /** Resolves to what `find` of the server resolves to: a page or a list. */
+  /** Resolves to the result of `find` on the server: a page or a list. */
   find(params?: object): Promise<unknown> {
     return this.callRemote({ method: 'find', params })
   }
 
   /**
-   * Returns the records of a query one after the other, page after page: `$limit` is the size of a page. The
-   * loop throws what `find` fails with.
-   * @throws {NotImplemented} the service answers without pages that have cursors
+   * Returns the records of a query one by one, page by page: `$limit` is the size of a page. The loop throws the errors
+   * of `find`.
+   * @throws {NotImplemented} the service does not return pages with cursors
    */
   async *each(params?: object): AsyncGenerator<unknown, void, undefined> {
     const given = toParams(params)
@@ -106,7 +105,7 @@ export abstract class RemoteService {
     for (let cursor: unknown = $after; cursor !== null; ) {
       const page = await this.find({ ...given, query: { ...others, $after: cursor } })
       const { data, nextCursor } = (page ?? {}) as { data?: unknown; nextCursor?: unknown }
-      // A server that does not know `$after` would answer the first page for ever.
+      // A server that does not know `$after` would return the first page forever.
       if (!Array.isArray(data) || nextCursor === undefined || nextCursor === cursor) {
         throw new NotImplemented(`The service '${this.name}' has no pages with cursors`)
       }
@@ -116,8 +115,8 @@ export abstract class RemoteService {
   }
 
   /**
-   * Returns all records that `find` of the server finds, without pages, as they arrive. The request begins
-   * with the first `next()`, and ends with the loop. Hooks of the client do not run.
+   * Returns all records that `find` of the server finds, without pages, as they arrive. The request starts with the
+   * first `next()` and ends with the loop. Hooks of the client do not run.
    */
   stream(params?: object): AsyncIterableIterator<unknown, void, undefined> {
     const { connection } = toParams(params) as { readonly connection?: ConnectionParams }
@@ -135,29 +134,29 @@ export abstract class RemoteService {
     return this.callRemote({ method: 'create', data, params })
   }
 
-  /** Resolves to the record after it was replaced. */
+  /** Resolves to the replaced record. */
   update(id: NullableId | RecordId, data: unknown, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'update', id, data, params })
   }
 
-  /** Resolves to the record after the change, with the id `null` to all that were changed. */
+  /** Resolves to the changed record, or with the id `null` to all changed records. */
   patch(id: NullableId | RecordId, data: unknown, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'patch', id, data, params })
   }
 
-  /** Resolves to the record that was removed, with the id `null` to all that were. */
+  /** Resolves to the removed record, or with the id `null` to all removed records. */
   remove(id: NullableId | RecordId, params?: object): Promise<unknown> {
     return this.callRemote({ method: 'remove', id, params })
   }
 
   /**
    * Adds custom methods, which are called as `(data, params)`. Returns the service.
-   * @throws {TypeError} a name that no custom method can have
+   * @throws {TypeError} a name is not allowed for a custom method
    */
   methods(...names: readonly string[]): this {
     for (const method of names) {
       if (this.customMethods.has(method)) continue
-      // A method named `then` would be called by each `await` of the service.
+      // Each `await` of the service would call a method named `then`.
       if (!isMethodName(method) || method in this || method === 'then') {
         throw new TypeError(`'${method}' can not be the name of a custom method`)
       }
@@ -170,9 +169,9 @@ export abstract class RemoteService {
   }
 
   /**
-   * Returns the part of the URL that a query becomes, from `?` on, `''` for none. To be overridden
-   * where the server reads queries in a way of its own.
-   * @throws {BadRequest} a part of the query that the server would read as something else
+   * Returns the part of the URL for a query, starting with `?`; `''` for none. Override it for a server that reads
+   * queries differently.
+   * @throws {BadRequest} the server would misread a part of the query
    */
   getQuery(query: Query): string {
     const queryString = toQueryString(query, this.options.arrayLimit)
@@ -190,12 +189,12 @@ export abstract class RemoteService {
     }
     const responseType = accept === undefined ? options.responseType : 'stream'
     const servicePath = this.serviceURL.fill(params['route'])
-    // `null` stands for many records, in the methods that change them.
+    // The id `null` means many records, in the methods that change them.
     const isOfOne = withId && (id !== null || verb === 'GET')
     const idPath = isOfOne ? `/${encodeSegment(id, `id for .${method}`)}` : ''
-    // Headers are read once: an iterator of them can not be read again.
+    // Reads headers once: an iterator cannot be read again.
     const headers = mergeHeaders(params['headers'] as RequestHeaders | undefined, options.headers)
-    // An empty URL would be the page that a browser shows.
+    // An empty URL would be the current page of a browser.
     const path = servicePath + idPath || '/'
     const query = toQuery(params)
     const inURL = this.getQuery(query)
@@ -214,7 +213,7 @@ export abstract class RemoteService {
       ...(accept !== undefined && { accept }),
       ...((isLong || !isStandardMethod(method)) && { [SERVICE_METHOD]: method }),
     }
-    // Without a key, the server might do a write twice.
+    // Without a key, the server might perform a write twice.
     const isRepeatable = verb === 'GET' || IDEMPOTENCY_KEY in requestHeaders
     return sendCall(this, {
       method,
@@ -243,7 +242,7 @@ function toParams(params: unknown): Readonly<Record<string, unknown>> {
   throw new TypeError('The params must be an object')
 }
 
-/** Returns the query of a call. One that is none is refused: the call would be for all records. */
+/** Returns the query of a call. An invalid one is rejected: otherwise the call would affect all records. */
 function toQuery({ query = {} }: Readonly<Record<string, unknown>>): Query {
   if (isOptionsObject(query)) return query
   throw new BadRequest('params.query must be an object')

@@ -7,7 +7,7 @@ import type { AnyService, OutsideOf, ServedOptions } from '../core/services/serv
 import type { ConnectionParams } from './connection.ts'
 import type { ReceivedResult, Sendable, SendableQuery } from './received.ts'
 
-/** The list of a service whose custom methods the map of services lists: all methods, or the custom ones. */
+/** The custom methods of a service if the map of services lists them: all methods, or only the custom ones. */
 type ServedList<S, Otherwise> = [ServedOptions<S>] extends [never]
   ? Otherwise
   : keyof OutsideOf<S> extends StandardMethod
@@ -24,8 +24,8 @@ type CustomOnly<List> = List extends readonly [infer Name, ...infer Others]
   : readonly []
 
 /**
- * The custom methods that services offer to clients, by path: `{ posts: ['publish'] }`. Where the map of
- * services lists them, it is that list.
+ * The custom methods that services offer to clients, by path: `{ posts: ['publish'] }`. If the map of services lists
+ * them, it must be that list.
  */
 export type CustomMethods<Services> = {
   readonly [Path in keyof Services]?: ServedList<
@@ -34,23 +34,23 @@ export type CustomMethods<Services> = {
   >
 }
 
-/** What the compiler names where methods are listed, and the type of the list is not stated. */
+/** Appears in the compiler's error if methods are listed without stating the type of the list. */
 interface SecondTypeArgumentIsMissing extends ReadonlyArray<never> {
-  /** How the type of the list is stated. */
+  /** How to state the type of the list. */
   readonly typeArguments: '<Services, typeof methods>'
 }
 
-/** No custom methods but those in the map of services; any, where nothing is known of the services. */
+/** Only the custom methods in the map of services; any methods if nothing is known of the services. */
 export type NoCustomMethods<Services> = string extends keyof Services
   ? CustomMethods<Services>
   : ListedMethods<Services>
 
-/** What stands in for the lists of custom methods of a client without any: those that the map makes. */
+/** The lists of custom methods of a client that states none: those that the map implies. */
 export type ListedMethods<Services> = {
   readonly [Path in keyof Services]?: ServedList<Services[Path], SecondTypeArgumentIsMissing>
 }
 
-/** The lists that a client can not do without: the map promises their methods, and makes none. */
+/** The lists that a client must state: the map has their methods as types only. */
 export type RequiredMethods<Services> = {
   readonly [Path in keyof Services as ServedList<Services[Path], never> extends never
     ? never
@@ -61,14 +61,14 @@ type ListedName<Methods, Path> = Path extends keyof Methods ? ItemName<Methods[P
 
 type ItemName<List> = List extends readonly (infer Name extends string)[] ? Name : never
 
-/** The services of a server as clients see them: arguments and results are what travels. */
+/** The services of a server as clients see them, with arguments and results as they are sent. */
 export type RemoteServices<Services, Methods = NoCustomMethods<Services>> = {
   [Path in keyof Services & string]: AnyService extends Services[Path]
     ? Services[Path]
     : RemoteServiceAt<Services, Path, Methods>
 }
 
-/** A service by its place in the map of services: editors show it so, whatever it consists of. */
+/** A service by its place in the map of services. Editors show this name, whatever the type consists of. */
 type RemoteServiceAt<Services, Path extends keyof Services & string, Methods> = {
   [M in keyof OutsideOf<Services[Path]> &
     (StandardMethod | ListedName<Methods, Path>)]: RemoteMember<
@@ -93,13 +93,13 @@ export interface ClientParams<Q = Query> extends FeatureParams {
   headers?: Headers | undefined
   /** How the request is sent: a signal, a time limit, options of the HTTP library. */
   connection?: ConnectionParams | undefined
-  /** The server sets it: what comes from a call of its own can not be handed on as it is. */
+  /** Set by the server only: params of a server's call cannot be passed on unchanged. */
   provider?: undefined
 }
 
 /**
- * The values of the placeholders of a path: required where there are some. Those of other paths are named,
- * because objects in variables may have any other members.
+ * The values for the placeholders of a path, required if it has any. Names of other paths' placeholders are excluded,
+ * because objects in variables may have excess members.
  */
 type WithRoute<Name extends string, Other extends string> = [Name] extends [never]
   ? { readonly route?: undefined }
@@ -109,14 +109,14 @@ type WithRoute<Name extends string, Other extends string> = [Name] extends [neve
       }
     }
 
-/** Params are the last argument, which may be left out where nothing in them is required. */
+/** Params are the last argument, optional if none of them is required. */
 type ParamsArgument<P> = object extends P ? [params?: P] : [params: P]
 
 type AnyList = readonly unknown[]
 
 type Item<R> = R extends Page<infer T> | readonly (infer T)[] ? T : R
 
-/** A result with the selected fields: of a record, or of each one of a page or a list. */
+/** A result with the selected fields: of a record, or of each record of a page or a list. */
 type SelectedOf<R, Name extends string> =
   R extends Page<infer T>
     ? Page<SelectedRecord<T, Name>>
@@ -131,29 +131,29 @@ export type FindArguments<S> = S extends { find(...values: infer Values): unknow
   ? Values
   : [params?: ClientParams]
 
-/** A record of a remote service, as `find` answers with it on a page or in a list. */
+/** A record of a remote service, as `find` returns it on a page or in a list. */
 export type FoundRecord<S> = S extends { find(...values: never): Promise<infer R> }
   ? Item<R>
   : unknown
 
-/** What remains of a result for one record, or for many; all of it, where it does not tell them apart. */
+/** The part of a result for one record, or for many; all of it if they cannot be told apart. */
 type One<R> = [Exclude<R, AnyList>] extends [never] ? R : Exclude<R, AnyList>
 type Many<R> = [Extract<R, AnyList>] extends [never] ? R : Extract<R, AnyList>
 
 /**
- * A query without `$select`, for the overloads that have one of their own: where both meet, the
- * compiler compares lists with lists, for each service and each call.
+ * A query without `$select`, for overloads that declare their own: with both, the compiler would compare lists with
+ * lists, for each service and each call.
  */
 type Unselected<Q> = { [Name in keyof Q as Exclude<Name, '$select'>]: Q[Name] }
 
-/** Whether a query is known to select fields: one without types is not. */
+/** Whether a query is known to select fields; an untyped one is not. */
 type Selects<Q> = string extends keyof Q ? false : '$select' extends keyof Q ? true : false
 
 type SelectingParams<Q, Route, Name extends string> = ClientParams<Unselected<Q>> &
   Route &
   Selecting<Name>
 
-/** A `find` whose result has the fields that the query selects. */
+/** A `find` whose result has only the fields that the query selects. */
 export interface RemoteFind<R, Q, Route> {
   <Name extends FieldName<Item<R>>>(
     params: SelectingParams<Q, Route, Name>,
@@ -161,7 +161,7 @@ export interface RemoteFind<R, Q, Route> {
   (...params: ParamsArgument<ClientParams<Q> & Route>): Promise<R>
 }
 
-/** A `get` whose result has the fields that the query selects. */
+/** A `get` whose result has only the fields that the query selects. */
 export interface RemoteGet<R, Q, Route> {
   <Name extends FieldName<R>>(
     id: RecordId,
@@ -224,7 +224,7 @@ type RemoteMethod<S, M extends StandardMethod, Q, Route> = RemoteMethods<
   ClientParams<Q> & Route
 >[M]
 
-/** Data may be left out where the method takes none. */
+/** Data is optional if the method takes none. */
 type CustomArguments<D, P> = undefined extends D
   ? object extends P
     ? [data?: D, params?: P]
@@ -239,8 +239,8 @@ type RemoteCustomMethod<S, M, Route> = (
 ) => Promise<ReceivedResult<ResultOf<S, M>>>
 
 /**
- * A service `S` of a server as clients see it: its standard methods, and the custom ones that are
- * named. Arguments and results are what travels.
+ * A service `S` of a server as clients see it: its standard methods and the named custom ones, with arguments and
+ * results as they are sent.
  */
 export type RemoteServiceOf<
   S,

@@ -17,7 +17,7 @@ import { RemoteService } from './remote-service.ts'
 import type { CustomMethods, NoCustomMethods, RemoteServices } from './remote-services.ts'
 import { toBaseURL } from './requests/service-url.ts'
 
-/** Makes a connection by an HTTP library; the class may stand in the place of the options. */
+/** Creates a connection with an HTTP library. The class may take the place of the options. */
 export type Connector<Library, Services> = (
   library: Library,
   options?: ConnectionOptions | RemoteServiceClass,
@@ -25,27 +25,27 @@ export type Connector<Library, Services> = (
 ) => RestConnection<Services>
 
 /**
- * The HTTP libraries that a server can be reached by. They throw a `TypeError` where the library is
- * missing, or an option or the class is unknown or invalid.
+ * The supported HTTP libraries. They throw a `TypeError` if the library is missing, or an option or the class is
+ * unknown or invalid.
  */
 export interface RestConnectors<Services> {
-  /** Returns a connection by ofetch. */
+  /** Returns a connection that uses ofetch. */
   ofetch(
     options?: ConnectionOptions | RemoteServiceClass,
     Service?: RemoteServiceClass,
   ): RestConnection<Services>
-  /** Returns a connection by `fetch` of the platform, or a function like it. */
+  /** Returns a connection that uses `fetch` of the platform, or a similar function. */
   readonly fetch: Connector<FetchFunction, Services>
-  /** Returns a connection by axios, or an instance of it. */
+  /** Returns a connection that uses axios, or an instance of it. */
   readonly axios: Connector<AxiosLibrary, Services>
-  /** Returns a connection by superagent. */
+  /** Returns a connection that uses superagent. */
   readonly superagent: Connector<SuperagentLibrary, Services>
 }
 
 /**
- * Returns the ways to a server at a URL: `app.configure(rest(baseURL).fetch(fetch))`. `Services` are
- * those of the server, and type `service(path)` of the connection.
- * @param baseURL the URL that the services are below; without one, the origin of the page in a browser
+ * Returns the connectors for a server: `app.configure(rest(baseURL).fetch(fetch))`. `Services` are those of the server,
+ * and type `service(path)` of the connection.
+ * @param baseURL the base URL of the services; by default the origin of the page in a browser
  * @throws {TypeError} the URL is invalid
  */
 export function rest<
@@ -57,9 +57,9 @@ export function rest<
   const by = (library: string, Default: RemoteServiceClass): Connector<unknown, never> => {
     return (connection, given = {}, last = Default) => {
       const owner = `rest().${library}()`
-      // Feathers takes the class in the place of the options as well.
+      // Feathers also accepts the class in the place of the options.
       const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
-      // A class that is none of this package would go without tokens and limits.
+      // A class from another package would send calls without tokens and limits.
       if (!(Service?.prototype instanceof RemoteService)) {
         throw new TypeError(
           `${owner}: the class must extend FetchClient or another RemoteService of remex/client`,
@@ -82,7 +82,7 @@ export function rest<
   }
 }
 
-/** @throws {TypeError} a service has what classes of Feathers send requests by: nothing calls it */
+/** @throws {TypeError} a service overrides the methods by which Feathers sends requests, which are never called here */
 function checkOverrides(owner: string, service: object): void {
   const names = ['request', 'makeUrl', ...STANDARD_METHODS.map((method) => `_${method}`)]
   const name = names.find((one) => one in service)
@@ -92,21 +92,21 @@ function checkOverrides(owner: string, service: object): void {
   )
 }
 
-/** A class of remote services; extend `FetchClient` to make one. */
+/** A class of remote services; extend `FetchClient` to create one. */
 export type RemoteServiceClass = new (settings: RemoteServiceSettings) => RemoteService
 
-/** The way to a server, given to `app.configure()` for all paths that have no service yet. */
+/** A connection to a server, passed to `app.configure()` for all paths without a service. */
 export interface RestConnection<Services = AnyServices> {
   /** Makes an application get its services from the server; `app.rest` is the HTTP library. */
   (app: object): void
-  /** Returns a service of the server, for `app.use(path, …)`: another one for each call. */
+  /** Returns a service of the server, for `app.use(path, …)`; a new one for each call. */
   service<Path extends keyof Services & string>(path: Path): Services[Path]
   /** The class of the services. */
   readonly Service: RemoteServiceClass
 }
 
 /**
- * Returns a connection by an HTTP library.
+ * Returns a connection that uses an HTTP library.
  * @throws {TypeError} an option or the base URL is invalid
  */
 export function createConnection(
@@ -114,7 +114,7 @@ export function createConnection(
   Service: RemoteServiceClass,
 ): RestConnection<never> {
   const service = (name: string): RemoteService => new Service({ ...settings, name })
-  // What is wrong with the options is told now, not with the first call.
+  // Checks the options now, rather than with the first call.
   const { options } = service('/')
   const configure = (app: Application): void => {
     if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
@@ -125,7 +125,7 @@ export function createConnection(
   return Object.assign(configure, { service, Service }) as RestConnection<never>
 }
 
-/** Gives a remote service the methods that its options list, before hooks are put around them. */
+/** Adds the methods that its options list to a remote service, before hooks wrap them. */
 function addCustomMethods(
   service: object,
   _path: string,

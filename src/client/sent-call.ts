@@ -15,24 +15,23 @@ export type SentHeaders = Readonly<Record<string, string>>
 
 /** A call of a remote service that is about to be sent. */
 export interface UnsentCall {
-  /** The service that is called: its path on the server, and the URL of that. */
+  /** The called service: its path on the server, and its base URL. */
   readonly service: { readonly name: string; readonly base: string }
   /** The name of the method. */
   readonly method: string
-  /** The headers that the caller has given, with lower-case names. */
+  /** The headers of the caller, with lower-case names. */
   readonly headers: SentHeaders
-  /** Aborts when the caller gives up, or the time is up. */
+  /** Aborts when the caller aborts or the time limit passes. */
   readonly signal: AbortSignal | undefined
-  /** Sends the request with additional headers. Resolves to the answer, whatever its status is. */
+  /** Sends the request with additional headers. Resolves to the response, whatever its status. */
   send(headers: SentHeaders): Promise<Answer>
 }
 
-/** Sends a call with what proves who calls. */
+/** Sends a call with the credentials of the caller. */
 export type Authorizer = (call: UnsentCall) => Promise<Answer>
 
 /**
- * Where a service keeps its authorizer. In the params of calls hooks would see the tokens, and log
- * them.
+ * The key of a service's authorizer. It is not in the params of calls, where hooks would see the tokens and log them.
  */
 const AUTHORIZER: unique symbol = Symbol('remex.authorizer')
 
@@ -40,32 +39,32 @@ interface Authorized {
   readonly [AUTHORIZER]?: Authorizer | undefined
 }
 
-/** Has an authorizer send the calls of a service from now on, `undefined` for none. */
+/** Sets the authorizer that sends the calls of a service from now on, `undefined` for none. */
 export function setAuthorizer(service: object, value: Authorizer | undefined): void {
   Object.defineProperty(service, AUTHORIZER, { value, configurable: true })
 }
 
-/** A service that a call is sent by. */
+/** A service that sends a call. */
 interface Sender {
   readonly name: string
   readonly base: string
   sendRequest(request: PreparedRequest): Promise<Answer>
 }
 
-/** A call whose request is complete but for what differs each time that it is sent. */
+/** A call whose request is complete, except for what differs on each send. */
 interface PreparedCall extends Pick<UnsentCall, 'method' | 'headers' | 'signal'> {
   readonly request: Omit<PreparedRequest, 'signal' | 'redirect' | 'isBound'>
   /** The request, for errors. */
   readonly label: RequestLabel
-  /** How many times it is sent again at most. */
+  /** The maximum number of repeats. */
   readonly retries: number
-  /** The media type of a stream: an answer of another type throws `NotAcceptable`. */
+  /** The media type of a stream; another type throws `NotAcceptable`. */
   readonly accept: string | undefined
-  /** Whether the server breaks the answer off where it fails. */
+  /** Whether the server breaks the response off on an error. */
   readonly isExport: boolean
 }
 
-/** Resolves to the result of a call: its authorizer sends it, if there is one, again where it may be. */
+/** Resolves to the result of a call. Its authorizer sends it, if there is one, and repeats it if allowed. */
 export function sendCall(service: Sender, call: PreparedCall): Promise<unknown> {
   const { method, headers, request } = call
   const { timeoutMs, responseType } = request
@@ -78,7 +77,7 @@ export function sendCall(service: Sender, call: PreparedCall): Promise<unknown> 
   })
 }
 
-/** @param more what proves who calls, this time: an authorizer may send a call again with other headers */
+/** @param more the credentials for this time: an authorizer may repeat a call with other headers */
 async function sendOnce(
   service: Sender,
   { request, label, accept }: PreparedCall,
@@ -86,8 +85,7 @@ async function sendOnce(
   more: SentHeaders = {},
 ): Promise<Answer> {
   const { method, url, libraryOptions } = request
-  // Libraries leave the header `Authorization` out on the way to another origin, and no other
-  // header with a token.
+  // Libraries remove the header `Authorization` on a redirect to another origin, but no other header with a token.
   const isBound = Object.keys(more).some((name) => name !== 'authorization')
   const redirect = method === 'GET' && !isBound ? 'follow' : 'manual'
   try {
@@ -111,7 +109,7 @@ const REDIRECT_OPTIONS: readonly string[] = [
   ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
 ]
 
-/** Returns the options of a library without those that would have it follow. */
+/** Returns the options of a library without those that make it follow redirects. */
 function omitRedirectOptions(
   options: PreparedRequest['libraryOptions'],
 ): PreparedRequest['libraryOptions'] {
@@ -120,8 +118,8 @@ function omitRedirectOptions(
 }
 
 /**
- * Returns an answer that is no redirect. Status 0 is one that a browser does not show.
- * @throws {GeneralError} a redirect that was not followed
+ * Returns a response that is not a redirect. Status 0 is a redirect that a browser hides.
+ * @throws {GeneralError} the response is a redirect, which was not followed
  */
 function refuseRedirect(
   answer: Answer,

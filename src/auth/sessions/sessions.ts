@@ -252,7 +252,7 @@ export class Sessions {
     const { app, configuration } = this.#authentication
     const { entity, service } = configuration
     if (entity == null) return { result: {}, state: this.#toState(null) }
-    // The strategy notes the stored record here, so that it need not be read again.
+    // The strategy adds the stored record here, so that it need not be read again.
     const proven: Entity[] = []
     const finder = findUserFinder(this.#authentication)
     const user = await finder?.getEntity(userId, { ...params, proven })

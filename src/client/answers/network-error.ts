@@ -1,7 +1,7 @@
 import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 
-/** A request as errors tell of it: without id and query, which may be tokens. */
+/** A request as errors describe it: without id and query, which may contain tokens. */
 export interface RequestLabel {
   /** The HTTP method. */
   readonly method: string
@@ -9,28 +9,28 @@ export interface RequestLabel {
   readonly path: string
 }
 
-/** Codes by which libraries say that their own time limit is up. */
+/** Codes that libraries use for their own timeouts. */
 const TIMEOUT_CODE = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ECONNABORTED)$/
 
-/** Codes of connections that were never there, or have no trusted certificate: nothing was sent. */
+/** Codes of connections that were never made or have no trusted certificate: nothing was sent. */
 const NOT_SENT_CODE =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$|(?:^|_)CERT(?:_|$)/
 
-/** Codes of calls that no server was asked for: the library can not send them. */
+/** Codes of calls that the library could not send to a server. */
 const MISUSE_CODE =
   /^(?:UND_ERR_INVALID_ARG|ERR_INVALID_ARG_(?:TYPE|VALUE)|ERR_BAD_OPTION(?:_VALUE)?)$/
 
-/** Errors that are each other's cause would never end. */
+/** Errors that are each other's cause would loop forever. */
 const MAX_CAUSES = 9
 
-/** A query begins at its question mark: no percent-encoded one has a space or a quotation mark. */
+/** A query starts at its question mark; when percent-encoded it has no spaces or quotation marks. */
 const QUERY = /\?[^\s"<>]+/g
 
 /**
- * Returns the error for a request that has no answer: {@link Unavailable}, or {@link Timeout}, with
- * what the HTTP library threw as the `cause`; a `TypeError` for a request that could not be sent.
- * Errors of services and aborts stay what they are.
- * @param url the URL that was asked for, which is not repeated
+ * Returns the error for a request without a response: {@link Unavailable}, or {@link Timeout}, with the error of the
+ * HTTP library as the `cause`; a `TypeError` for a request that could not be sent. Errors of services and aborts are
+ * returned unchanged.
+ * @param url the requested URL, which is not repeated
  */
 export function toNetworkError(thrown: unknown, request: RequestLabel, url: string): unknown {
   if (thrown instanceof ServiceError) return thrown
@@ -44,7 +44,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
     (inner, outer) => copyError(outer, conceal, inner),
     undefined,
   )
-  // A base URL without a host stands for the origin of the page, which only browsers have.
+  // A base URL without a host means the origin of the page, which only browsers have.
   if (path.startsWith('/') && !('location' in globalThis)) {
     return new TypeError('Outside of a browser, the base URL needs a host', { cause })
   }
@@ -64,21 +64,21 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   return new NetworkError(`No answer from ${method} ${path}${reason}`, data, { cause })
 }
 
-/** Returns the error for a request whose time is up. */
+/** Returns the error for a request that timed out. */
 export function createTimeout(request: RequestLabel, timeoutMs: number): Timeout {
   const message = `No answer from ${request.method} ${request.path} within ${timeoutMs} ms`
   const cause = new DOMException(message, 'TimeoutError')
   return new Timeout(message, { timeoutMs, ...toOutcome(request) }, { cause })
 }
 
-/** Says of a write that it may have been done, as the server does of a database without an answer. */
+/** Marks a write as possibly done, as the server does when the database does not respond. */
 function toOutcome({ method }: RequestLabel): { errors?: { outcome: 'unknown' } } {
   return method === 'GET' ? {} : { errors: { outcome: 'unknown' } }
 }
 
 /**
- * Returns what a library has thrown, and what is behind that, outermost first: libraries wrap what the
- * system said several times, keep the code alone, and have one error for each address.
+ * Returns what a library has thrown, and its causes, outermost first: libraries wrap the system's error several times,
+ * keep only its code, or have one error per address.
  */
 function listCauses(thrown: unknown): Readonly<Record<string, unknown>>[] {
   const causes: Record<string, unknown>[] = []
@@ -92,9 +92,9 @@ function listCauses(thrown: unknown): Readonly<Record<string, unknown>>[] {
 }
 
 /**
- * Returns name, message, code and stack of an error. Nothing else is kept, since an error is logged with
- * its causes, and libraries put whole requests there, with the token in the headers.
- * @param conceal makes a string out of one that may hold the URL of the request
+ * Returns name, message, code and stack of an error. Nothing else is kept, since errors are logged with their causes,
+ * and libraries put whole requests there, with the token in the headers.
+ * @param conceal returns a string without the URL of the request
  */
 function copyError(
   { name, message, code, stack }: Readonly<Record<string, unknown>>,

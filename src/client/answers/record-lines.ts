@@ -1,18 +1,18 @@
 import { errorFromJSON, GeneralError, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 
-/** The media type of records that come one in each line. */
+/** The media type of records with one per line. */
 export const RECORD_LINES = 'application/x-ndjson'
 
-/** An `Accept` header that asks first of all for all records that a service finds, and not for JSON. */
+/** An `Accept` header that prefers an export of all records over JSON. */
 export const EXPORT: RegExp = /^[^,]*(x-ndjson|\/csv)/i
 
 /**
- * Returns the records of an answer as they arrive; whoever goes no further ends the request.
+ * Returns the records of a response as they arrive. Leaving the loop ends the request.
  * @param open sends the request. Resolves to the body, a stream of the platform or of Node
- * @param signal what the caller aborts the request by
- * @throws {Unavailable} in the loop: the answer has broken off
- * @throws the error that the server has ended with, or the reason of the signal
+ * @param signal with which the caller aborts the request
+ * @throws {Unavailable} in the loop: the response has broken off
+ * @throws the error with which the server has ended it, or the reason of the signal
  */
 export async function* readRecords(
   open: () => Promise<unknown>,
@@ -26,7 +26,7 @@ export async function* readRecords(
       const { done, value } = (await reader?.read().catch((cause) => breakOff(cause))) ?? {}
       if (value === undefined || done) break
       rest += decoder.decode(value, { stream: true })
-      // Most of a large record comes without an end: it is not searched anew each time.
+      // Most chunks of a large record have no line end: do not search all of it again.
       if (!value.includes(LINE_FEED)) continue
       const lines = rest.split('\n')
       rest = lines.pop() ?? ''
@@ -45,7 +45,7 @@ export async function* readRecords(
 
 const LINE_FEED = 10
 
-/** @throws the error that a line stands for */
+/** @throws the error that a line contains */
 function toRecord(line: string): unknown {
   let record: unknown
   try {

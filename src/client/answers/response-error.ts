@@ -3,7 +3,7 @@ import { errorFromJSON, GeneralError, NotAcceptable } from '../../core/errors/in
 import { isErrorStatus } from '../../core/errors/service-error.ts'
 import type { Answer, ResponseType } from '../connection.ts'
 
-/** What an error of the server keeps of its answer, as `error.response`. */
+/** The part of a response that its error keeps, as `error.response`. */
 export interface ErrorResponse {
   /** The HTTP status. */
   readonly status: number
@@ -11,18 +11,18 @@ export interface ErrorResponse {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Longer bodies are no errors of services, and would be kept as long as the error is. */
+/** Longer bodies are not service errors, and would stay in memory as long as the error. */
 const MAX_ERROR_BYTES = 1_000_000
 
-/** Whether a status stands for a result. */
+/** Returns whether a status means success. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
 /**
- * Returns what a call resolves to: `null` for a response without a body, whatever its status.
- * @throws the error that the response stands for
- * @throws {GeneralError} a success whose body is not the JSON that was asked for, or a part of it
+ * Returns the result of a call: `null` for a response without a body, whatever its status.
+ * @throws the error that the response contains
+ * @throws {GeneralError} a successful response whose body is not complete JSON
  */
 export function readResult(answer: Answer, responseType: ResponseType): unknown {
   const { status, body } = answer
@@ -38,38 +38,38 @@ export function readResult(answer: Answer, responseType: ResponseType): unknown 
   }
 }
 
-/** Names by which callers tell that they gave up, or that a time limit of theirs was up. */
+/** Names of errors that mean that the caller aborted, or set a time limit that has passed. */
 const CALLER_NAMES: readonly unknown[] = ['AbortError', 'TimeoutError']
 
-/** Keys of error bodies whose strings say what is wrong. @see RFC 9457 §3.1 */
+/** Keys of error bodies whose strings describe the problem. @see RFC 9457 §3.1 */
 const MESSAGE_KEYS = ['message', 'detail', 'title', 'error'] as const
 
 /**
- * Returns the error that an answer stands for, whose body is a string: of the class that the body
- * names, else of the one for its status. `error.response` has status and headers.
+ * Returns the error of a response whose body is a string: of the class that the body names, otherwise of the class for
+ * its status. `error.response` has status and headers.
  */
 export function createResponseError(answer: Answer): ServiceError {
   const { status } = answer
   const response: ErrorResponse = { status, headers: answer.readHeaders() }
   const { code, name, ...others } = parseErrorBody(String(answer.body))
   const key = MESSAGE_KEYS.find((one) => typeof others[one] === 'string')
-  // The answer of a proxy, or of a web server with pages.
+  // Otherwise the response comes from a proxy, or a web server with pages.
   const type = response.headers['content-type']?.split(';')[0]
   const error = errorFromJSON({
     ...others,
-    // Other servers have codes of their own there: the status of the answer is the one.
+    // Other servers put their own codes there: then the status of the response is used.
     code: isErrorStatus(code) ? code : status,
     ...(!CALLER_NAMES.includes(name) && { name }),
     message: key ? others[key] : `The server answered ${status}${type ? ` with ${type}` : ''}`,
   })
-  // `response` is not enumerable: it is no part of what the server said about the error.
+  // `response` is not enumerable: it is not part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
 }
 
 /**
- * Returns an answer that went well and has the wanted media type.
+ * Returns a successful response if it has the wanted media type.
  * @param wanted what it should be, for the error
- * @throws {NotAcceptable} it has another one
+ * @throws {NotAcceptable} it has another type
  */
 export function checkType(answer: Answer, mediaType: string, wanted: string = mediaType): Answer {
   const { 'content-type': type = 'no content' } = answer.readHeaders()
@@ -79,7 +79,7 @@ export function checkType(answer: Answer, mediaType: string, wanted: string = me
   )
 }
 
-/** Returns the body of an error, `{}` for anything else: the page of a proxy, or a part of a body. */
+/** Returns the body of an error, `{}` for anything else, such as the page of a proxy or a truncated body. */
 function parseErrorBody(text: string): Record<string, unknown> {
   try {
     return text.length <= MAX_ERROR_BYTES && text.startsWith('{') ? JSON.parse(text) : {}
@@ -89,8 +89,8 @@ function parseErrorBody(text: string): Record<string, unknown> {
 }
 
 /**
- * Resolves to an answer whose body is a string where it is no success: `''` for a body that is too
- * long. Successes stay as they are.
+ * Resolves to a response whose body is a string if it is not successful: `''` for a body that is too long. Successful
+ * responses are returned unchanged.
  */
 export async function readErrorBody(answer: Answer): Promise<Answer> {
   const { status, body } = answer
@@ -99,8 +99,7 @@ export async function readErrorBody(answer: Answer): Promise<Answer> {
 }
 
 /**
- * Resolves to the text of a body: a stream of the platform or of Node, or bytes, of a library that was
- * asked for these.
+ * Resolves to the text of a body: a stream of the platform or of Node, or bytes, if the library was asked for bytes.
  */
 async function readText(body: unknown): Promise<string> {
   const reader = new Response(body as ReadableStream<Uint8Array>).body?.getReader()

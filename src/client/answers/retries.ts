@@ -2,33 +2,33 @@ import { isAway } from '../../core/errors/error-classes.ts'
 import { ServiceError } from '../../core/errors/index.ts'
 import type { Answer } from '../connection.ts'
 
-/** Stands for too many requests. */
+/** The status for too many requests. */
 const TOO_MANY = 429
 
-/** Stands for a write of the same key, or of the same record, that is in the way: only with `Retry-After`. */
+/** Another write of the same key or the same record is in progress. Retried only with `Retry-After`. */
 const CONFLICT = 409
 
-/** How long to wait where the server does not say, doubled each time. */
+/** The first wait if the server names none; it doubles each time. */
 const FIRST_WAIT_MS = 250
 
-/** The longest wait: a caller whom the server tells to wait longer gets the answer at once. */
+/** The longest wait: if the server asks for more, the caller gets the response at once. */
 const MAX_WAIT_MS = 30_000
 
-/** The share of a wait that is added by chance: clients that were refused together come apart. */
+/** The random share added to a wait, so that clients rejected together do not retry together. */
 const JITTER = 0.25
 
 interface RetryLimits {
-  /** How many times a request is sent again at most. */
+  /** The maximum number of retries. */
   readonly retries: number
   /** Ends the retries. */
   readonly signal: AbortSignal | undefined
-  /** Whether an answer that breaks off is not asked for again. */
+  /** Whether a response that breaks off must not be requested again. */
   readonly isExport?: boolean
 }
 
 /**
- * Resolves to the answer to a read, or to a write with a key, which is sent again while the server can not
- * answer, at the time that its `Retry-After` names.
+ * Resolves to the response to a read, or to a write with a key. The request is repeated while the server cannot
+ * respond, at the time that its `Retry-After` names.
  */
 export async function sendWithRetries(
   send: () => Promise<Answer>,
@@ -43,7 +43,7 @@ export async function sendWithRetries(
   return send()
 }
 
-/** Resolves to how long to wait; `Infinity` where another attempt would change nothing. */
+/** Resolves to the time to wait; `Infinity` if another attempt would change nothing. */
 async function findWait(
   sent: Promise<Answer>,
   ownWaitMs: number,
@@ -56,19 +56,19 @@ async function findWait(
     const waitMs = toWaitMs(answer.readHeaders()['retry-after'])
     return waitMs ?? (isPassing ? ownWaitMs : Number.POSITIVE_INFINITY)
   } catch (error) {
-    // An export breaks off by an error of the server, which would come again.
+    // An export breaks off because of an error of the server, which would recur.
     const isPassing = !isExport && error instanceof ServiceError && isWorthRetry(error.code)
     return isPassing ? ownWaitMs : Number.POSITIVE_INFINITY
   }
 }
 
-/** Whether the server may have an answer a little later. */
+/** Returns whether the server may respond successfully a little later. */
 function isWorthRetry(status: number): boolean {
   return isAway(status) || status === TOO_MANY
 }
 
 /**
- * Returns the milliseconds that a `Retry-After` stands for: seconds, or a date.
+ * Returns the milliseconds that a `Retry-After` header means: seconds or a date.
  * @see RFC 9110 §10.2.3
  */
 export function toWaitMs(retryAfter: string | undefined): number | undefined {
@@ -80,7 +80,7 @@ export function toWaitMs(retryAfter: string | undefined): number | undefined {
 }
 
 /**
- * @param signal of this call alone: nobody has to stop listening
+ * @param signal of this call only, so its listener need not be removed
  * @throws the reason of the signal
  */
 function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -2,25 +2,25 @@ import { followSignal } from '../../core/follow-signal.ts'
 import type { RequestLabel } from './network-error.ts'
 import { createTimeout } from './network-error.ts'
 
-/** What ends a call before its answer is there. */
+/** Ends a call before its response arrives. */
 interface CallLimits {
   readonly signal: AbortSignal | undefined
   /** `Infinity` for no limit. */
   readonly timeoutMs: number
-  /** Whether the result is a stream, which the signal still aborts after the call. */
+  /** Whether the result is a stream, which the signal can still abort after the call. */
   readonly isStream: boolean
-  /** The request, for the error of a call whose time is up. */
+  /** The request, for the error of a call that timed out. */
   readonly label: RequestLabel
 }
 
-/** A timer of more would end at once. */
+/** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Resolves as a call does, unless its time is up or its signal aborts before. That ends it whether or
- * not the HTTP library listens to signals, and a signal does not switch the limit off.
+ * Resolves as a call does, unless it times out or its signal aborts first. That ends the call even if the HTTP library
+ * ignores signals, and a signal does not disable the limit.
  * @param start starts the call; its signal aborts in both cases
- * @throws {Timeout} the time is up
+ * @throws {Timeout} the call timed out
  * @throws the reason of the signal
  */
 export function limitCall(
@@ -38,7 +38,7 @@ export function limitCall(
     }
     const end = (error: unknown, reason: unknown): void => {
       stop()
-      // First: the library answers an abort with an error of its own.
+      // Rejects first: on an abort, the library throws an error of its own.
       reject(error)
       controller.abort(reason)
     }
@@ -48,9 +48,9 @@ export function limitCall(
     }
     const timer = hasTimer ? setTimeout(endLate, timeoutMs) : undefined
     const unfollow = signal && followSignal(signal, () => end(toAbortError(signal), signal.reason))
-    // A stream is read after the call: its caller can abort it until then, and no time limit does.
+    // A stream is read after the call: its caller can abort it until then, but no time limit applies.
     const { signal: own } = controller
-    // Signals of polyfills and other realms can not be joined: those are followed on.
+    // Signals of polyfills and other realms cannot be joined, so they are followed instead.
     const isJoined = isStream && signal instanceof AbortSignal
     start(isJoined ? AbortSignal.any([signal, own]) : own)
       .finally(() => (isStream && !isJoined ? clearTimeout(timer) : stop()))

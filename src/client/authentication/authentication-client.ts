@@ -24,10 +24,7 @@ import { CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
 
-/**
- * Logs in and out, and sends the token of the login with every call to the server of the
- * authentication service.
- */
+/** Logs in and out, and sends the token of the login with every call to the server of the authentication service. */
 export class AuthenticationClient {
   /** The application whose calls are authenticated. */
   readonly app: AnyApplication
@@ -37,14 +34,14 @@ export class AuthenticationClient {
   readonly #authorizer: CallAuthorizer
   readonly #page = new PageLogin()
   readonly #logouts = new SerialQueue()
-  /** With cookies, logins and logouts are in order: those of the last answer stay. */
+  /** With cookies, logins and logouts run one at a time: the browser keeps the cookies of the last response. */
   readonly #cookieTurns = new SerialQueue()
-  /** The name by which the refresh token is kept. */
+  /** The storage key of the refresh token. */
   readonly #refreshKey: string
-  /** The token that was stored last, perhaps by a login that is not complete yet. */
+  /** The last stored token, possibly of a login that is not complete yet. */
   #written: string | undefined
 
-  /** @throws {TypeError} an option is unknown or invalid, or is another storage than the setting */
+  /** @throws {TypeError} an option is unknown or invalid, or the storage differs from the setting */
   constructor(app: AnyApplication, options: Given<AuthenticationClientOptions> = {}) {
     this.app = app
     this.options = resolveClientOptions(options)
@@ -73,30 +70,30 @@ export class AuthenticationClient {
     return this.app.service(this.options.path)
   }
 
-  /** Where the token is kept; its methods return promises. */
+  /** Stores the token; its methods return promises. */
   get storage(): TokenStorage {
     return this.app.get('storage')
   }
 
-  /** Whether somebody is logged in. */
+  /** Whether a user is logged in. */
   get authenticated(): boolean {
     return this.#state.login !== undefined
   }
 
   /**
-   * Resolves to the token in the hash of a URL, or that for a code there; `null` for none. What is
-   * found is taken out of the hash.
-   * @throws {NotAuthenticated} there is an error, or the code is refused; with the name `OauthError`
-   * @throws {Unavailable} the server does not answer to the code
-   * @throws {Timeout} it does not in time
-   * @throws {GeneralError} the server answers to the code without a token
+   * Resolves to the token in the hash of a URL, or to the token for a code there; `null` if there is neither. Removes
+   * both from the hash.
+   * @throws {NotAuthenticated} the hash has an error, or the server rejects the code; the error's name is `OauthError`
+   * @throws {Unavailable} the server does not respond to the code
+   * @throws {Timeout} it does not respond in time
+   * @throws {GeneralError} the response to the code has no token
    */
   async getFromLocation(location: LocationWithHash): Promise<string | null> {
     return this.#page.read(location, this.options, this.#call())
   }
 
   /**
-   * Keeps a token in the storage, for {@link reAuthenticate}.
+   * Stores a token for {@link reAuthenticate}.
    * @throws {GeneralError} the storage failed
    * @throws {TypeError} the server keeps tokens in cookies
    */
@@ -109,24 +106,24 @@ export class AuthenticationClient {
   }
 
   /**
-   * Resolves to the token in the storage, else to that of the page's URL, which moves into the
-   * storage; `null` for none. It is taken out of the URL in any case. With the option `cookie` it resolves to the
-   * token of the present login, `null` where that is in a cookie.
+   * Resolves to the token in the storage, otherwise to that in the page's URL, which moves into the storage; `null` if
+   * there is none. The token is removed from the URL in any case. With the option `cookie` it resolves to the token of
+   * the current login, `null` if that is in a cookie.
    * @throws {GeneralError} the storage failed
-   * @throws what {@link getFromLocation} does, where the storage has no token
+   * @throws like {@link getFromLocation} if the storage has no token
    */
   async getAccessToken(): Promise<string | null> {
     if (this.options.cookie) return this.#state.login?.result.accessToken ?? null
     const location = findLocation()
     if (location !== undefined) await this.#page.remember(this.getFromLocation(location))
-    // The second reading: another caller may have moved the token of the page into the storage.
+    // Reads the storage again: another caller may have moved the token of the page there.
     const read = (): Promise<string | null> => this.#readItem(this.options.storageKey)
     return (await read()) ?? (await this.#usePageToken()) ?? read()
   }
 
   /**
-   * Removes the access token from the storage, and the refresh token with it. If tokens are given, it does so only
-   * where the stored access token is one of them.
+   * Removes the access token and the refresh token from the storage. If tokens are given, only if the stored access
+   * token is one of them.
    * @throws {GeneralError} the storage failed
    */
   async removeAccessToken(tokens?: ReadonlySet<string>): Promise<void> {
@@ -137,18 +134,18 @@ export class AuthenticationClient {
     }
   }
 
-  /** Forgets who is logged in, and leaves the token in the storage. */
+  /** Forgets the login, but leaves the token in the storage. */
   async reset(): Promise<null> {
     this.#state.end()
     return null
   }
 
   /**
-   * Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it is
-   * {@link reAuthenticate}. Resolves to `{ accessToken, authentication, user }`.
-   * @throws {NotAuthenticated} the server refuses, which ends the login that was there, unless that is in cookies;
-   *   or a logout or a later login has taken the place of this one
-   * @throws {GeneralError} the storage did not take the token: nobody is logged in by it
+   * Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it calls {@link reAuthenticate}.
+   * Resolves to `{ accessToken, authentication, user }`.
+   * @throws {NotAuthenticated} the server rejects the login, which ends the previous one unless that is in cookies; or
+   *   a logout or a later login has replaced it
+   * @throws {GeneralError} the storage failed to store the token: there is no login
    */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult> {
     if (!data) return this.reAuthenticate()
@@ -156,18 +153,17 @@ export class AuthenticationClient {
     return this.#state.attempt({
       readToken: async () => (isNonEmptyString(accessToken) ? accessToken : undefined),
       send: () => this.#call().create(data, params),
-      // The response to a logout would remove the cookies of this login, that to a refresh replace them.
+      // The response to a logout would remove the cookies of this login, that to a refresh would replace them.
       ...(this.options.cookie && { lock: this.#lock, sparesLogin: true }),
     })
   }
 
   /**
-   * Resolves to the result of the login that is there, or that goes on; without one, or with `force`,
-   * logs in by the token that was kept, or renews the session of the login. It is also called shortly before the
-   * token of a session expires, and where the server refuses the token of a call: override it to log in by something
-   * else then.
+   * Resolves to the result of the current login, or of one that is running. Without one, or with `force`, logs in with
+   * the stored token or renews the session. It is also called shortly before the token of a session expires, and when
+   * the server rejects the token of a call: override it to log in by other means.
    * @param strategy the name of the strategy. Default: the option `jwtStrategy`
-   * @throws {NotAuthenticated} there is no token, or the server refuses it: it is not kept any longer
+   * @throws {NotAuthenticated} there is no token, or the server rejects it, which removes it from the storage
    */
   reAuthenticate(
     force: boolean = false,
@@ -175,7 +171,7 @@ export class AuthenticationClient {
     params?: ClientParams,
   ): Promise<LoginResult> {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
-    // A listener hands its event on: `button.onclick = client.reAuthenticate`.
+    // Ignores an event passed by a listener: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
     const { cookie, jwtStrategy } = this.options
     const attempt = cookie
@@ -185,11 +181,10 @@ export class AuthenticationClient {
   }
 
   /**
-   * Ends the login: at once here, where the token is removed and logins that go on are ended, then on
-   * the server. Resolves to the server's result; `null` if nobody was logged in, or the server knows
-   * nothing of it.
-   * @throws {Unavailable} the server was not told: the token is valid until it expires
-   * @throws {GeneralError} the storage still has the token
+   * Ends the login: at once in the client, where it removes the token and ends running logins, then on the server.
+   * Resolves to the server's result; `null` if there was no login, or the server does not know it.
+   * @throws {Unavailable} the server was not reached: the token stays valid until it expires
+   * @throws {GeneralError} the token is still in the storage
    */
   async logout(): Promise<LoginResult | null> {
     const login = this.#state.end()
@@ -197,7 +192,7 @@ export class AuthenticationClient {
     return this.options.cookie ? this.#endCookies(login) : this.#endTokens(login)
   }
 
-  /** Returns how to log in by the token that was kept, or to renew its session. */
+  /** Returns the attempt to log in with the stored token, or to renew its session. */
   #createTokenAttempt(strategy: string, params: ClientParams | undefined): LoginAttempt {
     const refresh = async (accessToken: string): Promise<LoginResult | undefined> => {
       if (strategy !== this.options.jwtStrategy) return undefined
@@ -227,7 +222,10 @@ export class AuthenticationClient {
     }
   }
 
-  /** Returns how to log in by the cookies; else by the code in the URL of the page, so that no link replaces a login. */
+  /**
+   * Returns the attempt to log in with the cookies, otherwise with the code in the URL of the page. In this order, no
+   * link can replace a login.
+   */
   #createCookieAttempt(): LoginAttempt {
     return {
       send: async (_accessToken, present) => {
@@ -253,10 +251,10 @@ export class AuthenticationClient {
   async #endCookies(login: Login | undefined): Promise<LoginResult | null> {
     let result: LoginResult | null = null
     try {
-      // The response to a refresh under way brings cookies: it has to come before.
+      // The response to a running refresh sets cookies, so it must come first.
       result = await this.#lock(() => this.#endOnServer(login?.result.accessToken ?? null))
     } finally {
-      // Other tabs notice this, and would log in again by the cookies if these were still there.
+      // Other tabs react to this, and would log in again if the cookies still existed.
       await this.removeAccessToken()
       this.app.emit('logout', result)
     }
@@ -268,7 +266,7 @@ export class AuthenticationClient {
     const reading = Promise.all([storageKey, this.#refreshKey].map((key) => this.#readItem(key)))
     const [stored] = await Promise.allSettled([reading])
     const [kept = null, entry = null] = stored.status === 'fulfilled' ? stored.value : []
-    // Another tab may have renewed the session: the login would come back by its tokens.
+    // Another tab may have renewed the session: its tokens would restore the login.
     const isNewer = login !== undefined && kept !== null && isSameSession(kept, login)
     const accessToken = isNewer ? kept : (login?.key ?? kept)
     const own = [login?.key, accessToken].filter((token) => token != null)
@@ -289,8 +287,8 @@ export class AuthenticationClient {
   }
 
   /**
-   * Ends a login on the server, after those before it. Resolves to the server's result, `null` if it knows nothing
-   * of the login.
+   * Ends a login on the server, after earlier requests. Resolves to the server's result, `null` if the server does not
+   * know the login.
    * @param accessToken `null` for one in a cookie
    */
   #endOnServer(accessToken: string | null, refreshToken?: string): Promise<LoginResult | null> {
@@ -311,7 +309,10 @@ export class AuthenticationClient {
     })
   }
 
-  /** Runs a login or logout while no other tab of the browser does: each finds the token that the one before stored. */
+  /**
+   * Runs a login or logout while no other tab of the browser does, so that each finds the token that the previous one
+   * stored.
+   */
   readonly #lock = <T>(work: () => Promise<T>): Promise<T> => {
     const { cookie, path, storageKey } = this.options
     const run = cookie ? () => this.#cookieTurns.run(work) : work
@@ -346,15 +347,15 @@ export class AuthenticationClient {
         "The server keeps no tokens in cookies: see its setting 'sessions.cookie'",
       )
     } else {
-      // The browser tells other tabs of the new value.
+      // The browser notifies other tabs of the new value.
       await this.storage.setItem(storageKey, String(result.authentication?.payload?.sub ?? ''))
     }
     await this.#keepRefreshToken(result)
   }
 
-  /** Keeps the refresh token of a login, after its access token was kept. */
+  /** Stores the refresh token of a login, after its access token was stored. */
   async #keepRefreshToken(result: LoginResult | null): Promise<void> {
-    // A login by an access token brings none, and leaves the one that is there.
+    // A login with an access token returns no refresh token, and the stored one is kept.
     const { accessToken, refreshToken }: Partial<LoginResult> = result ?? {}
     if (accessToken === undefined || !isNonEmptyString(refreshToken)) return
     await this.storage.setItem(this.#refreshKey, toRefreshEntry(accessToken, refreshToken))
@@ -376,7 +377,7 @@ export class AuthenticationClient {
     })
   }
 
-  /** Removes only tokens of this client: the storage may hold that of another page by now, whose login goes on. */
+  /** Removes only tokens of this client: the storage may meanwhile hold that of another page, whose login continues. */
   #removeOwn(tokens: Iterable<string>): Promise<void> {
     const own = new Set(tokens)
     if (this.#written !== undefined) own.add(this.#written)
@@ -387,7 +388,7 @@ export class AuthenticationClient {
     try {
       await this.#removeOwn(tokens)
     } catch (error) {
-      // The caller gets the refusal, which is the reason why the login has ended.
+      // Only logged: the caller gets the rejection, which is why the login has ended.
       this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
     }
   }

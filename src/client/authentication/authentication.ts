@@ -21,10 +21,10 @@ export interface AuthenticationOptions extends Given<AuthenticationClientOptions
 }
 
 /**
- * Returns what gives a client logins: `client.configure(authentication())`. From then on it has
- * `authenticate`, `reAuthenticate` and `logout`, the events `login`, `authenticated`, `logout` and `expired`,
- * and its calls have the token of the login.
- * @throws {TypeError} an option is unknown or invalid, or the client has logins already
+ * Returns a function for `client.configure(authentication())` that adds logins to a client: the methods `authenticate`,
+ * `reAuthenticate` and `logout`, the events `login`, `authenticated`, `logout` and `expired`, and the token of the
+ * login on its calls.
+ * @throws {TypeError} an option is unknown or invalid, or the client already has logins
  */
 export function authentication(options: AuthenticationOptions = {}): (app: object) => void {
   const configure = createConfigurator<AnyApplication>('authentication', options, (app) => {
@@ -34,8 +34,7 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
     }
     const client = new Authentication(app, clientOptions)
     const reAuthenticate: AuthenticationClient['reAuthenticate'] = (force, strategy, params) => {
-      // Asked here as well, since a class of one's own need not do so: a listener to `login` would
-      // log in again and again.
+      // Checked here too, since a custom class may not: a listener of `login` would log in again and again.
       const present: Promise<LoginResult> | null = force === true ? null : app.get('authentication')
       return present ?? client.reAuthenticate(force, strategy, params)
     }
@@ -59,32 +58,26 @@ export function authentication(options: AuthenticationOptions = {}): (app: objec
   return configure as (app: object) => void
 }
 
-/** What `client.configure(authentication())` gives a client for a server with these services. */
+/** The members that `client.configure(authentication())` adds to a client for a server with these services. */
 export interface LoginMembers<Services = unknown> extends LoginMethods<Services> {
-  /** What logs in and out: the methods beside it are its own. */
+  /** The object that logs in and out; the other methods delegate to it. */
   readonly authentication: AuthenticationClient
 }
 
 interface LoginMethods<Services> {
-  /**
-   * Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it is
-   * {@link reAuthenticate}.
-   */
+  /** Logs in: `authenticate({ strategy: 'local', email, password })`. Without data it calls {@link reAuthenticate}. */
   authenticate(data?: LoginData, params?: ClientParams): Promise<LoginResult<LoginUser<Services>>>
-  /**
-   * Resolves to the login that is there; without one, or with `force`, logs in by the token that was
-   * kept.
-   */
+  /** Resolves to the current login; without one, or with `force`, logs in with the stored token. */
   reAuthenticate(
     force?: boolean,
     strategy?: string,
     params?: ClientParams,
   ): Promise<LoginResult<LoginUser<Services>>>
-  /** Logs out. Resolves to `null` if nobody was logged in. */
+  /** Logs out. Resolves to `null` if there was no login. */
   logout(): Promise<LoginResult<LoginUser<Services>> | null>
 }
 
-/** Methods that say what is missing, of a client that has no logins yet. */
+/** Methods that throw an error naming what is missing, for a client without logins. */
 export const MISSING_LOGIN: LoginMethods<unknown> = Object.fromEntries(
   ['authenticate', 'reAuthenticate', 'logout'].map((name) => {
     const message = `client.${name}() needs client.configure(authentication()) before`

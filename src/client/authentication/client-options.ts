@@ -16,26 +16,26 @@ export interface AuthenticationClientOptions {
   /** The path of the authentication service. Default: `'/authentication'`. */
   readonly path: string
   /**
-   * Where tokens are kept. Default: a {@link MemoryStorage} of this client. With `cookie` it is `localStorage` of
-   * the page, which has the id of the user alone, for other tabs.
+   * Stores tokens. Default: a {@link MemoryStorage} of this client. With `cookie` it is `localStorage` of the page,
+   * which then holds only the id of the user, for other tabs.
    */
   readonly storage: TokenStorage
-  /** The name by which the token is kept. Default: `'feathers-jwt'`. */
+  /** The storage key of the token. Default: `'feathers-jwt'`. */
   readonly storageKey: string
   /** The header that the token is sent in. Default: `'Authorization'`. */
   readonly header: string
-  /** What stands before the token in the header; `''` for nothing. Default: `'Bearer'`. */
+  /** The prefix of the token in the header; `''` for none. Default: `'Bearer'`. */
   readonly scheme: string
   /**
-   * Whether the server keeps tokens in cookies, by its setting `sessions.cookie`. The client then keeps the id of
-   * the user, and no token. Default: `false`.
+   * Whether the server keeps tokens in cookies, by its setting `sessions.cookie`. The client then stores the id of the
+   * user and no token. Default: `false`.
    */
   readonly cookie: boolean
-  /** The name of the strategy that takes a token. Default: `'jwt'`. */
+  /** The name of the strategy that accepts a token. Default: `'jwt'`. */
   readonly jwtStrategy: string
   /**
-   * The name of a token in the hash of the page's URL. Default: `'access_token'`. Those of a code and
-   * of its strategy are always `code` and `strategy`.
+   * The name of a token in the hash of the page's URL. Default: `'access_token'`. The names of a code and its strategy
+   * are always `code` and `strategy`.
    */
   readonly locationKey: string
   /** The name of an error in the hash of the page's URL. Default: `'error'`. */
@@ -92,13 +92,13 @@ export function resolveClientOptions(
   )
 }
 
-/** Returns the storage that the tabs of a browser share, `undefined` where there is none. */
+/** Returns the storage that the tabs of a browser share, `undefined` if there is none. */
 function findSharedStorage(): TokenStorage | undefined {
   if (findLocation() === undefined) return undefined
   try {
     return (globalThis as { localStorage?: TokenStorage }).localStorage
   } catch {
-    // A browser that keeps nothing of this site throws: this tab goes on by itself.
+    // A browser that stores nothing for this site throws: this tab then works without other tabs.
     return undefined
   }
 }

@@ -5,7 +5,7 @@ import { isRefusal } from './login-state.ts'
 
 /** The part of `window.location` that may hold a token. */
 export interface LocationWithHash {
-  /** What stands behind the `#`, with it. */
+  /** The hash, starting with `#`. */
   hash: string
 }
 
@@ -17,10 +17,10 @@ interface Page {
   }
 }
 
-/** The page that a browser shows; elsewhere there is none. */
+/** The page that a browser shows; `location` is missing elsewhere. */
 const PAGE = globalThis as Page
 
-/** The names in a hash under which a login elsewhere leaves its token, or its error. */
+/** The names in a hash under which an external login leaves its token or its error. */
 interface HashNames {
   readonly locationKey: string
   readonly locationErrorKey: string
@@ -30,15 +30,15 @@ const NO_LOGIN: Promise<string | null> = /* @__PURE__ */ Promise.resolve(null)
 
 /** The login that the page was opened with. */
 export class PageLogin {
-  /** Its token, or why it has failed: kept until somebody logs in, since it is no longer in the URL then. */
+  /** Its token, or its error. Kept until a login, since it is no longer in the URL. */
   #token = NO_LOGIN
-  /** What the server has answered to the code in the URL. */
+  /** The response of the server to the code in the URL. */
   #codeResult: LoginResult | null = null
 
   /**
-   * Resolves to the token in the hash of a URL, or that for a code there; `null` for none.
-   * @throws {NotAuthenticated} there is an error, or the server rejects the code; with the name `OauthError`
-   * @throws {GeneralError} the server answers to the code without a token
+   * Resolves to the token in the hash of a URL, or to the token for a code there; `null` if there is neither.
+   * @throws {NotAuthenticated} the hash has an error, or the server rejects the code; the error's name is `OauthError`
+   * @throws {GeneralError} the response to the code has no token
    */
   async read(
     location: LocationWithHash,
@@ -56,7 +56,7 @@ export class PageLogin {
     throw new GeneralError('The server has answered a login without an access token')
   }
 
-  /** Keeps the token that was read, if there was one. Resolves when all reading is done. */
+  /** Keeps the token that was read, if there is one. Resolves when all reads are done. */
   async remember(reading: Promise<string | null>): Promise<void> {
     const before = this.#token
     this.#token = reading.then((accessToken) => accessToken ?? before)
@@ -64,14 +64,14 @@ export class PageLogin {
     await Promise.allSettled([before, this.#token])
   }
 
-  /** Resolves to the token, once; `null` for none. Rejects with why the login has failed. */
+  /** Resolves to the token, once; `null` if there is none. Rejects with the error of the login. */
   take(): Promise<string | null> {
     const token = this.#token
     this.#token = NO_LOGIN
     return token
   }
 
-  /** Returns what the server has answered to the code with this token, `null` for nothing. */
+  /** Returns the response to the code that contains this token, `null` if there is none. */
   findResult(accessToken: string): LoginResult | null {
     return this.#codeResult?.accessToken === accessToken ? this.#codeResult : null
   }
@@ -82,11 +82,11 @@ export function findLocation(): LocationWithHash | undefined {
   return PAGE.location ?? undefined
 }
 
-/** Returns the values of names in the hash, and takes them out; nothing unless all are there. */
+/** Removes the values of these names from the hash and returns them; nothing unless all are there. */
 export function takeFromHash(location: LocationWithHash, ...names: string[]): string[] {
   // Outside of browsers, a location may lack it.
   const hash = typeof location.hash === 'string' ? location.hash.replace(/^#/, '') : ''
-  // A router of the page may have put its path there, and a query behind that.
+  // A router of the page may have put a path there, followed by a query.
   const [route = ''] = /^[^?&=]*\?/.exec(hash) ?? []
   const pairs = hash.slice(route.length).split('&')
   const values = names.map((name) => pairs.find((pair) => isOf(name, pair)))
@@ -97,13 +97,13 @@ export function takeFromHash(location: LocationWithHash, ...names: string[]): st
   return values.map((pair = '') => decode(pair.slice(pair.indexOf('=') + 1)))
 }
 
-/** Takes the outcome of a login elsewhere out of a hash. Returns its error, `undefined` for none. */
+/** Removes the outcome of an external login from a hash. Returns its error, `undefined` if there is none. */
 export function takeOutcome(location: LocationWithHash, errorKey: string): string | undefined {
   takeFromHash(location, 'code', 'strategy')
   return takeFromHash(location, errorKey)[0]
 }
 
-/** Returns the error that a server sent along with the page: it is one of a login. */
+/** Returns the error for the message of a failed login that the server passed to the page. */
 export function createLocationError(message: string): NotAuthenticated {
   const error = new NotAuthenticated(message)
   error.name = 'OauthError'
@@ -114,10 +114,7 @@ function isOf(name: string, pair: string): boolean {
   return pair.startsWith(`${name}=`)
 }
 
-/**
- * The current entry of the page's history is replaced: a new entry would leave the token in the one
- * before it.
- */
+/** Replaces the current entry of the page's history: a new entry would leave the token in the previous one. */
 function replaceHash(location: LocationWithHash, hash: string): void {
   const { location: shown, history } = PAGE
   if (location !== shown || shown.href === undefined || history?.replaceState === undefined) {
@@ -132,17 +129,17 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {
-    // A `%` in a value that is not percent-encoded stands for itself.
+    // A `%` in a value that is not percent-encoded is literal.
     return value
   }
 }
 
 /**
- * Resolves to the result of the login by a code that a login elsewhere has left in a hash, with the name of its
- * strategy; `null` where they are not there. Both are taken out of the hash: a code serves once.
- * @throws {NotAuthenticated} the server refuses the code, with the name `OauthError`
- * @throws {Unavailable} the server does not answer
- * @throws {Timeout} it does not in time
+ * Resolves to the result of a login with the code and strategy that an external login has left in a hash; `null` if
+ * they are missing. Removes both from the hash: a code is single-use.
+ * @throws {NotAuthenticated} the server rejects the code; the error's name is `OauthError`
+ * @throws {Unavailable} the server does not respond
+ * @throws {Timeout} it does not respond in time
  */
 export async function exchangeCode(
   location: LocationWithHash,

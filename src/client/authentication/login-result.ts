@@ -18,12 +18,12 @@ export interface LoginResult<User = LoginUser> {
 export interface LoginProof {
   /** The name of the strategy. */
   strategy: string
-  /** The claims of the token, where the server sends them. */
+  /** The claims of the token, if the server sends them. */
   payload?: LoginClaims
   [other: string]: unknown
 }
 
-/** The claims of a token, in so far as all servers agree about them. */
+/** The claims of a token that all servers have in common. */
 export interface LoginClaims {
   /** The id of the user. */
   sub?: string
@@ -49,9 +49,9 @@ type ServedUser<Service> = [ServedOptions<Service>] extends [never]
     : unknown
 
 /**
- * The user in the result of a login at a server with these services: the one in the result schema of the
- * service `authentication`, else the one that the application declares in `DeclaredTypes`, or that of the
- * service, where its type tells.
+ * The user in the result of a login at a server with these services: as in the result schema of the service
+ * `authentication`, otherwise as declared by the application in `DeclaredTypes`, otherwise as in the type of the
+ * service.
  */
 export type LoginUser<Services = unknown> = Received<
   Services extends { authentication: infer Service }
@@ -67,6 +67,6 @@ type DeclaredOr<User> = unknown extends DeclaredUser ? User : DeclaredUser
 export interface LoginService {
   /** Logs in. */
   create(data: LoginData, params?: object): Promise<LoginResult>
-  /** Logs out. Resolves to the login that has ended, to `null` if there was none. */
+  /** Logs out. Resolves to the ended login, `null` if there was none. */
   remove(id: null): Promise<LoginResult | null>
 }

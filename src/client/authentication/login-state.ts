@@ -3,62 +3,64 @@ import { GeneralError, NotAuthenticated, ServiceError } from '../../core/errors/
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { LoginClaims, LoginResult } from './login-result.ts'
 
-/** Who is logged in. */
+/** A login of this client. */
 export interface Login {
   /** The number of the attempt that led to it. */
   readonly number: number
-  /** The number of the login whose place it took, `undefined` if nobody was logged in. */
+  /** The number of the login that it replaced, `undefined` if there was none. */
   readonly replaces: number | undefined
-  /** The number of the login that it has renewed by the token of that login. */
+  /** The number of the login that it has renewed with the token of that login. */
   renews?: number
-  /** The token that was sent to log in, `undefined` for a login by something else. */
+  /** The token that was sent to log in, `undefined` for a login with other data. */
   readonly proof: string | undefined
-  /** Its access token; the claim `jti` of one in a cookie. Tells the login from others. */
+  /** Its access token, or the claim `jti` of one in a cookie. Distinguishes the login from others. */
   readonly key: string
-  /** Why services have refused this token, which the server then confirmed. */
+  /** The reasons for which services have rejected this token although the server then confirmed it. */
   readonly confirmed: Set<RefusalReason>
   readonly result: LoginResult
   /** When the token should be renewed, by `performance.now()`. */
   readonly dueAt: number
 }
 
-/** Why a call was refused: its token had expired for certain, or anything else about a token. */
+/** Why a call was rejected: its token had certainly expired, or anything else about a token. */
 export type RefusalReason = 'expired' | 'other'
 
-/** How to log in. */
+/** Describes how to log in. */
 export interface LoginAttempt {
-  /** Whether it renews the login that is there: a refusal then emits `expired`. */
+  /** Whether it renews the current login: a rejection then emits `expired`. */
   readonly isRenewal?: boolean
-  /** Whether a refusal leaves the login that is there: it does not end where it is kept. */
+  /** Whether the login survives a rejection: it is stored elsewhere, where it has not ended. */
   readonly sparesLogin?: boolean
   /** Runs the attempt while no other tab of the browser logs in. */
   lock?<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves to the token to log in by, `undefined` for a login by something else. */
+  /** Resolves to the token to log in with, `undefined` for a login with other data. */
   readToken?(): Promise<string | undefined>
-  /** Resolves to the token to try where that one is refused, `undefined` for none. */
+  /** Resolves to the token to try if that one is rejected, `undefined` for none. */
   readOtherToken?(): Promise<string | undefined>
   /** Sends the login to the server. */
   send(accessToken: string | undefined, present: Login | undefined): Promise<LoginResult>
 }
 
-/** Keeps the tokens of logins. */
+/** Stores the tokens of logins. */
 export interface TokenKeeper {
-  /** Returns the access token of a login, or the claim `jti` of one in a cookie: it tells the login from others. */
+  /**
+   * Returns the access token of a login, or the claim `jti` of one in a cookie. Distinguishes the login from others.
+   */
   toKey(result: LoginResult): unknown
-  /** Keeps the tokens of a new login. Until that is done, the login does not count. */
+  /** Stores the tokens of a new login. The login does not count until this is done. */
   keep(result: LoginResult): Promise<void>
-  /** Removes the token that is kept, if it is a refused one or that of the login. Never rejects. */
+  /** Removes the stored token if it is a rejected one or that of the login. Never rejects. */
   drop(tokens: ReadonlySet<string>): Promise<void>
 }
 
 type Proven = Pick<Login, 'proof' | 'result'>
 
-/** A token is visible ASCII: headers refuse other characters, or servers read them differently. */
+/** A token is visible ASCII: headers reject other characters, or servers read them differently. */
 const HEADER_TOKEN = /^[!-~](?:[ -~]*[!-~])?$/
 
 /**
- * Thrown where there is no token to log in by. Calls that wait for this attempt go on without a token
- * if nobody was logged in before.
+ * Thrown if there is no token to log in with. Calls that wait for this attempt are sent without a token if there was no
+ * login before.
  */
 export class NoAccessToken extends NotAuthenticated {
   /** The name of the public class: this one is not exported from the package. */
@@ -66,24 +68,31 @@ export class NoAccessToken extends NotAuthenticated {
 }
 
 /**
- * Who is logged in, and the attempts to change that. Of several attempts the one counts that began
- * last, unless it fails without an answer: that changes nothing. The application has each state as its setting
- * `authentication`: a promise of the login's result, or `null`.
+ * The state machine of the client's login: the current login, and the attempts to change it. Each attempt and each
+ * logout takes the next number; `#decided` is the number of the latest one that has changed the login. Its invariants:
+ *
+ * - An attempt with a number below `#decided` changes nothing and rejects. So the attempt that started last wins, in
+ * whatever order the responses arrive.
+ * - A login counts only once its token is stored; the number is checked again after that.
+ * - A rejection (401) ends the login, unless the attempt spares it. A failure without a response changes nothing.
+ * - A logout ends the login and all attempts at once.
+ * - The setting `authentication` of the application holds a promise of the login's result, or `null`. It shows a new
+ * state before the promise of the attempt settles.
  */
 export class LoginState {
   readonly #app: AnyApplication
   readonly #keeper: TokenKeeper
-  /** Who is logged in at this moment, whatever goes on. */
+  /** The current login, whatever attempts are running. */
   login: Login | undefined
-  /** The latest attempt, while it goes on. */
+  /** The latest attempt, while it is running. */
   pending: Promise<LoginResult> | undefined
-  /** How many attempts and logouts have begun. */
+  /** The number of attempts and logouts that have started. */
   #started = 0
-  /** The number of the latest one that has changed who is logged in. */
+  /** The number of the latest one that has changed the login. */
   #decided = 0
   #isRenewing = false
   readonly #ends = new Set<(error: unknown) => void>()
-  /** Whether listeners are being told of a login right now. */
+  /** Whether listeners are being notified of a login right now. */
   #isAnnouncing = false
 
   constructor(app: AnyApplication, keeper: TokenKeeper) {
@@ -91,14 +100,14 @@ export class LoginState {
     this.#keeper = keeper
   }
 
-  /** Resolves to who is logged in after the attempt that goes on; rejects as that does. */
+  /** Resolves to the login after the running attempt has ended; rejects as the attempt does. */
   async settle(): Promise<Login | undefined> {
     const before = this.login
     const isRenewing = this.#isRenewing
     try {
       await this.pending
     } catch (error) {
-      // Without an answer to a renewal, the token that is there may still be good.
+      // If a renewal gets no response, the current token may still be valid.
       const isKept = isRenewing && before !== undefined && !isRefusal(error)
       const isNobody = before === undefined && error instanceof NoAccessToken
       if (!isKept && !isNobody) throw error
@@ -108,8 +117,8 @@ export class LoginState {
 
   /**
    * Starts an attempt to log in. Resolves to its result once it is the login.
-   * @throws {NotAuthenticated} the server refuses it, which ends the login that was there; or a
-   *   logout or a later attempt has taken its place
+   * @throws {NotAuthenticated} the server rejects it, which ends the previous login; or a logout or a later attempt has
+   *   replaced it
    */
   attempt(attempt: LoginAttempt): Promise<LoginResult> {
     this.#started += 1
@@ -143,7 +152,7 @@ export class LoginState {
     const deciding = Promise.race([attempt.lock?.(decide) ?? decide(), ended])
     const { result, isNews } = await deciding.finally(() => {
       this.#ends.delete(end)
-      // Before the promise settles: who waits for it finds the new state.
+      // Before the promise settles, so that callers waiting for it find the new state.
       if (this.#started === number) this.pending = undefined
       this.#publish()
     })
@@ -159,8 +168,8 @@ export class LoginState {
   }
 
   /**
-   * Resolves to the result once it is the login, and to whether it is news: another token, and another session.
-   * @param isEcho whether a listener that is being told of a login has begun the attempt
+   * Resolves to the result once it is the login, and to whether it is news: another token and another session.
+   * @param isEcho whether a listener that is being notified of a login has started the attempt
    */
   async #decide(number: number, attempt: LoginAttempt, isEcho: boolean) {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
@@ -183,12 +192,13 @@ export class LoginState {
     }
     const { sid, sub } = toClaims(this.login)
     const { sid: sidBefore, sub: subBefore } = before === undefined ? {} : toClaims(before)
-    // A renewed session is no login. And a listener to `login` that logs the same user in must not call itself.
+    // A renewed session is not a new login. And a listener of `login` that logs the same user in must not trigger
+    // itself.
     const isOther = sub !== subBefore || !(isEcho || (sid !== undefined && sid === sidBefore))
     return { result, isNews: !isSameToken && isOther }
   }
 
-  /** Sends an attempt to the server. A refusal ends the login that is there. */
+  /** Sends an attempt to the server. A rejection ends the current login. */
   async #proveOrEnd(number: number, attempt: LoginAttempt): Promise<Proven> {
     const tokens = new Set<string>()
     const prove = async (proof: string | undefined): Promise<Proven> => {
@@ -227,11 +237,11 @@ export class LoginState {
   }
 }
 
-/** How long before its end a token is renewed, in milliseconds, and in parts of its lifetime at most. */
+/** How long before its expiry a token is renewed, in milliseconds, and at most as a fraction of its lifetime. */
 const RENEWAL_MS = 30_000
 const RENEWAL_PART = 0.1
 
-/** The clock of this machine may be wrong, so that only the lifetime counts, from now on. */
+/** The clock of this machine may be wrong, so only the lifetime counts, starting now. */
 function toDueTime({ authentication }: LoginResult): number {
   const { exp, iat } = authentication?.payload ?? {}
   const lifetimeMs = (Number(exp) - Number(iat)) * 1000
@@ -239,12 +249,12 @@ function toDueTime({ authentication }: LoginResult): number {
   return performance.now() + lifetimeMs - Math.min(RENEWAL_MS, lifetimeMs * RENEWAL_PART)
 }
 
-/** Whether a server has said no, and was not merely out of reach. */
+/** Returns whether the server has rejected the login, rather than being unreachable. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 401
 }
 
-/** Returns the claims of a login's token, none where the server does not send them. */
+/** Returns the claims of a login's token, an empty object if the server does not send them. */
 export function toClaims({ result }: Login): LoginClaims {
   return result.authentication?.payload ?? {}
 }

@@ -2,9 +2,9 @@ import { isObject } from '../../core/value-kind.ts'
 import type { Login } from './login-state.ts'
 import { toClaims } from './login-state.ts'
 
-/** What a browser says of a change that another tab has made. */
+/** The part of a browser's `storage` event that is used. */
 interface StorageChange {
-  /** `null` where all items were removed. */
+  /** `null` if all items were removed. */
   readonly key: string | null
   readonly newValue: string | null
   readonly storageArea: unknown
@@ -16,8 +16,8 @@ interface Page {
 }
 
 /**
- * Calls a function with the new value, `null` for none, when another tab of the browser has changed an item of a
- * storage that tabs share. The listener stays until the page is closed.
+ * Calls a function with the new value, `null` for none, when another tab of the browser has changed an item of a shared
+ * storage. The listener stays until the page is closed.
  */
 export function followOtherTabs(
   storage: unknown,
@@ -25,7 +25,7 @@ export function followOtherTabs(
   onChange: (value: string | null) => void,
 ): void {
   const page = globalThis as Page
-  // Elsewhere than in a browser there are no tabs, and the listener would keep its client for ever.
+  // Outside of browsers there are no tabs, and the listener would keep its client in memory forever.
   if (page.location == null) return
   page.addEventListener?.('storage', (change) => {
     const isOfItem = change.key === key || change.key === null
@@ -33,7 +33,7 @@ export function followOtherTabs(
   })
 }
 
-/** Returns the claims of an access token, which nobody has verified; none where it can not be read. */
+/** Returns the unverified claims of an access token; an empty object if it cannot be read. */
 export function readClaims(accessToken: string): Readonly<Record<string, unknown>> {
   try {
     const payload = accessToken.split('.')[1] ?? ''
@@ -42,12 +42,12 @@ export function readClaims(accessToken: string): Readonly<Record<string, unknown
     const claims: unknown = JSON.parse(text)
     return isObject(claims) ? claims : {}
   } catch {
-    // Tokens of other servers may have any form.
+    // Tokens of other servers may have any format.
     return {}
   }
 }
 
-/** Whether a token was issued for the session of a login, as far as both say. */
+/** Returns whether a token was issued for the session of a login, as far as both name one. */
 export function isSameSession(accessToken: string, login: Login): boolean {
   const { sid } = toClaims(login)
   return sid !== undefined && readClaims(accessToken)['sid'] === sid
@@ -64,7 +64,7 @@ export async function lockTabs<T>(name: string, work: () => Promise<T>): Promise
     readonly location?: object
     readonly navigator?: { readonly locks?: SharedLocks }
   }
-  // Elsewhere than in a browser, one process has logins of many users.
+  // Outside of browsers, one process has the logins of many users.
   const locks = location == null ? undefined : navigator?.locks
   let hasBegun = false
   const begin = (): Promise<T> => {
@@ -74,7 +74,7 @@ export async function lockTabs<T>(name: string, work: () => Promise<T>): Promise
   try {
     return await (locks?.request(name, begin) ?? work())
   } catch (error) {
-    // A browser that keeps nothing of this site has no locks for it either.
+    // A browser that stores nothing for this site has no locks for it either.
     if (hasBegun || locks === undefined) throw error
     return work()
   }

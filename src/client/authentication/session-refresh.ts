@@ -3,31 +3,31 @@ import { ServiceError, Timeout } from '../../core/errors/index.ts'
 import type { LoginResult, LoginService } from './login-result.ts'
 import { isRefusal } from './login-state.ts'
 
-/** Servers answer a repeated refresh with the same tokens for ten seconds: these waits fit into them. */
+/** Servers return the same tokens for a repeated refresh within ten seconds: these waits fit. */
 const WAITS_MS: readonly number[] = [250, 1_000]
 
-/** How long the first answer may take, so that a repeat is in time. */
+/** The timeout of the first request, which leaves time for a repeat. */
 const FIRST_TIMEOUT_MS = 5_000
 
-/** How many of its last characters tell an access token from others. */
+/** How many of its last characters identify an access token. */
 const TAG_LENGTH = 22
 
 /**
- * Returns what the storage keeps of a refresh token: tabs share the storage, where another login may have stored its
- * access token, so a refresh token is stored with the end of the access token that came with it.
+ * Returns the stored form of a refresh token. Tabs share the storage, where another login may have stored its access
+ * token, so a refresh token is stored with the end of the access token that came with it.
  */
 export function toRefreshEntry(accessToken: string, refreshToken: string): string {
   return `${accessToken.slice(-TAG_LENGTH)} ${refreshToken}`
 }
 
-/** Returns the refresh token of an entry if it came with an access token, else `undefined`. */
+/** Returns the refresh token of an entry if it came with this access token, otherwise `undefined`. */
 export function findRefreshToken(entry: string | null, accessToken: string): string | undefined {
   const [tag, refreshToken] = entry?.split(' ') ?? []
   return tag === accessToken.slice(-TAG_LENGTH) ? refreshToken : undefined
 }
 
 /**
- * Renews a session, and sends that again if the answer may be lost. Resolves to the renewed login.
+ * Renews a session, and repeats the request if the response may be lost. Resolves to the renewed login.
  * @param refreshToken `undefined` for one in a cookie
  */
 export async function sendRefresh(
@@ -41,7 +41,7 @@ export async function sendRefresh(
       return await service.create(data, index === 0 ? first : undefined)
     } catch (error) {
       const status = error instanceof ServiceError ? error.code : 0
-      // Without an answer, the server may have renewed the session, or may do so a little later.
+      // Without a response, the server may have renewed the session, or may still do so.
       if (!isAway(status) && status !== Timeout.code) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs))
@@ -49,7 +49,7 @@ export async function sendRefresh(
   return service.create(data)
 }
 
-/** Resolves to `null` where the server refuses. */
+/** Resolves to `null` if the server rejects the request with 401. */
 export async function orNull<T>(pending: Promise<T>): Promise<T | null> {
   try {
     return await pending

@@ -19,33 +19,32 @@ interface RenewingClient {
   readonly app: AnyApplication
   readonly options: AuthenticationClientOptions
   readonly storage: TokenStorage
-  /** The authentication service: the token is for its server. */
+  /** The authentication service. The token is for its server only. */
   readonly service: unknown
   reAuthenticate(force: true): Promise<LoginResult>
 }
 
-/** What servers say of a token that they do not accept. */
+/** The names that servers give to errors about an invalid token. */
 const TOKEN_ERRORS: readonly unknown[] = ['TokenExpiredError', 'JsonWebTokenError']
 
-/** How long calls go on with a token that is still good after its renewal had no answer. */
+/** How long calls continue with a token that is still valid after its renewal got no response. */
 const RETRY_MS = 5_000
 
 /**
- * Sends calls with the token of the login, to the server of the authentication service alone. Where the
- * token is refused, one new login serves all calls that were refused, and each of them is sent a second
- * time if the server can not have acted on it.
+ * Sends calls with the token of the login, only to the server of the authentication service. If the token is rejected,
+ * one new login serves all rejected calls, and each of them is repeated once if the server cannot have acted on it.
  */
 export class CallAuthorizer {
   readonly #client: RenewingClient
   readonly #state: LoginState
-  /** The token of the login that a logout ends right now: `null` for one in a cookie, `undefined` for none. */
+  /** The token of the login that a logout is ending: `null` for one in a cookie, `undefined` for none. */
   ending: string | null | undefined
-  /** Before when no token is renewed before its end: the server has just not answered. */
+  /** Until then no token is renewed early: the server has just failed to respond. */
   #retryAt = 0
-  /** The renewal that goes on. */
+  /** The running renewal. */
   #running: Promise<void> | undefined
 
-  /** Services of applications inside that of the client have logins of their own. */
+  /** Services of mounted applications have logins of their own and are left out. */
   constructor(client: RenewingClient, state: LoginState) {
     this.#client = client
     this.#state = state
@@ -59,18 +58,18 @@ export class CallAuthorizer {
     })
   }
 
-  /** Sends a call. Resolves to the answer, the second one where it was sent a second time. */
+  /** Sends a call. Resolves to the response, the second one if the call was repeated. */
   async #send(call: UnsentCall): Promise<Answer> {
     const { service, options } = this.#client
     const isGiven = Object.hasOwn(call.headers, options.header.toLowerCase())
     if (isGiven || !isSameServer(call.service, service)) return call.send({})
     const ownMethod = call.service.name === service.name ? call.method : undefined
-    // A login proves who calls by what it sends; a logout ends the login that it finds.
+    // A login needs no token, and a logout sends that of the login it ends.
     if (ownMethod === 'create') return call.send({})
     const { ending } = this
     if (ownMethod === 'remove' && ending !== undefined) return call.send(this.#toHeader(ending))
     let current = await this.#state.settle()
-    // A call that was given up while the login went on is not sent any more.
+    // A call that was aborted while the login was running is not sent.
     call.signal?.throwIfAborted()
     if (current !== undefined && this.#isDue(current)) current = await this.#renewEarly(current)
     if (current === undefined) return call.send({})
@@ -86,13 +85,13 @@ export class CallAuthorizer {
     return accessToken == null ? {} : mergeHeaders({ [header]: `${scheme} ${accessToken}`.trim() })
   }
 
-  /** Whether the token of a login is to be renewed before it is used. */
+  /** Returns whether the token of a login should be renewed before it is used. */
   #isDue({ dueAt, result }: Login): boolean {
     const isRenewable = this.#client.options.cookie || isNonEmptyString(result['refreshToken'])
     return isRenewable && performance.now() >= Math.max(dueAt, this.#retryAt)
   }
 
-  /** Resolves to the renewed login; to the one that is there where the server does not answer. */
+  /** Resolves to the renewed login; to the current one if the server does not respond. */
   async #renewEarly(due: Login): Promise<Login | undefined> {
     try {
       await this.#runOnce(due)
@@ -106,7 +105,7 @@ export class CallAuthorizer {
   async #sendAgain(call: UnsentCall, refused: Login, answer: Answer): Promise<Answer> {
     const error = createResponseError(answer)
     const { data } = error
-    // A browser forgets the cookie of a token that has expired: the server has seen none then.
+    // Browsers drop the cookie of an expired token, so the server has not seen one.
     const isInCookie = refused.result.accessToken === undefined
     const name = isObject(data) ? data['name'] : undefined
     if (!isInCookie && !TOKEN_ERRORS.includes(name)) throw error
@@ -115,16 +114,16 @@ export class CallAuthorizer {
       throw isRefusal(failure) ? error : failure
     })
     if (renewed === undefined || renewed.key === refused.key) throw error
-    // Any other error may be that of a further server, which was asked after something was written.
+    // Any other error may come from another server, which was called after something was written.
     if (reason !== 'expired' && toMethodSpec(call.method).verb !== 'GET') throw error
     call.signal?.throwIfAborted()
     return call.send(this.#toHeader(renewed.result.accessToken))
   }
 
   /**
-   * Resolves to the login of the same user that took the place of a refused one; `undefined` if
-   * nobody is logged in any more, or somebody who may be another user. A token that a renewal has
-   * confirmed is not renewed for the same reason again: each call would lead to one more login.
+   * Resolves to the login of the same user that has replaced a rejected one; `undefined` if there is none, or possibly
+   * one of another user. A token that a renewal has confirmed is not renewed for the same reason again: each call would
+   * cause one more login.
    */
   async #replace(refused: Login, reason: RefusalReason): Promise<Login | undefined> {
     if (this.#state.login === refused && !refused.confirmed.has(reason)) {
@@ -143,13 +142,13 @@ export class CallAuthorizer {
   }
 
   async #run(refused: Login): Promise<void> {
-    // The user may be logging in as somebody else right now.
+    // Another user may be logging in right now.
     if (this.#state.pending !== undefined) {
       await this.#state.pending
       return
     }
     const { storage, options } = this.#client
-    // An unreadable storage is no proof that its token is the one of the refused login.
+    // If the storage is unreadable, its token may not be the one of the rejected login.
     const read = async (): Promise<unknown> => storage.getItem(options.storageKey)
     const reading = read().catch(() => null)
     const [kept, result] = await Promise.all([reading, this.#client.reAuthenticate(true)])
@@ -160,9 +159,7 @@ export class CallAuthorizer {
   }
 }
 
-/**
- * Base URLs are compared as a whole: another path at the same host may belong to another operator.
- */
+/** Compares complete base URLs: another path on the same host may belong to another operator. */
 function isSameServer(
   service: UnsentCall['service'],
   authentication: unknown,
@@ -170,7 +167,7 @@ function isSameServer(
   return authentication instanceof RemoteService && service.base === authentication.base
 }
 
-/** A token has expired for certain only if the error names the expiry of that very token. */
+/** A token has certainly expired only if the error names the expiry of that very token. */
 function findReason({ data }: ServiceError, refused: Login): RefusalReason {
   const { exp } = toClaims(refused)
   const { expiredAt } = Object(data) as { expiredAt?: unknown }
@@ -179,9 +176,8 @@ function findReason({ data }: ServiceError, refused: Login): RefusalReason {
 }
 
 /**
- * Users are compared by the claim `sub`. Tokens without one are of the same user only if the refused login
- * itself was renewed: with its token still in the storage, which pages share, and with no logout
- * and no login of somebody else meanwhile.
+ * Compares users by the claim `sub`. Tokens without it belong to the same user only if the rejected login itself was
+ * renewed: with its token still in the storage, which tabs share, and with no logout and no other login in between.
  */
 function isSameUser(login: Login, refused: Login): boolean {
   const { sub } = toClaims(login)

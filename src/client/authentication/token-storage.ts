@@ -2,45 +2,44 @@ import { GeneralError } from '../../core/errors/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 
-/** Where a token is kept: `localStorage` of a browser, or anything like it; promises will do. */
+/** Stores tokens: `localStorage` of a browser or a similar object, which may return promises. */
 export interface TokenStorage {
-  /** Returns the string that is kept by a name; anything else for none. */
+  /** Returns the string stored under a key; any other value means none. */
   getItem(key: string): unknown
-  /** Keeps a string by a name. */
+  /** Stores a string under a key. */
   setItem(key: string, value: string): unknown
-  /** Removes the string that is kept by a name. */
+  /** Removes the string under a key. */
   removeItem(key: string): unknown
 }
 
-/** Keeps tokens for as long as the client lives. */
+/** Stores tokens in memory, for the life of the client. */
 export class MemoryStorage implements TokenStorage {
   readonly #items = new Map<string, string>()
 
-  /** Resolves to the string that is kept by a name, `null` for none. */
+  /** Resolves to the string stored under a key, `null` if there is none. */
   async getItem(key: string): Promise<string | null> {
     return this.#items.get(key) ?? null
   }
 
-  /** Keeps a string by a name. */
+  /** Stores a string under a key. */
   async setItem(key: string, value: string): Promise<void> {
     this.#items.set(key, value)
   }
 
-  /** Removes the string that is kept by a name. */
+  /** Removes the string under a key. */
   async removeItem(key: string): Promise<void> {
     this.#items.delete(key)
   }
 }
 
-/** Whether a value has the methods of a {@link TokenStorage}. */
+/** Returns whether a value has the methods of a {@link TokenStorage}. */
 export function isTokenStorage(value: unknown): value is TokenStorage {
   const names = ['getItem', 'setItem', 'removeItem']
   return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }
 
 /**
- * A storage whose calls come one after the other: the token of a login that is kept slowly can not
- * come back after the logout.
+ * A storage whose calls run one after another, so that a token that is stored slowly cannot reappear after the logout.
  */
 export class OrderedStorage implements TokenStorage {
   readonly #storage: TokenStorage
@@ -62,7 +61,7 @@ export class OrderedStorage implements TokenStorage {
   }
 
   /**
-   * Removes what is kept by a name; if values are given, only if it is one of them. Resolves to whether it did so.
+   * Removes the string under a key; if values are given, only if it is one of them. Resolves to whether it did.
    * @throws {GeneralError} the storage failed
    */
   async removeItem(key: string, values?: ReadonlySet<string>): Promise<boolean> {
@@ -79,14 +78,14 @@ export class OrderedStorage implements TokenStorage {
       const value = await this.#storage.getItem(key)
       return !isNonEmptyString(value) || values.has(value)
     } catch {
-      // A token that stays after a logout does more harm than a login that is lost.
+      // A token that stays after a logout does more harm than a lost login.
       return true
     }
   }
 
   #run(operation: () => unknown, verb: string): Promise<unknown> {
     return this.#calls.run(operation).catch((error: unknown) => {
-      // No `cause`: the message of the storage's own error may hold the token.
+      // Without `cause`: the message of the storage's own error may contain the token.
       const name = error instanceof Error ? error.name : typeof error
       throw new GeneralError(`The storage failed to ${verb} the access token (${name})`)
     })

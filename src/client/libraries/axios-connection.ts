@@ -2,9 +2,9 @@ import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import { convertBytes, joinHeaders } from './body-bytes.ts'
 
-/** `axios`, or an instance that `axios.create()` has made. */
+/** `axios`, or an instance created by `axios.create()`. */
 export interface AxiosLibrary {
-  /** Sends a request. Resolves to its answer. */
+  /** Sends a request. Resolves to its response. */
   request(config: object): Promise<unknown>
 }
 
@@ -14,12 +14,12 @@ interface AxiosAnswer {
   readonly data: unknown
 }
 
-/** A remote service that is called by axios. */
+/** A remote service that sends requests with axios. */
 export class AxiosClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'AxiosClient'
 
-  /** Sends a request by axios. Resolves to its answer. */
+  /** Sends a request with axios. Resolves to its response. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
     const { url, method, headers, body, signal, responseType, libraryOptions } = request
     const isStream = responseType === 'stream'
@@ -28,11 +28,11 @@ export class AxiosClient extends RemoteService {
       ...toRedirectOptions(request),
       url,
       method,
-      // Without a body, axios would name the type of a form.
+      // Without a body, axios would set the content type of a form.
       headers: body === undefined ? { 'content-type': false, ...headers } : headers,
       data: body,
       ...(signal !== undefined && { signal }),
-      // Bytes, of which it makes nothing by itself: it takes a part of a JSON body for a string.
+      // axios leaves bytes unchanged; otherwise it returns truncated JSON as a string.
       responseType: isStream ? 'stream' : 'arraybuffer',
       transformRequest: [keep],
       transformResponse: [keep],
@@ -47,7 +47,7 @@ export class AxiosClient extends RemoteService {
   }
 }
 
-/** An `XMLHttpRequest` follows every redirect, and axios prefers it where there is one. */
+/** An `XMLHttpRequest` follows every redirect, and axios prefers it if there is one. */
 function toRedirectOptions({ redirect, libraryOptions }: PreparedRequest): object {
   if (redirect === 'follow' || 'maxRedirects' in libraryOptions) return {}
   if (!('XMLHttpRequest' in globalThis)) return { maxRedirects: 0 }

@@ -4,11 +4,11 @@ import { isSuccess } from '../answers/response-error.ts'
 import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 
-/** What is read of the answers of a fetch function. */
+/** The part of a response that is read from fetch functions. */
 export interface FetchAnswer {
   /** The HTTP status. */
   readonly status: number
-  /** The headers, by pairs of name and value. */
+  /** The headers, as pairs of name and value. */
   readonly headers: {
     /** Calls a function with each header. */
     forEach(callback: (value: string, name: string) => void): void
@@ -23,7 +23,7 @@ export interface FetchAnswer {
   blob(): Promise<unknown>
 }
 
-/** What fetch functions are called with. */
+/** The options that fetch functions receive. */
 export interface FetchOptions {
   /** The HTTP method. */
   readonly method: string
@@ -33,21 +33,21 @@ export interface FetchOptions {
   readonly body: string | null
   /** Aborts the request. */
   readonly signal: AbortSignal | null
-  /** What to do where the server redirects. */
+  /** Whether redirects are followed. */
   readonly redirect: 'follow' | 'manual'
 }
 
-/** `fetch` of the platform, or a function with the same arguments and answers. */
+/** `fetch` of the platform, or a function with the same arguments and result. */
 export type FetchFunction = (url: string, options: FetchOptions) => Promise<FetchAnswer>
 
-/** A remote service that is called by a fetch function. */
+/** A remote service that sends requests with a fetch function. */
 export class FetchClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'FetchClient'
 
-  /** Sends a request by the fetch function. Resolves to its answer. */
+  /** Sends a request with the fetch function. Resolves to its response. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
-    // Unbound, since `window.fetch` is no method of this service.
+    // Unbound, since `window.fetch` is not a method of this service.
     const fetchFunction = this.connection as FetchFunction
     const answer = await fetchFunction(request.url, {
       redirect: request.redirect,
@@ -61,21 +61,21 @@ export class FetchClient extends RemoteService {
   }
 }
 
-/** Resolves to an answer, whose body is read unless it is that of an error. */
+/** Resolves to a response, with its body read unless it is an error. */
 export async function readAnswer(answer: FetchAnswer, responseType: ResponseType): Promise<Answer> {
   const { status, headers } = answer
   const body = await readBody(answer, responseType)
   return { status, readHeaders: () => toObject(headers), body }
 }
 
-/** The body of an error is a stream, or a string of a fetch function without streams. */
+/** The body of an error is a stream, or a string if the fetch function has no streams. */
 function readBody(answer: FetchAnswer, responseType: ResponseType): unknown {
   if (!isSuccess(answer.status)) return answer.body ?? answer.text()
   if (responseType === 'stream') return answer.body
   return answer[responseType === 'json' ? 'text' : responseType]()
 }
 
-/** Returns the headers of an answer as an object. */
+/** Returns the headers of a response as an object. */
 export function toObject(headers: FetchAnswer['headers']): Record<string, string> {
   const object: Record<string, string> = {}
   headers.forEach((value, name) => {
@@ -84,12 +84,12 @@ export function toObject(headers: FetchAnswer['headers']): Record<string, string
   return object
 }
 
-/** A remote service that is called by ofetch. */
+/** A remote service that sends requests with ofetch. */
 export class OfetchClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'OfetchClient'
 
-  /** Sends a request by ofetch. Resolves to its answer. */
+  /** Sends a request with ofetch. Resolves to its response. */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
     const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
     const answer = await (this.connection as $Fetch).raw(url, {
@@ -99,14 +99,14 @@ export class OfetchClient extends RemoteService {
       headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
-      // By default, ofetch sends a failed GET again, at once.
+      // By default, ofetch repeats a failed GET at once.
       retry: false,
       ignoreResponseError: true,
-      // It leaves a stream alone: it takes a part of a JSON body for a string, and reads an error of
-      // any length.
+      // ofetch leaves a stream unchanged; otherwise it returns truncated JSON as a string, and reads an error of any
+      // length.
       responseType: 'stream',
     })
-    // A hook of ofetch may have put something else there.
+    // A hook of ofetch may have replaced the body.
     const { status, _data: data } = answer
     if (data !== undefined && data !== answer.body) {
       return { status, readHeaders: () => toObject(answer.headers), body: toBody(data) }
@@ -115,7 +115,7 @@ export class OfetchClient extends RemoteService {
   }
 }
 
-/** Returns what a hook has put in the place of a body: objects and lists as the JSON that they came from. */
+/** Returns what a hook has replaced a body with: objects and lists as JSON. */
 function toBody(data: unknown): unknown {
   return isPlainObject(data) || Array.isArray(data) ? JSON.stringify(data) : data
 }

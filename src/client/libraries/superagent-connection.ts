@@ -3,10 +3,10 @@ import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import { convertBytes, joinHeaders } from './body-bytes.ts'
 
-/** `superagent`: a function that makes requests. Its agents are none. */
+/** `superagent`: a function that makes requests. Its agents do not qualify. */
 export type SuperagentLibrary = (method: string, url: string) => object
 
-/** What is used of the requests of superagent; further options are methods of it as well. */
+/** The part of a superagent request that is used; other options are methods of it too. */
 interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
   set(headers: Readonly<Record<string, string>>): this
   send(body: string): this
@@ -14,7 +14,7 @@ interface SuperagentRequest extends PromiseLike<SuperagentAnswer> {
   redirects(count: number): this
   responseType(type: 'arraybuffer'): this
   abort(): this
-  /** The request of the platform, in browsers alone. */
+  /** The request of the platform, only in browsers. */
   readonly xhr?: { readonly responseURL: string }
 }
 
@@ -24,15 +24,15 @@ interface SuperagentAnswer {
   readonly body: unknown
 }
 
-/** A remote service that is called by superagent. */
+/** A remote service that sends requests with superagent. */
 export class SuperagentClient extends RemoteService {
   /** Written out, because bundlers shorten the names of classes. */
   static override readonly name: string = 'SuperagentClient'
 
   /**
-   * Sends a request by superagent. Resolves to its answer.
-   * @throws {BadRequest} a stream is wanted, an option is none of superagent's, or a
-   *   browser would send a token to wherever the server redirects
+   * Sends a request with superagent. Resolves to its response.
+   * @throws {BadRequest} a stream is wanted, superagent does not know an option, or a browser would send a token to the
+   *   target of any redirect
    */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
     const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
@@ -68,14 +68,14 @@ export class SuperagentClient extends RemoteService {
   }
 }
 
-/** Whether an `XMLHttpRequest` has followed a redirect, which it does without a word. */
+/** Returns whether an `XMLHttpRequest` has followed a redirect, which it does silently. */
 function isElsewhere({ xhr }: SuperagentRequest, url: string): boolean {
   if (!xhr?.responseURL) return false
   const { href } = (globalThis as { readonly location?: { readonly href: string } }).location ?? {}
   return xhr.responseURL !== new URL(url, href).href
 }
 
-/** Methods that would not change what is sent, nor what comes back. */
+/** Options that change neither what is sent nor what comes back. */
 const OPTION_NAMES: ReadonlySet<string> = new Set([
   ...['agent', 'buffer', 'ca', 'cert', 'connect', 'disableTLSCerts', 'http2', 'key', 'lookup'],
   ...['maxResponseSize', 'pfx', 'redirects', 'trustLocalhost', 'use', 'withCredentials'],

@@ -9,18 +9,18 @@ import type { LiveQuery, Subscriber } from './live-query.ts'
 
 type Method = (...values: unknown[]) => unknown
 
-/** The methods that have an event, by its name: `patch` by `patched`. */
+/** The methods with an event, by its name: `patched` → `patch`. */
 const WRITES = new Map(
   Object.entries(METHOD_TABLE).flatMap(([name, { event }]) => (event ? [[event, name]] : [])),
 )
 
-/** What is told of no longer when so much of it is left. */
+/** The maximum number of remembered events. */
 const MAX_TOLD = 100
 
 /**
- * Has the listeners of a service hear what others write, by a stream that is there as long as they are.
- * What this client writes, they hear by the same stream: emitted here as well, it would be told twice.
- * Only what is written before the stream is there is emitted here.
+ * Lets the listeners of a service receive other clients' writes, over a stream that exists as long as there are
+ * listeners. They receive this client's writes over the same stream; emitting those locally too would notify them
+ * twice. Only writes made before the stream is open are emitted locally.
  */
 export class HeardEvents implements Subscriber {
   readonly #entry: ServiceEntryFace
@@ -28,14 +28,14 @@ export class HeardEvents implements Subscriber {
   /** Returns the names of the events that have listeners. */
   readonly #findNames: () => readonly unknown[]
   #stream: LiveQuery | undefined
-  /** Whether the server has refused the stream: it is asked again after a login. */
+  /** Whether the server has rejected the stream. It is requested again after a login. */
   #isRefused = false
-  /** Whether the stream is there, or will tell later what is written meanwhile. */
+  /** Whether the stream is open, or will later report what is written in the meantime. */
   #isTelling = false
-  /** How many writes go on that began before. */
+  /** The number of running writes that started before the stream was open. */
   #early = 0
   readonly #earlyWrites = new WeakSet<object>()
-  /** What early writes and the stream have told, until the other one does. */
+  /** Events reported by an early write or by the stream, until the other reports them too. */
   readonly #told = new Set<string>()
 
   constructor(entry: ServiceEntryFace, live: LiveService) {
@@ -68,12 +68,12 @@ export class HeardEvents implements Subscriber {
       this.#leave()
       return
     }
-    // What stands for a placeholder is known to each call, and not to listeners.
+    // Each call knows the value of a placeholder, but listeners do not.
     if (this.#stream !== undefined || this.#isRefused || path.includes(':')) return
     this.#stream = this.#live.join({ query: { $limit: 0 } }, this)
   }
 
-  /** Asks the server again that has refused the stream. */
+  /** Requests a rejected stream again. */
   retry(): void {
     this.#isRefused = false
     this.update()
@@ -118,7 +118,7 @@ export class HeardEvents implements Subscriber {
     if (this.#stream === undefined) return next()
     if (this.#isTelling) {
       await next()
-      // Any other event is one that a hook has named, and that the server does not know.
+      // Any other event was named by a hook of the client and is unknown to the server.
       const isOwn = context.event !== null && WRITES.get(context.event) === context.method
       if (isOwn && this.#isTelling) context.event = null
       return
@@ -132,7 +132,7 @@ export class HeardEvents implements Subscriber {
     }
   }
 
-  /** Whether the stream has told what is to be emitted. */
+  /** Returns whether the stream has already reported what is to be emitted. */
   #isTold(event?: unknown, data?: unknown, context?: unknown): boolean {
     if (!isObject(context) || !this.#earlyWrites.has(context)) return false
     const key = toKey(event, data)

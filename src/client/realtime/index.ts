@@ -1,5 +1,5 @@
 /**
- * Live queries for clients: events of others, and lists of records that are kept current.
+ * Live queries for clients: events of other clients' writes, and lists of records that are kept up to date.
  * @module remex/client/realtime
  */
 

@@ -13,23 +13,23 @@ import type { SubscriptionParams } from './live-event.ts'
 /** The media type of server-sent events. */
 const EVENTS = 'text/event-stream'
 
-/** The calls that a subscription is made of. */
+/** The calls that a subscription makes. */
 export interface LiveCall {
   readonly service: RemoteService
-  /** The path, below the base URL, and the query string that `find` would ask for. */
+  /** The path below the base URL, with the query string of `find`. */
   readonly url: string
   /** Equal, item by item, for subscriptions that can share a connection: server, library, headers, options. */
   readonly shared: readonly unknown[]
-  /** Resolves to the bytes of the events of all these subscriptions, with the login of any call. */
+  /** Resolves to the bytes of the events of all these subscriptions, sent with the login like any call. */
   open(subscriptions: readonly object[], signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
-  /** Resolves to what a snapshot is. */
+  /** Resolves to a snapshot. */
   find(): Promise<unknown>
 }
 
 /**
  * Returns the calls of a subscription. Hooks of the client do not run for them.
- * @param sharedPath where the server answers with the events of many subscriptions
- * @throws {BadRequest} a query or a header that cannot be sent
+ * @param sharedPath where the server sends the events of many subscriptions
+ * @throws {BadRequest} a query or a header cannot be sent
  */
 export function createLiveCall(
   service: RemoteService,
@@ -55,7 +55,7 @@ export function createLiveCall(
       const params = { connection: { ...sent, responseType: 'stream' } }
       const { create } = RemoteService.prototype
       const body = await create.call(toStreaming(service, sharedPath), { subscriptions }, params)
-      // A fetch function of Node alone has a stream of Node.
+      // A fetch function for Node may return a stream of Node.
       return new Response(body as ReadableStream).body as ReadableStream<Uint8Array>
     },
     find: async () => find.call(service, { ...others, connection: { ...options, headers } }),
@@ -63,7 +63,7 @@ export function createLiveCall(
 }
 
 /**
- * Returns a service with the login of another one, at the path of live queries. Its requests go by fetch: libraries for
+ * Returns a service with the login of another one, at the path of live queries. Its requests use fetch: libraries for
  * browsers have no streams.
  */
 function toStreaming(service: RemoteService, path: string): RemoteService {

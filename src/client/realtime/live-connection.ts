@@ -4,36 +4,36 @@ import { toWaitMs } from '../answers/retries.ts'
 import type { LiveCall } from './live-call.ts'
 import { findResponse, isPassingError, LiveQuery, MAX_TIMER_MS } from './live-query.ts'
 
-/** How connections are kept. */
+/** Options of the connections. */
 export interface ConnectionOptions {
   /** How long a connection may be silent, in milliseconds. Default: 45,000, three heartbeats. */
   readonly silenceMs: number
   /**
-   * The longest wait before a second attempt to connect, in milliseconds, doubled for each further
-   * one; how long it is within that is left to chance. Default: 1,000, then what the server says.
+   * The longest wait before the second attempt to connect, in milliseconds, doubled for each further attempt; the
+   * actual wait is random within that. Default: 1,000, then what the server says.
    */
   readonly reconnectMs?: number | undefined
   /** The longest wait before any attempt, in milliseconds. Default: 30,000. */
   readonly maxReconnectMs: number
   /**
-   * How long a page may be hidden before it gives its connections up, in milliseconds, `Infinity` for any time. They
-   * come back when the page is shown. Default: 60,000.
+   * How long a page may be hidden before it closes its connections, in milliseconds, `Infinity` for never. They reopen
+   * when the page is shown. Default: 60,000.
    */
   readonly hiddenMs: number
 }
 
-/** A longer frame is none, and would be kept until there is no memory. */
+/** A longer frame is invalid, and would be buffered until memory runs out. */
 const MAX_FRAME_CHARACTERS = 2 ** 26
 
-/** How long a change waits for queries that have no answer yet: they would have to be asked for again. */
+/** How long a change waits for queries without a response: they would have to be requested again. */
 const CHANGE_MS = 1_000
 
-/** Why a connection has ended that is made anew at once. */
+/** The reason of a connection that is replaced at once. */
 const AGAIN = Symbol('again')
 
 /**
- * The connection of many queries. A change of them, as any loss, ends it; the next one begins with the positions of
- * all, so that the server sends what was missed in between.
+ * The connection of many queries. A change of them ends it, as does any loss; the next one starts with the positions of
+ * all queries, so that the server sends what was missed in between.
  */
 export class LiveConnection {
   readonly shared: readonly unknown[]
@@ -42,12 +42,12 @@ export class LiveConnection {
   readonly #onEnd: () => void
   /** Ends the connection. */
   #attempt = new AbortController()
-  /** The queries that this connection has not answered yet. */
+  /** The queries without a response on this connection. */
   #unanswered: Set<LiveQuery> = new Set()
   #changing: ReturnType<typeof setTimeout> | undefined
   #isHidden = false
   #baseMs: number
-  /** The share of a wait that passes: queries that were cut off together come back together, and clients do not. */
+  /** The random share of a wait. Queries that were cut off together reconnect together; clients do not. */
   #chance = 0
   #count = 0
 
@@ -85,7 +85,7 @@ export class LiveConnection {
     else this.#changing ??= setTimeout(() => this.#attempt.abort(AGAIN), CHANGE_MS)
   }
 
-  /** Has all queries begin anew: they are those of another user. Nothing of what has arrived is read any more. */
+  /** Restarts all queries, as the user has changed. Nothing that has arrived is read any more. */
   restart(): void {
     for (const query of this.queries) query.restart()
   }
@@ -102,13 +102,13 @@ export class LiveConnection {
       this.#isHidden = isHidden
       this.#attempt.abort(AGAIN)
     })
-    // What changes within one tick is one change.
+    // Changes within one tick count as one.
     for (await nextTick(); this.#queries.size > 0; await nextTick()) {
       this.#attempt = new AbortController()
       this.#chance = Math.random()
       const asked = this.queries.filter(({ isHeld }) => !isHeld)
       const error = await this.#follow(asked, this.#attempt.signal)
-      // Closes a connection whose server does not.
+      // Closes a connection that the server has not closed.
       this.#attempt.abort()
       clearTimeout(this.#changing)
       this.#changing = undefined
@@ -118,7 +118,7 @@ export class LiveConnection {
     unfollow()
   }
 
-  /** Resolves to why the connection has ended. If there is nothing to ask for, there is none until that changes. */
+  /** Resolves to the reason why the connection has ended. If there are no queries, waits until there are. */
   async #follow(asked: readonly LiveQuery[], signal: AbortSignal): Promise<unknown> {
     const status = this.#isHidden ? 'waiting' : 'connecting'
     for (const query of asked) {
@@ -132,7 +132,7 @@ export class LiveConnection {
     this.#unanswered = new Set(asked)
     const subscriptions = asked.map(({ id, call: { url }, lastId }) => ({
       ...{ id, url },
-      // A server takes no other characters. Without a position, there is a new snapshot.
+      // Servers accept no other characters. Without a position, there is a new snapshot.
       ...(/^[!-~]{1,512}$/.test(lastId) && { after: lastId }),
     }))
     try {
@@ -142,7 +142,7 @@ export class LiveConnection {
     }
   }
 
-  /** Rejects with why the connection has ended. */
+  /** Rejects with the reason why the connection has ended. */
   async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<never> {
     const parser = createParser({
       maxBufferSize: MAX_FRAME_CHARACTERS,
@@ -154,7 +154,7 @@ export class LiveConnection {
       },
       onError: ({ type, message }) => {
         if (type !== 'max-buffer-size-exceeded') return
-        // What cannot be read is not left out: all queries begin anew.
+        // An unreadable frame must not be skipped, so all queries start over.
         for (const query of this.queries) query.forget()
         throw new GeneralError(message)
       },
@@ -180,19 +180,22 @@ export class LiveConnection {
     }
   }
 
-  /** Takes a frame, `1/created`. Ignores frames of queries that have ended. */
+  /** Processes a frame, `1/created`. Ignores frames of queries that have ended. */
   #take(event: string, data: string, id: string | undefined): void {
     const [name = '', type = ''] = event.split(/\/(.*)/s)
     const query = this.#queries.get(name)
     if (query === undefined) return
-    // A new query is answered by its snapshot, not before.
+    // The response to a new query is its snapshot, not `open`.
     const isAnswer = type !== 'open' || query.lastId !== ''
     query.take(type, data, id)
     if (isAnswer) this.#unanswered.delete(query)
     if (this.#changing !== undefined && this.#unanswered.size === 0) this.#attempt.abort(AGAIN)
   }
 
-  /** Has queries fail as their connection did. An error that does not pass is that of the new ones, if there are any. */
+  /**
+   * Fails queries with the error of their connection. An error that is not temporary is attributed to the new queries,
+   * if there are any.
+   */
   #fail(asked: readonly LiveQuery[], error: unknown): void {
     const left = asked.filter(({ isHeld, status }) => !isHeld && status !== 'closed')
     const isNew = ({ lastId }: LiveQuery): boolean => lastId === ''
@@ -202,14 +205,14 @@ export class LiveConnection {
   }
 }
 
-/** Resolves when all that goes on at the moment has been done. */
+/** Resolves when all currently pending work is done. */
 function nextTick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
 }
 
 /**
- * Calls a function with `true` when the page of a browser has been hidden for a time, and with `false` when it is shown.
- * Returns what ends this.
+ * Calls a function with `true` when the page of a browser has been hidden for a while, and with `false` when it is
+ * shown. Returns a function that stops this.
  */
 function followHidden(hiddenMs: number, tell: (isHidden: boolean) => void): () => void {
   const page = globalThis as { document?: EventTarget & { visibilityState?: string } }

@@ -11,22 +11,22 @@ import type { LiveQuery, Subscriber } from './live-query.ts'
 /** Where a registered service keeps its live queries. */
 const LIVE = Symbol('remex.live')
 
-/** Options of {@link realtime} with every default filled in. */
+/** Options of {@link realtime} with all defaults filled in. */
 export interface ResolvedLiveOptions extends ConnectionOptions {
-  /** Where the server answers with the events of many subscriptions. Default: `/live-queries`. */
+  /** The path at which the server sends the events of many subscriptions. Default: `/live-queries`. */
   readonly path: string
   /**
-   * How many events wait for a loop that is slow. More are dropped; a `resync` and a new snapshot take
-   * their place. Default: 1,000.
+   * How many events wait for a slow loop. Beyond that they are dropped, and a `resync` and a new snapshot replace them.
+   * Default: 1,000.
    */
   readonly maxWaiting: number
   /**
-   * The longest time until a list asks for its `total` where events leave it open, in milliseconds. Default: 5,000.
+   * The longest time until a list fetches its `total` if events leave it uncertain, in milliseconds. Default: 5,000.
    */
   readonly recountMs: number
 }
 
-/** What one connection carries at most: a server refuses more. */
+/** The maximum number of queries on one connection: a server rejects more. */
 const MAX_QUERIES = 100
 
 /** The connections of a client: one for all queries with the same headers and options. */
@@ -38,7 +38,7 @@ export class LiveConnections {
     this.options = options
   }
 
-  /** Adds a service. Returns what follows its queries. */
+  /** Adds a service. Returns its live queries. */
   add(entry: ServiceEntryFace, service: RemoteService): LiveService {
     const { options } = this
     const join: LiveService['join'] = (params, subscriber) => {
@@ -51,7 +51,7 @@ export class LiveConnections {
     return live
   }
 
-  /** Has all queries begin anew: they are those of another user. */
+  /** Restarts all queries, as the user has changed. */
   restart(): void {
     for (const connection of this.#connections) connection.restart()
   }
@@ -63,7 +63,7 @@ export class LiveConnections {
     }
   }
 
-  /** Returns a query that is followed, else a new one of a connection that has room. */
+  /** Returns a running query, otherwise a new one on a connection that has room. */
   #find(call: LiveCall): LiveQuery {
     const fitting = [...this.#connections].filter(({ shared }) => isEqual(shared, call.shared))
     const query = fitting.flatMap(({ queries }) => queries).find((one) => one.call.url === call.url)
@@ -86,7 +86,7 @@ function isEqual(one: readonly unknown[], other: readonly unknown[]): boolean {
 export interface LiveService {
   readonly options: ResolvedLiveOptions
   /**
-   * Has a subscriber told the events of a query. Returns the query.
+   * Adds a subscriber to a query. Returns the query.
    * @throws {BadRequest} the query cannot be sent
    */
   join(params: SubscriptionParams, subscriber: Subscriber): LiveQuery

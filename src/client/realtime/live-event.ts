@@ -1,17 +1,17 @@
 import type { Page } from '../../core/params.ts'
 
-/** The record of what `find` resolves to: of a page, of a list, or the result itself. */
+/** The record type of a result of `find`: of a page, of a list, or the result itself. */
 export type RecordOf<Result> = Result extends Page<infer Item> | readonly (infer Item)[]
   ? Item
   : Result
 
-/** An event of each of these names: a union, whose parts the compiler tells apart by `type`. */
+/** A union with an event for each of these names, which the compiler narrows by `type`. */
 type Named<Name, Data> = Name extends string ? { readonly type: Name; readonly data: Data } : never
 
 /**
- * What a subscriber is told, for a `find` that resolves to `Result`. `left` has the id alone, of a
- * record that no longer matches the query. After a `resync` a new `snapshot` follows: something may
- * have been missed. The names of a service's own events are the second argument.
+ * An event of a subscription whose `find` resolves to `Result`. `left` has only the id of a record that no longer
+ * matches the query. After a `resync` a new `snapshot` follows: something may have been missed. The second argument
+ * lists the custom events of the service.
  */
 export type LiveEvent<Result = unknown, Own extends string = never> =
   | Named<'snapshot', Result>
@@ -32,5 +32,5 @@ export interface SubscriptionParams extends Readonly<Record<string, unknown>> {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Whether a connection is being made, is there, is to be tried again, or has ended. */
+/** Whether a connection is being made, is open, waits for another attempt, or has ended. */
 export type LiveStatus = 'connecting' | 'open' | 'waiting' | 'closed'

@@ -10,14 +10,14 @@ import { Subscription } from './subscription.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What of a query shapes the list; a query string has numbers as strings too. */
+/** The parts of a query that shape the list. In a query string, numbers may be strings. */
 interface Shape {
   readonly $sort?: unknown
   readonly $limit?: unknown
   readonly $skip?: unknown
 }
 
-/** The records of a query, kept current: sorted by its `$sort`, cut at its `$limit`. */
+/** The records of a query, kept up to date: sorted by its `$sort` and limited by its `$limit`. */
 export class LiveList<Result = unknown> {
   readonly #events: Subscription
   readonly #emitter: Emitter
@@ -28,7 +28,7 @@ export class LiveList<Result = unknown> {
   readonly #recountMs: number
   #recount: ReturnType<typeof setTimeout> | undefined
   #limit = Number.POSITIVE_INFINITY
-  /** Whether the server has records behind those of the list. */
+  /** Whether the server has records beyond those of the list. */
   #isCut = false
 
   /** @internal */
@@ -44,42 +44,42 @@ export class LiveList<Result = unknown> {
     this.#events = new Subscription(live, params, () => this.#tell())
   }
 
-  /** The records: another array after each change. */
+  /** The records; a new array after each change. */
   get data(): readonly RecordOf<Result>[] {
     return this.#data as readonly RecordOf<Result>[]
   }
 
   /**
-   * How many records match, `undefined` where `find` does not say it. What is written behind the end of a list that is
-   * cut may be counted later.
+   * How many records match, `undefined` if `find` does not return pages. In a list cut off by `$limit`, writes beyond
+   * its end may be counted later.
    */
   get total(): number | undefined {
     return this.#total
   }
 
-  /** What the connection does. */
+  /** The status of the connection. */
   get status(): LiveStatus {
     return this.#events.status
   }
 
-  /** Why the connection was lost or has ended, `undefined` where it is there or was closed. */
+  /** Why the connection was lost or has ended, `undefined` if it is open or was closed. */
   get error(): unknown {
     return this.#events.error
   }
 
-  /** Has a listener called after each change of the list or its status. Returns what removes it. */
+  /** Adds a listener that is called after each change of the list or its status. Returns a function that removes it. */
   on(event: 'change', listener: (list: this) => unknown): () => void {
     if (event !== 'change') throw new TypeError("The event of a live list is 'change'")
     this.#emitter.on(event, listener)
     return () => void this.#emitter.off(event, listener)
   }
 
-  /** Ends the connection, unless others share it. The records stay. */
+  /** Ends the connection, unless it is shared. The records stay. */
   close(): void {
     void this.#events.return()
   }
 
-  /** @internal Resolves when the first snapshot is there, and rejects where none will be. */
+  /** @internal Resolves when the first snapshot is there, and rejects if there will be none. */
   async start(): Promise<this> {
     try {
       const first = await this.#events.next()
@@ -147,7 +147,7 @@ export class LiveList<Result = unknown> {
     }
     if (before === undefined) this.#count(Number(isNew || !this.#isCut))
     const hasMoved = before === undefined || this.#compare(before, record) !== 0
-    // What follows the last record of a list that is cut may come before it now.
+    // Records beyond the end of the list may now come before its last record.
     const isLast = this.#isCut && before !== undefined && data.at(-1) === record
     this.#isCut ||= data.length > this.#limit
     this.#data = data.slice(0, this.#limit)
@@ -163,8 +163,8 @@ export class LiveList<Result = unknown> {
   }
 
   /**
-   * Counts a record. Behind the end of a list that is cut, the snapshot may have counted it before: the total is asked
-   * for after a while.
+   * Counts a record. If it is beyond the end of the list, the snapshot may have counted it already: the total is
+   * fetched again after a while.
    */
   #count(difference: number): void {
     if (this.#total === undefined) return
@@ -174,15 +174,15 @@ export class LiveList<Result = unknown> {
     this.#recount ??= setTimeout(() => this.#events.refresh(), Math.min(waitMs, MAX_TIMER_MS))
   }
 
-  /** A list that does not begin with the first record shifts with each one before it. */
+  /** Returns whether the list skips records: then each record before it shifts the list. */
   #isSkipping(): boolean {
     return Number(this.#shape.$skip ?? 0) > 0
   }
 }
 
 /**
- * Whether a record of a list is the one that an event tells of, or tells the id of: the field `_id`, else
- * `id`, else the only one that the event has.
+ * Returns whether a record of a list is the one in an event, or has the id in it: the field `_id`, otherwise `id`,
+ * otherwise the only field of the event.
  */
 function isSame(record: Fields, told: Fields): boolean {
   const names = Object.keys(told)

@@ -12,17 +12,19 @@ import { createResponseError } from '../answers/response-error.ts'
 import type { LiveCall } from './live-call.ts'
 import type { LiveStatus, ReceivedEvent } from './live-event.ts'
 
-/** Receives what a query brings. */
+/** Receives the events of a query. */
 export interface Subscriber {
-  /** Called with each event, in their order. */
+  /** Called with each event, in order. */
   receive(event: ReceivedEvent): void
   /** Called when `status` or `error` of the query have changed. */
   notice(query: LiveQuery): void
 }
 
-/** What a query needs of its connection. */
+/** The part of a connection that a query uses. */
 interface Connection {
-  /** Has the queries asked for anew, as they are at the end of this tick: nothing is read until then if it is urgent. */
+  /**
+   * Requests all queries again, with their state at the end of this tick. If it is urgent, nothing is read until then.
+   */
   change(isUrgent?: boolean): void
   /** Forgets a query that has ended. */
   drop(query: LiveQuery): void
@@ -30,20 +32,20 @@ interface Connection {
   findWait(error: unknown, failures: number): number
 }
 
-/** A timer of more would end at once. */
+/** A longer timer would fire at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
-/** One query of a connection, for everyone who follows it. */
+/** One query of a connection, shared by all its subscribers. */
 export class LiveQuery {
   readonly id: string
   readonly call: LiveCall
   readonly subscribers: Set<Subscriber> = new Set()
   status: LiveStatus = 'connecting'
-  /** Why the query waits or has ended, `undefined` while it is followed. */
+  /** Why the query waits or has ended, `undefined` while it is running. */
   error: unknown
-  /** Whether there has been a snapshot, and no later one is on its way. */
+  /** Whether there has been a snapshot and no newer one is expected. */
   hasSnapshot: boolean = false
-  /** The position up to which the events are known. */
+  /** The position up to which events have been received. */
   lastId = ''
   /** Whether the query waits for its own next attempt. */
   isHeld = false
@@ -59,7 +61,7 @@ export class LiveQuery {
     this.#connection = connection
   }
 
-  /** Notifies a subscriber no more. A query without subscribers ends. */
+  /** Stops notifying a subscriber. A query without subscribers ends. */
   leave(subscriber: Subscriber): void {
     this.subscribers.delete(subscriber)
     if (this.subscribers.size === 0) this.close()
@@ -72,14 +74,14 @@ export class LiveQuery {
     this.#connection.drop(this)
   }
 
-  /** Has the query begin anew at once, with a snapshot. */
+  /** Restarts the query at once, with a snapshot. */
   restart(): void {
     this.forget()
-    // Another event would bring a position, and no snapshot.
+    // Another event would bring a position, but no snapshot.
     this.#release(true)
   }
 
-  /** Has the next attempt begin with a snapshot. */
+  /** Makes the next attempt start with a snapshot. */
   forget(): void {
     this.lastId = ''
     this.hasSnapshot = false
@@ -95,15 +97,15 @@ export class LiveQuery {
     return this.#snapshot
   }
 
-  /** Takes a frame. */
+  /** Processes a frame. */
   take(type: string, text: string, id: string | undefined): void {
-    // What comes after the query has failed is asked for again.
+    // Frames that arrive after a failure are ignored: they are requested again.
     if (this.isHeld) return
     let data: unknown
     try {
       data = JSON.parse(text)
     } catch (cause) {
-      // What cannot be read is not left out: the query begins anew.
+      // An unreadable event must not be skipped, so the query starts over.
       this.forget()
       this.fail(new GeneralError(`The event '${type}' is not JSON`, undefined, { cause }))
       return
@@ -120,14 +122,14 @@ export class LiveQuery {
     }
   }
 
-  /** Ends the query, or has it asked for again if the error may pass. */
+  /** Ends the query, or requests it again if the error may be temporary. */
   fail(error: unknown, waitMs: number = this.#connection.findWait(error, this.failures)): void {
     if (isPassingError(error)) this.#hold(error, waitMs)
     else if (error instanceof NotAuthenticated) this.#renew(error, waitMs)
     else this.close(error)
   }
 
-  /** Renews the login by an ordinary call of `find`, which does so when it gets a 401. */
+  /** Renews the login with an ordinary call of `find`, which renews it on a 401. */
   #renew(error: unknown, waitMs: number): void {
     this.isHeld = true
     this.change('waiting', error)
@@ -159,7 +161,7 @@ export class LiveQuery {
   }
 }
 
-/** Returns why the server has ended a query, by what it says. */
+/** Returns the error for the reason that the server gives for ending a query. */
 function toEndError(data: unknown): ServiceError {
   const {
     reason,
@@ -176,12 +178,12 @@ function toEndError(data: unknown): ServiceError {
   return new (ends[String(reason)] ?? Unavailable)(String(message))
 }
 
-/** Whether a later attempt may go better. The status of the answer counts, not what stands in it. */
+/** Returns whether a later attempt may succeed. The status of the response counts, not its body. */
 export function isPassingError(error: unknown): boolean {
   return error instanceof ServiceError && isPassing(findResponse(error)?.status ?? error.code)
 }
 
-/** Returns what an error keeps of its answer. */
+/** Returns the part of its response that an error keeps. */
 export function findResponse(error: unknown): ErrorResponse | undefined {
   return (error as { readonly response?: ErrorResponse }).response
 }

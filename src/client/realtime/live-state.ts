@@ -10,7 +10,7 @@ export interface LiveState<Result = unknown> {
   readonly data: readonly RecordOf<Result>[]
   /** How many records match, `undefined` if `find` does not return pages. */
   readonly total: number | undefined
-  /** Whether the first snapshot of the query is on its way. */
+  /** Whether the first snapshot of the query has not arrived yet. */
   readonly loading: boolean
   /** Why the server rejected the query, or why the connection was lost. The records stay. */
   readonly error: Error | undefined

@@ -44,17 +44,17 @@ const DEFAULTS: ResolvedLiveOptions = {
 
 type LiveMethod = (service: object, params?: SubscriptionParams) => unknown
 
-/** What services get, as methods. */
+/** The methods that are added to services. */
 const METHODS: Readonly<Record<string, LiveMethod>> = { subscribe, live }
 
-/** Set for an application that has been given live queries. */
+/** Set on an application that has live queries. */
 const REALTIME = Symbol('remex.realtime')
 
 /**
- * Returns what gives a client live queries: `client.configure(realtime())`. From then on its remote
- * services have the methods `subscribe` and `live`, unless they have one of that name already, and the
- * listeners of their events hear what others write.
- * @throws {TypeError} an option is unknown or invalid, or the client has live queries already
+ * Returns a function for `client.configure(realtime())` that adds live queries to a client. Its remote services get the
+ * methods `subscribe` and `live`, unless they already have methods of these names, and listeners of their events
+ * receive other clients' writes.
+ * @throws {TypeError} an option is unknown or invalid, or the client already has live queries
  */
 export function realtime(options: LiveOptions = {}): (client: object) => void {
   const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
@@ -93,7 +93,7 @@ export function realtime(options: LiveOptions = {}): (client: object) => void {
   return configure as (client: object) => void
 }
 
-/** A service that records can be found in. */
+/** A service with a method `find`. */
 interface Finder<Values extends readonly unknown[], Result> {
   /** Resolves to a page or a list. */
   find(...values: Values): Promise<Result>
@@ -111,13 +111,13 @@ export type LiveParams<S> =
         : [params?: SubscriptionParams]
     : [params?: SubscriptionParams]
 
-/** What the method `find` of a service resolves to. */
+/** The result of the method `find` of a service. */
 export type FoundBy<S> = S extends Finder<never, infer Result> ? Result : unknown
 
 /**
- * Returns the events of a query: a `snapshot`, which is what `find` resolves to, then what is written
- * from then on. It connects with the first `next()`, and ends with the loop or when the signal aborts.
- * The loop throws what the server refuses with: `NotAuthenticated`, for example.
+ * Returns the events of a query: a `snapshot`, which is the result of `find`, then every later write. It connects with
+ * the first `next()`, and ends with the loop or when the signal aborts. The loop throws the error with which the server
+ * rejects the query, for example `NotAuthenticated`.
  * @throws {TypeError} the client has no live queries
  */
 export function subscribe<S extends object, Own extends string = never>(
@@ -129,15 +129,15 @@ export function subscribe<S extends object, Own extends string = never>(
     findLiveService(service),
     given,
   )
-  // What arrives has the types that the server states.
+  // Events have the types that the server states.
   return subscription as AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined>
 }
 
 /**
- * Resolves to the records of a query, which are kept current until `close()` is called or the signal
- * aborts. While the server can not be reached, it waits.
- * @throws {NotAuthenticated} the server refuses, with this error or with any other one
- * @throws {TypeError} the client has no live queries, or `find` answers neither a list nor a page
+ * Resolves to the records of a query, which are kept up to date until `close()` is called or the signal aborts. It
+ * waits while the server cannot be reached.
+ * @throws {NotAuthenticated} or another error with which the server rejects the query
+ * @throws {TypeError} the client has no live queries, or `find` returns neither a list nor a page
  */
 export async function live<S extends object>(
   service: S,
@@ -157,7 +157,7 @@ declare module '../client.ts' {
     subscribe<Own extends string = never>(
       ...params: LiveParams<S>
     ): AsyncIterableIterator<LiveEvent<FoundBy<S>, Own>, undefined>
-    /** Resolves to the records of a query, kept current: {@link live}. */
+    /** Resolves to the records of a query, kept up to date: {@link live}. */
     live(...params: LiveParams<S>): Promise<LiveList<FoundBy<S>>>
   }
 }

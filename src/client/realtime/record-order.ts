@@ -1,12 +1,12 @@
 import { isObject } from '../../core/value-kind.ts'
 
-/** Negative if the first of two values comes before the second, 0 if they stand together, `NaN` if only the server knows. */
+/** Negative if the first of two values comes first, 0 if they are equal, `NaN` if only the server knows. */
 type Compare = (one: unknown, other: unknown) => number
 
 /**
- * Returns what compares records by a `$sort`, as the server does with null, numbers, strings, booleans and dates, which
- * are strings here. Fields that a record does not show, lists and objects have no order here. Collations are unknown:
- * the server may have another order then.
+ * Returns a comparison of records by a `$sort`, with the order of the server for null, numbers, strings, booleans, and
+ * dates, which are strings here. Lists, objects and fields that are missing from a record have no known order.
+ * Collations are unknown, so the order of the server may differ.
  */
 export function compareBy(sort: unknown): Compare {
   const fields = isObject(sort) ? Object.entries(sort) : []
@@ -25,7 +25,7 @@ function readPath(record: unknown, path: string): unknown {
   }, record)
 }
 
-/** A date as JSON has it: in another format before the year 0, and after 9999. */
+/** A date in JSON. The format differs before the year 0 and after 9999. */
 const DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 function compareValues(one: unknown, other: unknown): number {
@@ -33,16 +33,16 @@ function compareValues(one: unknown, other: unknown): number {
   const order = toRank(one) - toRank(other)
   if (order !== 0 || one === null) return order
   const [a, b] = [one, other] as [string, string]
-  // By code units: what an alphabet says differs from server to server.
+  // By code units: alphabetical order differs between servers.
   const byText = a < b ? -1 : Number(a > b)
   const [isDate, isOtherDate] = [DATE.test(a), DATE.test(b)]
   if (!isDate && !isOtherDate) return byText
-  // Dates come after all strings. Only where these and strings of the same text would differ, the order is unknown.
+  // Dates come after all strings. The order is unknown only if that differs from the order of their texts.
   const byTime = isDate && isOtherDate ? Date.parse(a) - Date.parse(b) : isDate ? 1 : -1
   return Math.sign(byTime) === byText ? byText : Number.NaN
 }
 
-/** Values of different types stand in the order of MongoDB. */
+/** Returns the rank of a value's type in the order of MongoDB. */
 function toRank(value: unknown): number {
   return value === null ? 0 : ['number', 'string', 'boolean'].indexOf(typeof value) + 1
 }

@@ -5,7 +5,7 @@ import type { LiveQuery, Subscriber } from './live-query.ts'
 
 type Result = IteratorResult<ReceivedEvent, undefined>
 
-/** Takes the place of events that were dropped. */
+/** Replaces events that were dropped. */
 const RESYNC: ReceivedEvent = { type: 'resync', data: {} }
 
 /** The events of a query, for one loop. The first `next()` connects. */
@@ -18,11 +18,11 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
   readonly #onStatus: () => void
   #followed: LiveQuery | undefined
   #queue: ReceivedEvent[] = []
-  /** Whether events were dropped: further ones are too, until there is a new snapshot. */
+  /** Whether events were dropped. Later ones are dropped too, until there is a new snapshot. */
   #isStale = false
-  /** Set while a snapshot is on its way that comes before all that waits. */
+  /** Set while a snapshot is fetched that replaces everything waiting. */
   #fetching: object | undefined
-  /** What the next `next()` is to throw. */
+  /** The error that the next `next()` throws. */
   #failure: unknown
   #wake: (() => void)[] = []
   #unfollow: (() => void)[] = []
@@ -62,7 +62,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
     return { done: true, value: undefined }
   }
 
-  /** Drops what waits, and has a new snapshot come next. */
+  /** Drops the waiting events and fetches a new snapshot. */
   refresh(): void {
     const query = this.#followed
     const fetching = {}
@@ -76,7 +76,7 @@ export class Subscription implements AsyncIterableIterator<ReceivedEvent, undefi
         this.#queue.unshift({ type: 'snapshot', data })
         this.#goOn()
       },
-      // The query knows which errors pass, and how long to wait. Its snapshot counts as well.
+      // The query knows which errors are temporary, and how long to wait. Its snapshot counts too.
       () => {
         if (this.#fetching === fetching) query.restart()
       },

@@ -5,31 +5,30 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { describeValue } from './request-body.ts'
 import { encodeString, toSentForm } from './service-url.ts'
 
-/** Names whose value is always a list, so that the server reads one of any length. */
+/** Names whose value is always a list, so that the server accepts one of any length. */
 const LIST_NAMES: readonly string[] = ['$in', '$nin', '$all', '$or', '$and', '$nor', '$select']
 
-/** Names by which a server reads an object below the top as a list. */
+/** Names that make a server read a nested object as a list. */
 const LIST_KEY = /^(?:0|[1-9]\d*|\$empty)$/
 
-/** No server reads as deep; an object that contains itself would never end. */
+/** No server reads deeper; a circular object would never end. */
 const MAX_DEPTH = 100
 
-/** Where a value stands in a query. */
+/** The place of a value in a query. */
 interface Place {
-  /** The name by which the value stands in its object, or the list that it is in. */
+  /** The key of the value in its object or list. */
   readonly name: string
-  /** The whole name of the parameter, encoded: `a%5Bb%5D`. */
+  /** The full name of the parameter, encoded: `a%5Bb%5D`. */
   readonly encoded: string
-  /** The way to the value, for errors: `query.a.b`. */
+  /** The path to the value, for errors: `query.a.b`. */
   readonly path: string
 }
 
 /**
- * Returns a query as a query string without `?`: `a[b]=1&c[0]=2`, percent-encoded. Numbers, booleans
- * and dates become strings, which is all that a query string has. An empty list is `a[$empty]=`.
- * @param arrayLimit the longest list that the server reads as one wherever it stands
- * @throws {BadRequest} names the first part that a query string can not hold, or that the server would
- *   read as something else
+ * Returns a query as a query string without `?`: `a[b]=1&c[0]=2`, percent-encoded. Numbers, booleans and dates become
+ * strings, as a query string has nothing else. An empty list is `a[$empty]=`.
+ * @param arrayLimit the longest list that the server recognizes anywhere
+ * @throws {BadRequest} names the first part that a query string cannot hold, or that the server would read differently
  */
 export function toQueryString(query: Query, arrayLimit: number): string {
   if (!isPlainObject(query)) throw new BadRequest('params.query must be an object')
@@ -41,7 +40,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
       parameters.push(`${encoded}=${encodeString(toText(value, path), path)}`)
       return
     }
-    // `Object.entries` of a list would leave out its gaps.
+    // `Object.entries` of a list would skip its holes.
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
@@ -73,7 +72,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
   return parameters.join('&')
 }
 
-/** Whether leaving it out changes nothing: services read `$limit: undefined` as no limit as well. */
+/** Returns whether leaving a value out changes nothing: services also read `$limit: undefined` as no limit. */
 function isNotGiven(name: string, value: unknown): boolean {
   return (
     value === undefined ||
@@ -93,7 +92,7 @@ function toText(value: unknown, path: string): string {
   if (typeof value === 'boolean' || typeof value === 'bigint' || Number.isFinite(value)) {
     return String(value)
   }
-  // `toJSON` of an invalid date is null.
+  // `toJSON` of an invalid date returns null.
   const form = isObject(value) ? toSentForm(value) : undefined
   if (form !== undefined && !isObject(form)) return toText(form, path)
   const reason = value === null ? "is '' in a query" : 'a query can not hold'

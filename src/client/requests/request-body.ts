@@ -1,24 +1,24 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
-/** Deeper data may be a circle. */
+/** Deeper data may be circular. */
 const MAX_PLAIN_DEPTH = 20
 
 /**
  * Returns data as JSON, `undefined` for no data.
- * @throws {BadRequest} names the first part that JSON can not hold: a file or form, a `Map`, bytes, a
- *   function, a number that is none, a circle
+ * @throws {BadRequest} names the first part that JSON cannot hold: a file or form, a `Map`, bytes, a function, a number
+ *   such as `NaN`, a circular reference
  */
 export function toBody(data: unknown): string | undefined {
   if (data === undefined) return undefined
   if (isPlainData(data, 0)) return JSON.stringify(data)
   const paths = new WeakMap<object, string>()
-  /** Called by JSON with each value, whose owner has been there before. */
+  /** Called by JSON with each value, after its owner. */
   function check(this: Record<string, unknown>, key: string, sent: unknown): unknown {
     const owner = paths.get(this)
     const part = /^\d+$/.test(key) ? `[${key}]` : `.${key}`
     const path = owner === undefined ? 'data' : owner + part
-    // What stood there before `toJSON` made a string or an object of it.
+    // The original value, before `toJSON` made a string or an object of it.
     const given = this[key]
     if (isLost(given, sent)) {
       throw new BadRequest(`${path} is ${describeValue(given)}, which JSON can not hold`)
@@ -34,7 +34,7 @@ export function toBody(data: unknown): string | undefined {
   }
 }
 
-/** Returns what a value is that can not be sent. */
+/** Returns the description of a value that cannot be sent. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null || typeof value === 'number') return String(value)
   if (value instanceof Date) return 'an invalid date'
@@ -44,8 +44,8 @@ export function describeValue(value: unknown): string {
 }
 
 /**
- * Whether data has nothing that JSON would change: then nobody has to look on while it is written,
- * which takes JSON several times as long.
+ * Returns whether JSON would represent data unchanged. Then no replacer is needed, which makes JSON several times
+ * slower.
  */
 function isPlainData(value: unknown, depth: number): boolean {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
@@ -57,15 +57,15 @@ function isPlainData(value: unknown, depth: number): boolean {
   )
 }
 
-/** Whether JSON would have nothing of a value, or something else: `{}` of a `Map`, `null` of `NaN`. */
+/** Returns whether JSON would drop a value or change it: `{}` for a `Map`, `null` for `NaN`. */
 function isLost(given: unknown, sent: unknown): boolean {
   if (typeof sent === 'number') return !Number.isFinite(sent)
   if (['function', 'symbol', 'bigint'].includes(typeof sent)) return true
-  // An invalid date is null.
+  // An invalid date becomes null.
   if (sent === null || sent === undefined) return given !== sent
   if (ArrayBuffer.isView(given)) return true
   if (!isObject(sent) || Array.isArray(sent) || isPlainObject(sent)) return false
-  // JSON makes a plain value of `new String('a')`.
+  // JSON unwraps `new String('a')`.
   const isBoxed = [String, Number, Boolean].some((Boxed) => (sent as object) instanceof Boxed)
   return !isBoxed && Object.keys(sent).length === 0
 }

@@ -11,16 +11,16 @@ export const HEADER_NAME: RegExp = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * What belongs to one connection, and is never meant for another: it is there where the headers of
- * an incoming request were handed on.
+ * Headers for a single connection, which must not be passed on. They are present if the headers of an incoming request
+ * are forwarded.
  */
 const OF_ONE_CONNECTION =
   /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/
 
-/** The header that says which custom method is called. */
+/** The header that names the custom method to call. */
 export const SERVICE_METHOD = 'x-service-method'
 
-/** The header of a write that the server does once, however often it is sent. */
+/** The header of a write that the server performs once, however often it is sent. */
 export const IDEMPOTENCY_KEY = 'idempotency-key'
 
 /** Returns a new key. Pages without TLS have no `crypto.randomUUID()`. */
@@ -30,15 +30,14 @@ export function createKey(): string {
 }
 
 /**
- * Returns headers with lower-case names; those of later sources win. A value that is `undefined` is
- * not given.
- * @throws {BadRequest} a name or a value that is none, a header of one connection alone, or the name
- *   of a custom method, which would turn one method into another
+ * Returns headers with lower-case names; later sources override earlier ones. A value of `undefined` is ignored.
+ * @throws {BadRequest} a name or a value is invalid, or the header belongs to a single connection, or names a custom
+ *   method, which would turn one method into another
  */
 export function mergeHeaders(
   ...sources: readonly (RequestHeaders | undefined)[]
 ): Readonly<Record<string, string>> {
-  // The record has no prototype: `__proto__` is a name that a header can have.
+  // The record has no prototype: `__proto__` is a valid name of a header.
   const merged: Record<string, string> = Object.create(null)
   for (const source of sources) {
     if (source === undefined) continue
@@ -66,7 +65,7 @@ function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
   return Object.entries(source)
 }
 
-/** The value is not repeated in errors: it may be a token. */
+/** Errors do not repeat the value, which may be a token. */
 function toValue(name: unknown, given: unknown): string {
   const value = Array.isArray(given) ? given.join(', ') : given
   if (typeof value === 'string' && VALUE.test(value)) return value

@@ -2,45 +2,44 @@ import { BadRequest } from '../../core/errors/index.ts'
 import { stripSlashes, toServicePath } from '../../core/services/service-input.ts'
 import { isObject } from '../../core/value-kind.ts'
 
-/** The URL of a service, which is complete once its placeholders have values. */
+/** The URL of a service, completed with the values of its placeholders. */
 export interface ServiceURL {
   /** The URL with the names of its placeholders, for errors: values may be secret. */
   readonly pattern: string
   /**
-   * Returns the URL for the values of the placeholders.
-   * @throws {BadRequest} a value is missing, or belongs to no placeholder
+   * Returns the URL with the values of the placeholders.
+   * @throws {BadRequest} a value is missing or belongs to no placeholder
    */
   fill(route: unknown): string
 }
 
 /**
- * Returns the URL that services are below, without a slash at its end; `''` for the origin of the
- * page that a browser shows.
- * @throws {TypeError} neither an `http` or `https` URL nor a path, or with more than a path in it
+ * Returns the base URL of services, without a trailing slash; `''` for the origin of the page in a browser.
+ * @throws {TypeError} neither an `http` or `https` URL nor a path, or it has a query or a fragment
  */
 export function toBaseURL(baseURL: unknown): string {
   if (typeof baseURL !== 'string' || !/^(?:https?:\/\/[^/]|\/(?!\/)|$)/i.test(baseURL)) {
-    // Of `//`, browsers make a URL of another host.
+    // Browsers read `//` as the start of another host.
     throw new TypeError(
       "The base URL must begin with 'http://', 'https://' or, in browsers, with one '/'",
     )
   }
-  // Browsers take a backslash for a slash, and leave out line breaks: it would be another URL.
+  // Browsers read a backslash as a slash and drop line breaks: the URL would change.
   if (/[\\\p{Cc}]/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
     throw new TypeError('The base URL is no valid URL')
   }
-  // The value is not repeated: it may hold a password.
+  // The value is not repeated: it may contain a password.
   if (/^[^/]*\/\/[^/]*@/.test(baseURL)) {
     throw new TypeError('The base URL can not hold a user name or password')
   }
   if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
-  // The colon keeps the slash that the URL may begin with.
+  // The colon keeps a leading slash of the URL.
   return stripSlashes(`:${baseURL}`).slice(1)
 }
 
 /**
  * Returns the URL of a service below a base URL.
- * @throws {TypeError} the path has a segment that a URL can not hold
+ * @throws {TypeError} the path has a segment that a URL cannot hold
  */
 export function createServiceURL(base: string, path: string): ServiceURL {
   const servicePath = toServicePath(path)
@@ -64,7 +63,7 @@ export function createServiceURL(base: string, path: string): ServiceURL {
   }
 }
 
-/** Returns a segment as servers write their paths: `@` and `$` stay, and so do placeholders. */
+/** Returns a segment as servers write their paths: `@`, `$` and placeholders are kept. */
 function encodeLiteral(segment: string): string {
   if (segment.startsWith(':')) return segment
   if (segment === '.' || segment === '..') {
@@ -75,8 +74,8 @@ function encodeLiteral(segment: string): string {
 
 /**
  * Returns a string percent-encoded.
- * @param label what it is, for the error
- * @throws {BadRequest} half of a surrogate pair, which UTF-8 can not hold
+ * @param label names the value in the error
+ * @throws {BadRequest} the string has a lone surrogate, which UTF-8 cannot hold
  */
 export function encodeString(value: string, label: string): string {
   if (value.isWellFormed()) return encodeURIComponent(value)
@@ -84,10 +83,10 @@ export function encodeString(value: string, label: string): string {
 }
 
 /**
- * Returns an id or a route value as a segment of a path. It may be a string, a number, or an object
- * that stands for one of these: an `ObjectId` is its hexadecimal digits.
- * @param label what it is, for the error
- * @throws {BadRequest} anything that would be no segment, or another one: `''`, `'..'`, an object
+ * Returns an id or a route value as a segment of a path. It may be a string, a number, or an object with such a form:
+ * an `ObjectId` becomes its hexadecimal digits.
+ * @param label names the value in the error
+ * @throws {BadRequest} the value would not be a segment, or a different one: `''`, `'..'`, an object
  */
 export function encodeSegment(value: unknown, label: string): string {
   const form = isObject(value) ? toSentForm(value) : (value ?? '')
@@ -96,7 +95,7 @@ export function encodeSegment(value: unknown, label: string): string {
   }
   const segment = String(form)
   if (segment === '') throw new BadRequest(`${label} is required`)
-  // A dot can not be percent-encoded: URLs are resolved as paths of files are, `%2E` included.
+  // A dot cannot be percent-encoded: URLs are resolved like file paths, even with `%2E`.
   if (segment === '.' || segment === '..') {
     throw new BadRequest(`${label} can not be '${segment}': a URL means another path by it`)
   }
@@ -104,8 +103,8 @@ export function encodeSegment(value: unknown, label: string): string {
 }
 
 /**
- * Returns what an object with a form for JSON is sent as: the digits of an `ObjectId`, the time of
- * a `Date` in the format of ISO 8601. `undefined` for objects without one.
+ * Returns the form in which an object with its own JSON form is sent: the digits of an `ObjectId`, the ISO 8601 time of
+ * a `Date`. `undefined` for other objects.
  */
 export function toSentForm(value: object): unknown {
   const { toHexString, toJSON } = value as Record<'toHexString' | 'toJSON', unknown>

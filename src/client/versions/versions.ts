@@ -8,12 +8,11 @@ import type { VersionParams } from '../../core/versions/version-tag.ts'
 import { EXPECTED_VERSION, isVersion, toVersionTag } from '../../core/versions/version-tag.ts'
 import { toSentForm } from '../requests/service-url.ts'
 
-/** What a connection says of versions. */
+/** The options of a connection about versions. */
 export interface VersionOptions {
   /**
-   * The field of the version of records, as the option `version` of the server's services. A record may
-   * then stand in the place of its id: `patch(task, changes)` is for the version that it has. Default:
-   * none.
+   * The field with the version of records, as in the option `version` of the server's services. A record may then take
+   * the place of its id: `patch(task, changes)` requires the version in that record. Default: none.
    */
   readonly version?: string | undefined
 }
@@ -22,20 +21,20 @@ export const VERSION_RULES: Readonly<Record<keyof VersionOptions, OptionRule>> =
   version: STRING_OPTION,
 }
 
-/** Has the services of a client take records in the place of ids, where a connection names the field of versions. */
+/** Lets the services of a client accept records as ids, if a connection names the version field. */
 export function useVersions(client: Application, { version }: VersionOptions): void {
   if (version !== undefined) client.hooks({ around: { all: [takeRecords(version)] } })
 }
 
 /**
- * Returns a hook that takes a record in the place of an id: the call is then for the version that the
- * record has. It throws `BadRequest` where the record has none.
- * @param field the field of the version
+ * Returns a hook that accepts a record as an id: the call then requires the version of that record. It throws
+ * `BadRequest` if the record has no version.
+ * @param field the version field
  */
 function takeRecords(field: string): (context: HookContext, next: Next) => Promise<void> {
   return (context, next) => {
     const record: unknown = context.id
-    // A value with its own form for JSON is an id: an `ObjectId`.
+    // A value with its own form in JSON is an id: an `ObjectId`.
     if (!isObject(record) || toSentForm(record) !== undefined) return next()
     const version = record[field]
     if (!isVersion(version)) {
@@ -51,8 +50,8 @@ function takeRecords(field: string): (context: HookContext, next: Next) => Promi
 }
 
 /**
- * Returns the `If-Match` header for what a write expects, if it expects something.
- * @throws {BadRequest} `params.version` is no version
+ * Returns the `If-Match` header of a write that requires a version, otherwise `undefined`.
+ * @throws {BadRequest} `params.version` is not a version
  */
 export function toIfMatch({ version }: VersionParams): { 'if-match': string } | undefined {
   if (version === undefined) return undefined
