@@ -1,27 +1,27 @@
 import type { FastifyReply } from 'fastify'
 import { isGone } from '../replies/reply-state.ts'
 
-/** How soon a client whose connection has ended comes back, in milliseconds. */
+/** How soon a disconnected client reconnects, in milliseconds. */
 const RETRY_MS = 2_000
 
-/** How long a reader may take for the rest of a stream that ends, in milliseconds. */
+/** How long a reader may take to read the rest of a stream that ends, in milliseconds. */
 const END_MS = 1_000
 
-/** What writes to a connection. */
+/** A writer on a connection. */
 export interface FrameWriter {
-  /** The length of its longest write since the reader had read everything. */
+  /** The length of its longest write since the reader had last read everything. */
   largest: number
-  /** How often the reader had read everything by then. */
+  /** The connection's count of such moments, at that write. */
   emptied: number
 }
 
-/** The connection of a reader, which one stream writes to, or several. */
+/** The connection of a reader, to which one or several streams write. */
 export class EventConnection {
   /** When something was last written, in ms since the epoch. */
   writtenAt: number = Date.now()
   readonly #raw: FastifyReply['raw']
   readonly #maxWaitingBytes: number
-  /** How often the reader had read everything. */
+  /** How many times the reader has read everything. */
   #emptied = 1
   /** The sum of the longest writes of all writers since then. */
   #largest = 0
@@ -29,8 +29,8 @@ export class EventConnection {
   #drained: Promise<void> | null = null
 
   /**
-   * Begins the answer, with the headers that were set for it.
-   * @param onClose called once when it has ended, by either side
+   * Starts the response, with the headers that were set for it.
+   * @param onClose called once when either side has ended the response
    */
   constructor(reply: FastifyReply, maxWaitingBytes: number, onClose: () => void) {
     const { raw } = reply
@@ -43,7 +43,7 @@ export class EventConnection {
     try {
       raw.writeHead(200, headers as Record<string, string | string[]>)
     } catch (error) {
-      // A header that HTTP can't carry: nothing else ends the answer now.
+      // A header is invalid in HTTP: nothing else would end the response.
       raw.destroy()
       throw error
     }
@@ -55,8 +55,8 @@ export class EventConnection {
   }
 
   /**
-   * Writes frames. A reader for whom too many bytes wait is cut off: the client comes back for what it
-   * has missed. One write of each writer may be longer than that: a snapshot comes whole, however long it is.
+   * Writes frames. A reader with too many waiting bytes is cut off: the client reconnects for what it missed. One write
+   * per writer may exceed the limit: a snapshot is sent whole, however long it is.
    */
   write(frames: string, writer: FrameWriter): void {
     if (!this.isOpen) return
@@ -80,7 +80,7 @@ export class EventConnection {
     this.#write(frames)
   }
 
-  /** Whether more than `maxWaitingBytes` wait for the reader: write nothing before {@link drained}. */
+  /** Whether more than `maxWaitingBytes` are waiting for the reader: write nothing before {@link drained}. */
   get isFull(): boolean {
     return this.#raw.writableLength > this.#maxWaitingBytes
   }
@@ -98,13 +98,16 @@ export class EventConnection {
     return this.#drained
   }
 
-  /** Writes a heartbeat, so that proxies keep the connection open. Cuts off a reader that {@link drained} waits for. */
+  /**
+   * Writes a heartbeat, so that proxies keep the connection open. Cuts off a reader that has not caught up since {@link
+   * drained} was called.
+   */
   beat(): void {
     if (this.#drained !== null) this.#raw.destroy()
     else if (this.isOpen) this.#write(':\n\n')
   }
 
-  /** Ends the answer. Nobody waits for a reader that does not read. */
+  /** Ends the response. A reader that does not read is cut off. */
   end(): void {
     this.#raw.end()
     const timer = setTimeout(() => this.#raw.destroy(), END_MS).unref()
@@ -117,11 +120,11 @@ export class EventConnection {
   }
 }
 
-/** Sets the headers of an answer in events. */
+/** Sets the headers of a response that is an event stream. */
 export function setEventHeaders(reply: FastifyReply): void {
   reply.header('content-type', 'text/event-stream; charset=utf-8')
   reply.header('cache-control', 'no-store')
   reply.header('x-content-type-options', 'nosniff')
-  // nginx would collect frames to send them together.
+  // Otherwise nginx would buffer frames.
   reply.header('x-accel-buffering', 'no')
 }

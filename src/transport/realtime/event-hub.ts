@@ -27,23 +27,23 @@ import { Turns } from './turns.ts'
 /** How long hooks and reads of streams may take if calls have no time limit, in milliseconds. */
 const TIME_LIMIT_MS = 30_000
 
-/** Events that streams send themselves. */
+/** Events that streams send themselves, so services may not use their names. */
 const OWN_FRAMES: ReadonlySet<string> = new Set([
   ...['open', 'snapshot', 'left', 'resync', 'end', 'changed', 'recheck'],
 ])
 
-/** All streams of an application, and the events that they are told of. */
+/** All streams of an application, and the events that they receive. */
 export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   readonly options: ResolvedRealtimeOptions
   readonly ended: EndedStreams
   readonly #app: Application
-  /** The path of each entry in this application; `entry.path` is that within a mounted one. */
+  /** The path of each entry in this application; `entry.path` is the path within a mounted one. */
   #paths: ReadonlyMap<object, string> = new Map()
   readonly #topics = new Map<MethodEntry, Topic>()
   readonly #streams = new Set<QueryStream>()
-  /** The streams of each caller: those that were admitted. */
+  /** The admitted streams of each caller. */
   readonly #callers = new Map<string, Set<QueryStream>>()
-  /** How many streams all callers have. */
+  /** The number of admitted streams of all callers. */
   #admitted = 0
   /** The calls whose events the bus has written in their transaction. */
   readonly #stored = new WeakSet<HookContext>()
@@ -70,7 +70,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (options.bus !== null) followBus(app, options.bus, this)
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#streams.size
   }
@@ -94,7 +94,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     const onClose = (): void => this.#release(stream)
     try {
       await stream.open(call, onClose)
-      // The service may be gone by now.
+      // The service may have been removed in the meantime.
       if (this.#topics.get(call.method) !== topic) stream.end('closing')
       const { reply, transport } = call
       if (!(reply.raw instanceof RoutedResponse)) {
@@ -121,7 +121,10 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#callers.set(caller, own.add(stream))
   }
 
-  /** Ends the stream that another one continues: its client may open the next one before this process learns that it has left. */
+  /**
+   * Ends the stream that another one continues: its client may open the next one before this process notices the
+   * disconnect.
+   */
   #replace({ follows, topic }: QueryStream, own: Iterable<QueryStream> = []): void {
     if (follows === '') return
     for (const one of own) {
@@ -171,7 +174,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  /** Forgets what is too old. Returns whether anything is left that needs heartbeats. */
+  /** Drops what is too old. Returns whether anything is left that needs heartbeats. */
   #tidy(now: number): boolean {
     this.ended.forget(now - this.options.bufferMs)
     for (const topic of this.#topics.values()) {
@@ -196,7 +199,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return topic
   }
 
-  /** Has streams told of an event: those of this process, or with a bus those of all. */
+  /** Sends an event to streams: those of this process, or with a bus those of all processes. */
   #publish(topic: Topic, event: RecordEvent, context: HookContext | undefined): void {
     const { bus } = this.options
     if (bus === null) {
@@ -225,7 +228,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     topic.append(event, topic.nextPosition)
   }
 
-  /** Whether others may hear of its events, or a stream of it is being opened. */
+  /** Returns whether other processes may receive its events, or a stream of it is open or being opened. */
   #isNeeded(topic: Topic): boolean {
     if (this.options.bus !== null) return true
     return [...this.#streams].some((stream) => stream.topic === topic)
@@ -262,7 +265,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     if (this.options.bus !== null && find !== undefined) this.#topicOf(find)
   }
 
-  /** Ends the streams of a service that is gone. */
+  /** Ends the streams of a removed service. */
   #removeService(entry: MethodEntry['entry']): void {
     removePublishMethod(entry.service)
     for (const stream of this.#streams) {
@@ -279,7 +282,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     }
   }
 
-  /** Has the hooks of `find` decide anew after a logout. A token that was revoked has ended its streams before. */
+  /** Makes the hooks of `find` check again after a logout. A revoked token has already ended its streams. */
   #recheckToken({ authentication }: AuthenticationResult): void {
     const { jti } = getTokenClaims(authentication)
     if (jti === undefined) return
@@ -291,7 +294,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
 /**
  * Checks the names of the events of a service.
- * @throws {TypeError} a stream sends frames of this name itself
+ * @throws {TypeError} streams send frames with this name themselves
  */
 function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))

@@ -1,77 +1,77 @@
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 
-/** What an event says: that a record is new, has changed or is gone, or something of the service's own. */
+/** An event: a record is new, has changed or was removed, or a custom event of the service. */
 export interface RecordEvent {
-  /** `created`, `updated`, `patched`, `removed`, or an event of the service itself. */
+  /** `created`, `updated`, `patched`, `removed`, or a custom event. */
   readonly name: string
   /** The id of the record. */
   readonly id: unknown
-  /** Where the record is, as its service names the place; a promise while its collection is being opened. */
+  /** The place of the record, as named by its service; a promise while its collection is being opened. */
   place: string | Promise<string>
   /**
-   * A removed record as it was stored, what an event of the service's own says, or a record that can't
-   * be read again. Dropped once every stream has had it.
+   * A removed record as it was stored, the data of a custom event, or a record that cannot be read again. Dropped once
+   * every stream has handled it.
    */
   record?: object | undefined
 }
 
-/** That records have changed, nobody knows which. */
+/** Unknown records have changed. */
 export const CHANGED = 'changed'
 
-/** That callers may have gained or lost rights. */
+/** Callers may have gained or lost rights. */
 export const RECHECK = 'recheck'
 
 /** Stands for an event of any record. */
 export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 
-/** An event in its place in the log. */
+/** An event with its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
-  /** The id as the key of a map, as `toEventKey()` has computed it. */
+  /** The id as a map key, as computed by `toEventKey()`. */
   key?: string
-  /** What clients keep to come back to it. */
+  /** The position that clients reconnect with. */
   readonly position: string
-  /** When this process received it, by the clock of the process, in ms since the epoch. */
+  /** When this process received it, by its own clock, in ms since the epoch. */
   readonly at: number
   /**
-   * When it was stored, by the clock that all processes share, in ms since the epoch; `undefined` until that is
-   * known. Never compare it with a time of this process.
+   * When it was stored, by the clock that all processes share, in ms since the epoch; `undefined` until that is known.
+   * Never compare it with a time of this process.
    */
   storedAt: number | undefined
 }
 
-/** How long events are kept. */
+/** Limits on how long events are kept. */
 export interface LogLimits {
   readonly bufferEvents: number
   readonly bufferMs: number
-  /** By how much their order may differ in other processes, in ms. */
+  /** By how much the order of events may differ in other processes, in ms. */
   readonly overlapMs: number
 }
 
 /**
- * The events of one service, in their order, each with a number: what streams are told from, and what a
- * client that comes back is told that it has missed.
+ * The events of one service, in order, each with a number. Streams send them, and clients that reconnect get the ones
+ * that they have missed.
  */
 export class EventLog {
   /** The number of the newest event. */
   last = 0
   readonly #limits: LogLimits
   readonly #events: LoggedEvent[] = []
-  /** The position of the event before the oldest one. */
+  /** The position before the oldest event. */
   #base: string
   #hasForgotten = false
   /** The latest time at which a forgotten event was stored. */
   #forgottenAt = Number.NEGATIVE_INFINITY
-  /** Up to which event records have been dropped. */
+  /** The number of the last event up to which records have been dropped. */
   #released = 0
 
-  /** @param base the position before the first event: no other process has the same */
+  /** @param base the position before the first event; unique to this process */
   constructor(limits: LogLimits, base: string) {
     this.#limits = limits
     this.#base = base
   }
 
-  /** How many events are kept. */
+  /** The number of kept events. */
   get size(): number {
     return this.#events.length
   }
@@ -83,14 +83,14 @@ export class EventLog {
     this.#forget()
   }
 
-  /** Sets the time at which an event was stored that this process received before it was stored. */
+  /** Sets the time at which an event was stored, for an event that was received before that. */
   confirm(position: string, storedAt: number): void {
     const event = this.#events.findLast((one) => one.position === position)
     if (event !== undefined) event.storedAt = storedAt
     else this.#forgottenAt = Math.max(this.#forgottenAt, storedAt)
   }
 
-  /** Returns the events after a number, `null` where some of them are forgotten. */
+  /** Returns the events after a number, `null` if some of them were dropped. */
   since(sequence: number): readonly LoggedEvent[] | null {
     const count = this.last - sequence
     if (count > this.#events.length) return null
@@ -98,8 +98,8 @@ export class EventLog {
   }
 
   /**
-   * Drops the records of changes that every stream has been told of. Those of the service's own events
-   * are kept: nothing else tells what they have said.
+   * Drops the records of changes that every stream has handled. The data of custom events is kept: it cannot be read
+   * again.
    */
   release(sequence: number): void {
     for (let number = Math.max(this.#released + 1, this.#oldest); number <= sequence; number += 1) {
@@ -109,12 +109,12 @@ export class EventLog {
     this.#released = Math.max(this.#released, sequence)
   }
 
-  /** Returns the position of an event that is kept, or of the one before them. */
+  /** Returns the position of a kept event, or the one before all of them. */
   toPosition(sequence: number): string {
     return this.#events[sequence - this.#oldest]?.position ?? this.#base
   }
 
-  /** Returns the number of the event that a client was told last, `null` for one that is not known. */
+  /** Returns the number of the last event that a client received, `null` if it is unknown. */
   fromPosition(position: string): number | null {
     this.#forget()
     const { overlapMs } = this.#limits
@@ -124,7 +124,7 @@ export class EventLog {
       if (overlapMs === 0) return found === -1 ? null : this.#oldest + found
     }
     if (found === -1) return null
-    // Another process may have had some of those before it later.
+    // Another process may have received some of the earlier ones later.
     const known = this.#events
       .slice(0, found + 1)
       .findLast(({ storedAt }) => storedAt !== undefined)

@@ -5,11 +5,11 @@ import type { FrameWriter } from './event-connection.ts'
 import { EventConnection, setEventHeaders } from './event-connection.ts'
 import { RoutedResponse } from './routed-response.ts'
 
-/** Why a stream ends. A reader that is too slow is told nothing: it would read that too late. */
+/** Why a stream ends. A reader that is too slow gets no reason: it would arrive too late. */
 export type EndReason = 'closing' | 'expired' | 'refused'
 
 /**
- * The answer of a stream, in frames, on its own connection or on a shared one.
+ * The response of a stream, in frames, on its own connection or on a shared one.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export class EventStream implements FrameWriter {
@@ -19,15 +19,15 @@ export class EventStream implements FrameWriter {
   readonly #raw: FastifyReply['raw']
 
   /**
-   * Begins the answer, with the headers that were set for it.
-   * @param onClose called once when it has ended, by either side
+   * Starts the response, with the headers that were set for it.
+   * @param onClose called once when either side has ended the response
    */
   constructor(reply: FastifyReply, maxWaitingBytes: number, onClose: () => void) {
     const { raw } = reply
     this.#raw = raw
     if (raw instanceof RoutedResponse) {
       reply.hijack()
-      // The event comes once in any case. For thousands of idle streams, `once` would take more memory.
+      // The event is emitted only once anyway. With thousands of idle streams, `once` would take more memory.
       raw.on('close', onClose)
       this.connection = raw.begin(this)
     } else this.connection = new EventConnection(reply, maxWaitingBytes, onClose)
@@ -42,7 +42,7 @@ export class EventStream implements FrameWriter {
     if (this.isOpen) this.connection.write(frames, this)
   }
 
-  /** Says why the stream ends, and ends it. */
+  /** Sends the reason and ends the stream. */
   end(reason: EndReason, message?: string): void {
     this.write(toHead(this.#raw) + toFrame('end', JSON.stringify({ reason, message })))
     this.leave()
@@ -57,23 +57,23 @@ export class EventStream implements FrameWriter {
   }
 }
 
-/** Responds to a `HEAD` with the headers of a stream, and without events. */
+/** Responds to a `HEAD` with the headers of a stream, without events. */
 export function sendHead(reply: FastifyReply): void {
   setEventHeaders(reply)
   sendBody(reply, null)
 }
 
-/** What stands before the name of each event of a stream with its own connection. */
+/** The prefix of each event's name on a stream with its own connection. */
 export const OWN_HEAD = 'event: '
 
-/** Returns what stands before the name of each event of a stream: on a shared connection, also whose event it is. */
+/** Returns the prefix of each event's name: on a shared connection it includes the id of the subscription. */
 export function toHead(raw: FastifyReply['raw']): string {
   return raw instanceof RoutedResponse ? `event: ${raw.id}/` : OWN_HEAD
 }
 
 /**
- * Returns the frame of an event, without what {@link toHead} returns. It has no id: the place that a client comes back to
- * stays what it was.
+ * Returns the frame of an event, without the prefix that {@link toHead} returns. It has no id, so the position for a
+ * reconnect does not change.
  */
 export function toFrame(event: string, data: string): string {
   return `${event}\ndata: ${data}\n\n`

@@ -5,25 +5,25 @@ import { toServiceError } from '../../core/index.ts'
 import type { TimeLimit } from '../call-time-limit.ts'
 
 /**
- * How many streams of all services check rights or read a snapshot at the same time. A page takes two connections
- * of the database. The pool has 50 by default, and other calls need most of them.
+ * How many streams of all services may check rights or read a snapshot at the same time. A page takes two database
+ * connections. The pool has 50 by default, and other calls need most of them.
  */
 const MAX_RUNNING = 16
 
 /** The same for one service: if its hooks hang, streams of other services must not wait. */
 const MAX_OF_SERVICE = 8
 
-/** The first wait before another attempt, in milliseconds. It doubles up to the longest one. */
+/** The first wait before another attempt, in milliseconds. It doubles up to the longest wait. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
 
-/** Attempts for about two minutes. Then the stream ends: a client that reconnects learns the error. */
+/** Attempts for about two minutes. Then the stream ends, and a client that reconnects gets the error. */
 const MAX_ATTEMPTS = 9
 
 /** The queue rejects no stream, however many wait. */
 const PATIENT = { isPatient: true } as const
 
-/** What the streams of all services share. */
+/** Shared by the streams of all services. */
 export class FindLimits {
   /** Limits how long hooks, reads and snapshots take. */
   timeLimit: TimeLimit
@@ -35,8 +35,8 @@ export class FindLimits {
 }
 
 /**
- * Runs calls of `find` for the streams of one service, a few at a time: one event may make all streams check rights
- * or read a snapshot.
+ * Runs calls of `find` for the streams of one service, a few at a time: one event may make all streams check rights or
+ * read a snapshot.
  */
 export class FindQueue {
   readonly #limits: FindLimits
@@ -47,7 +47,7 @@ export class FindQueue {
   }
 
   /**
-   * Runs work when its turn comes, in a turn of the event loop of its own: other requests run in between.
+   * Runs work when its turn comes, in a separate turn of the event loop, so that other requests run in between.
    * @throws {Timeout} the work takes too long
    */
   run<T>(work: () => Promise<T>): Promise<T> {
@@ -64,14 +64,16 @@ export class FindQueue {
   }
 }
 
-/** Whether an error means that a service or the database is away, so that a later attempt may succeed. */
+/**
+ * Returns whether an error means that a service or the database is unavailable, so that a later attempt may succeed.
+ */
 export function isOutage(error: unknown): boolean {
   return isAway(toServiceError(error).code)
 }
 
 /**
- * Resolves to the result of work. Repeats it, after longer and longer waits, while it fails with an error that
- * {@link isOutage}.
+ * Resolves to the result of work. Repeats it, with increasing waits, while it fails with an error that {@link
+ * isOutage}.
  * @param onFailure returns whether to try again
  */
 export async function persist<T>(

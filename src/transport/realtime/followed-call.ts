@@ -29,18 +29,18 @@ interface AdmittedStream {
   admit(params: Params): void
 }
 
-/** The call of `find` behind a stream. It is repeated as long as the stream is open. */
+/** The call of `find` behind a stream. It is repeated while the stream is open. */
 export class FollowedCall implements Viewer {
   readonly hub: CallHub
   readonly topic: Topic
   readonly given: Params
   readonly recheck: Recheck
   view: RecordView | null = null
-  /** Names the view in the ids of frames. A process that does not know the stream recognizes the view by it. */
+  /** Identifies the view in the ids of frames, so that a process that does not know the stream recognizes the view. */
   viewTag = ''
   /**
-   * Whether each event has `find` called again, because only `find` knows which records it shows: a method of the
-   * service's own, or a hook that sets the result. The view is `null` then.
+   * Whether each event calls `find` again, because only `find` knows which records it shows: it is a custom
+   * implementation, or a hook sets the result. The view is `null` then.
    */
   repeatsFind = false
   readonly #stream: AdmittedStream
@@ -49,8 +49,8 @@ export class FollowedCall implements Viewer {
   #isPage = false
 
   /**
-   * @param params those of the call, before its hooks: from now on, they say that there is a stream
-   * @param stream the stream that the call is for
+   * @param params those of the call, before its hooks; the constructor marks them as belonging to a stream
+   * @param stream the stream that makes the call
    */
   constructor(hub: CallHub, topic: Topic, params: Params, stream: AdmittedStream) {
     this.hub = hub
@@ -62,7 +62,7 @@ export class FollowedCall implements Viewer {
     this.#stream = stream
   }
 
-  /** The params after the hooks, with the user that these have proven. */
+  /** The params after the hooks, with the user that the hooks have authenticated. */
   get params(): Params {
     return this.#params
   }
@@ -73,11 +73,11 @@ export class FollowedCall implements Viewer {
   }
 
   /**
-   * Calls `find`. Resolves to its records, with the number of the last event before they were read: later events
-   * are still to be sent.
-   * @param context that of the call. Default: one like the call that has opened the stream
-   * @param resume called after the hooks; returns whether the stream goes on without a snapshot, so that there is
-   *   nothing to find
+   * Calls `find`. Resolves to its records, with the number of the last event before they were read: later events must
+   * still be sent.
+   * @param context that of the call. Default: one like the call that opened the stream
+   * @param resume called after the hooks; returns whether the stream continues without a snapshot, so that `find` is
+   *   not needed
    */
   async find(context?: HookContext): Promise<Found>
   async find(context: HookContext, resume: () => boolean): Promise<Found | null>
@@ -103,7 +103,7 @@ export class FollowedCall implements Viewer {
   }
 
   /**
-   * Runs the hooks of `find` around an empty result. Resolves to whether they leave the result as the method returns
+   * Runs the hooks of `find` around an empty result. Resolves to whether they leave the result as the method returned
    * it: then streams with an equal `findKey` may {@link share} one read.
    */
   async lookUp(): Promise<boolean> {
@@ -120,7 +120,7 @@ export class FollowedCall implements Viewer {
     return body === empty && !find.shapes && this.view?.findKey != null
   }
 
-  /** Resolves to the records of the last {@link lookUp}, in one read for all streams with the same `findKey`. */
+  /** Resolves to the records for the last {@link lookUp}, in one read for all streams with the same `findKey`. */
   share(): Promise<Found> {
     const { find, log, shared } = this.topic
     const { params } = this
@@ -136,13 +136,13 @@ export class FollowedCall implements Viewer {
     return toFindResult(this.view ?? { isPage: this.#isPage }, data)
   }
 
-  /** Returns the context of a call like the one that has opened the stream. */
+  /** Returns the context of a call like the one that opened the stream. */
   #createContext(): HookContext {
     return this.topic.find.createContext(copyParams(this.given, this.given.query))
   }
 
   /**
-   * Stores the params after the hooks, which say who calls and what that caller may read.
+   * Stores the params after the hooks, which identify the caller and what that caller may read.
    * @throws {BadRequest} the query has too many conditions, or one that cannot be compared with a record
    */
   async #follow(context: HookContext): Promise<void> {
@@ -169,7 +169,7 @@ export class FollowedCall implements Viewer {
 
   /**
    * Stores the params of a call whose records only `find` knows.
-   * @throws {NotAcceptable} the caller wants events and no records: there are none
+   * @throws {NotAcceptable} the caller wants only events and no records: there are none
    */
   #repeat({ params }: HookContext): void {
     this.#stream.admit(params)
@@ -199,7 +199,7 @@ export class FollowedCall implements Viewer {
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Returns a short text that is the same in all processes for the same view. */
+/** Returns a short string that is the same in all processes for the same view. */
 function toViewTag({ key }: RecordView): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 6)
 }

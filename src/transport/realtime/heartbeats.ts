@@ -4,14 +4,14 @@ import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 /** Longest time between two visits of all streams, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
-/** The timer of all streams: it has them send heartbeats, ends those that have expired, and rechecks others. */
+/** The timer of all streams. It sends heartbeats, ends expired streams, and starts rechecks. */
 export class Heartbeats {
   readonly #streams: Iterable<QueryStream>
   readonly #options: ResolvedRealtimeOptions
   readonly #tidy: (now: number) => boolean
   #timer: NodeJS.Timeout | null = null
 
-  /** @param tidy is called after each visit; returns whether the timer goes on */
+  /** @param tidy called after each visit; returns whether the timer continues */
   constructor(
     streams: Iterable<QueryStream>,
     options: ResolvedRealtimeOptions,
@@ -22,7 +22,7 @@ export class Heartbeats {
     this.#tidy = tidy
   }
 
-  /** Starts the timer where it does not run. */
+  /** Starts the timer unless it is running. */
   start(): void {
     const { heartbeatMs, recheckMs } = this.#options
     const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)

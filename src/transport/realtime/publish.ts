@@ -5,11 +5,11 @@ import { hasMethod } from '../../core/value-kind.ts'
 
 /** One caller with an open stream. */
 export interface Subscriber {
-  /** The params of its call of `find`, as the hooks have left them: `params.user`, for one. */
+  /** The params of its call of `find` after the hooks, with `params.user` for example. */
   readonly params: Params
 }
 
-/** The event that a publisher is asked about. */
+/** The event that a publisher decides about. */
 export interface PublishContext {
   /** The application of the service. */
   readonly app: object
@@ -20,8 +20,8 @@ export interface PublishContext {
 }
 
 /**
- * Says whether a subscriber hears of a record, which it could read. Called with the record as it is
- * stored; returns `true` or `false`, and no promise.
+ * Returns whether a subscriber, who may read a record, receives its event. Called with the stored record. Must return
+ * `true` or `false`, not a promise.
  */
 export type Publisher<T = Record<string, unknown>> = (
   record: T,
@@ -29,13 +29,13 @@ export type Publisher<T = Record<string, unknown>> = (
   subscriber: Subscriber,
 ) => boolean
 
-/** Where a service keeps its publisher. */
+/** The key of a service's publisher. */
 const PUBLISHER: unique symbol = Symbol('remex.publisher')
 
 /**
- * Narrows who hears of the records of a service, beyond what the hooks of `find` say. One that throws, or
- * returns no boolean, tells nobody, and is logged.
- * @throws {TypeError} the publisher is no function
+ * Restricts who receives the events of a service's records, in addition to the hooks of `find`. If the publisher throws
+ * or returns no boolean, no event is sent and the error is logged.
+ * @throws {TypeError} the publisher is not a function
  */
 export function publish<T = Record<string, unknown>>(
   service: object,
@@ -59,7 +59,7 @@ export function addPublishMethod(service: object): void {
   Object.defineProperty(service, 'publish', { value, configurable: true, writable: true })
 }
 
-/** Takes the method, and the publisher, from a service again. */
+/** Removes the method and the publisher from a service. */
 export function removePublishMethod(service: object): void {
   const { publish: method } = service as { readonly publish?: object }
   if (method !== undefined && PUBLISHER in method) Reflect.deleteProperty(service, 'publish')
@@ -69,14 +69,14 @@ export function removePublishMethod(service: object): void {
 declare module '../../core/services/service-map.ts' {
   interface ServiceMembers<S> {
     /**
-     * Narrows who hears of the records of the service by streams. There once `realtime()` is configured, unless
-     * the service has a method of this name.
+     * Restricts who receives events of the service's records over streams. Added by `realtime()`, unless the service
+     * has a method of this name.
      */
     publish(publisher: Publisher<EventData<S, 'created'>>): unknown
   }
 }
 
-/** Returns the publisher of a service, `undefined` for one that tells everybody who may read. */
+/** Returns the publisher of a service, `undefined` if events go to everyone who may read the record. */
 export function findPublisher(service: object): Publisher | undefined {
   return (service as { readonly [PUBLISHER]?: Publisher })[PUBLISHER]
 }

@@ -21,24 +21,38 @@ import type { ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
 
-/** What a stream needs of the streams of its application. */
+/** The part of the event hub that a stream uses. */
 export interface StreamHub extends Publishing {
   readonly options: ResolvedRealtimeOptions
   readonly ended: EndedStreams
-  /** @throws {TooManyRequests | Unavailable} the caller, or the process, has as many as it may have */
+  /** @throws {TooManyRequests | Unavailable} the caller or the process has reached its maximum number of streams */
   admit(stream: QueryStream, params: Params): void
 }
 
 /** How many characters of records are written to a stream at once. */
 const BATCH_LENGTH = 65_536
 
-/** One caller's stream of the records of one query. */
+/**
+ * One caller's stream of the records of one query. It is a state machine: it is opening until the response starts, then
+ * alternates between idle and busy (`isBusy`), and ends for good when its connection closes. Its invariants:
+ *
+ * - Only one task works on a stream at a time. A round of events skips a busy stream, which wakes the topic when it is
+ * done.
+ * - After a recheck was requested, no record is written until the hooks of `find` have succeeded: they decide what the
+ * caller may read. Each write of records first ends a stream whose token has expired.
+ * - `cursor` is the number of the last event that was sent or skipped. While the stream is open, it moves on only
+ * together with the frames up to that event, so a client that reconnects misses none.
+ * - If the events since `cursor` are unknown, too many or too costly to compare, the stream sends `resync` and a new
+ * snapshot instead.
+ * - A record that the client has is taken back when it is removed or leaves the query. An ended stream never reopens;
+ * the hub keeps what it has sent, for the client's next one.
+ */
 export class QueryStream implements Follower {
   readonly topic: Topic
   isBusy = true
-  /** Who the stream is counted for, `null` until it was admitted. */
+  /** The caller that the stream counts for, `null` until it is admitted. */
   caller: string | null = null
-  /** The token of the stream that this one goes on from, `''` for none. */
+  /** The token of the stream that this one continues, `''` for none. */
   follows = ''
   readonly hub: StreamHub
   readonly call: FollowedCall
@@ -84,9 +98,9 @@ export class QueryStream implements Follower {
   }
 
   /**
-   * Runs `find` and begins the answer: with its result, or with what the caller has missed since the event
-   * that he names. The call is not kept: the stream may last for days, and its context holds the result.
-   * @throws whatever `find` refuses the call for
+   * Runs `find` and starts the response: with its result, or with the events that the caller has missed. The call is
+   * not kept: the stream may last for days, and its context holds the result.
+   * @throws the error with which `find` rejects the call
    */
   async open(call: StreamedCall, onClose: () => void): Promise<void> {
     const { context, request, reply } = call
@@ -101,7 +115,7 @@ export class QueryStream implements Follower {
       onClose()
       return
     }
-    // Made before the answer begins: what fails here is an ordinary error.
+    // Created before the response starts, so that a failure here is an ordinary error response.
     const snapshot = found === null ? '' : this.#frames.toSnapshot(found)
     if (request.method === 'HEAD') {
       sendHead(reply)
@@ -119,14 +133,14 @@ export class QueryStream implements Follower {
     this.isBusy = false
   }
 
-  /** Returns what is kept for the caller to come back to, `null` for nothing. */
+  /** Returns the state to keep for a client that reconnects, `null` for none. */
   toEnded(): EndedStream | null {
     return this.#stream === null ? null : this.#frames.toEnded()
   }
 
   async tell(round: Round): Promise<void> {
     const { cursor } = this
-    // A recheck may have taken the stream further meanwhile.
+    // A recheck may have advanced the stream in the meantime.
     if (this.isBusy || cursor >= round.end) return
     this.#endIfExpired()
     if (!this.#stream?.isOpen) {
@@ -134,7 +148,8 @@ export class QueryStream implements Follower {
       return
     }
     if (this.#recheck.isDue || this.call.repeatsFind) {
-      // A round after the recheck sends the events. Its snapshot replaces them if they have `find` called again.
+      // A round after the recheck sends the events. If events call `find` again, the snapshot of the recheck replaces
+      // them.
       void this.recheck()
       return
     }
@@ -145,17 +160,17 @@ export class QueryStream implements Follower {
       else if (this.cursor < round.end && this.#stream?.connection.isFull)
         await this.#stream.connection.drained()
     })
-    // Hooks may take their time: others are not to wait for them.
+    // Hooks may be slow, and other streams must not wait for them.
     if (!this.topic.find.shapes) await telling.catch(() => undefined)
   }
 
-  /** Runs the hooks of `find` again. A busy stream does so itself before it sends anything. */
+  /** Runs the hooks of `find` again. A busy stream does so itself before it sends any records. */
   async recheck(): Promise<void> {
     if (this.isBusy || !this.#stream?.isOpen) return
     await this.#work(() => this.#renew(false))
   }
 
-  /** Asks for a recheck: nothing is sent before it has succeeded. */
+  /** Requests a recheck: no records are sent before it has succeeded. */
   askRecheck(): void {
     this.#recheck.ask()
     void this.recheck()
@@ -166,17 +181,17 @@ export class QueryStream implements Follower {
   }
 
   end(reason: EndReason, message?: string): void {
-    // While the stream is being opened, its hooks may have checked the login just before it ended.
+    // While the stream is opening, its hooks may have checked the login just before it ended.
     if (this.#stream === null && reason === 'expired') this.#recheck.ask()
     this.#stream?.end(reason, message)
   }
 
-  /** Ends without a word, for another stream that goes on from it. Returns whether it was open. */
+  /** Ends the stream without a reason, as another one continues it. Returns whether it was open. */
   leave(): boolean {
     return this.#stream?.leave() ?? false
   }
 
-  /** Works on something that takes time; the stream is told of events when it is done. */
+  /** Runs a task that takes time; the stream gets further events when it is done. */
   async #work(task: () => Promise<unknown>): Promise<void> {
     this.isBusy = true
     try {
@@ -195,13 +210,13 @@ export class QueryStream implements Follower {
 
   #endBy(thrown: unknown): void {
     const error = toServiceError(thrown)
-    // Nobody waits for it any more: a server that closes may have closed its database.
+    // The client has left. If the server is closing, its database may be closed already.
     if (!this.#stream?.isOpen) return
     if (error.code >= 500 || error.code === Timeout.code) {
       this.#log('error', thrown, 'A stream has failed')
     }
     if (error.code === 401) this.end('expired', error.message)
-    // 429 may be the answer of a hook that counts calls: it says nothing of what the caller may read.
+    // A 429 may come from a hook that counts calls: it says nothing about what the caller may read.
     else if (isPassing(error.code)) this.end('closing')
     else this.end('refused', error.message)
   }
@@ -212,7 +227,7 @@ export class QueryStream implements Follower {
   }
 
   /**
-   * Runs the hooks of `find` again. Sends a snapshot if one is wanted, or if the caller may read something else now.
+   * Runs the hooks of `find` again. Sends a snapshot if one is wanted, or if what the caller may read has changed.
    * Resolves to whether it has sent one.
    */
   async #renew(wantsSnapshot: boolean): Promise<boolean> {
@@ -220,7 +235,7 @@ export class QueryStream implements Follower {
     const before = this.view?.key
     let isResync = wantsSnapshot
     let isWanted = isResync || call.repeatsFind || this.#frames.isMiscounted
-    // Reads no snapshot for a client that does not read.
+    // Reads no snapshot for a client that is not reading.
     if (isWanted && this.#stream?.connection.isFull) await this.#stream.connection.drained()
     if (isResync) this.#stream?.write(this.#frames.toResync())
     for (;;) {
@@ -238,7 +253,7 @@ export class QueryStream implements Follower {
       }
       const find = (): Promise<Found> => (isShared ? call.share() : this.#queue(() => call.find()))
       const found = await this.#persist(find)
-      // The snapshot may hold more than the caller may read by now.
+      // The snapshot may contain more than the caller may now read.
       if (this.#recheck.isAsked) continue
       this.#endIfExpired()
       const frames = isResync ? this.#frames.toSnapshot(found) : this.#frames.toChange(found)
@@ -247,7 +262,7 @@ export class QueryStream implements Follower {
     }
   }
 
-  /** Runs work that reads the database, when the turn of the stream comes. */
+  /** Runs work that reads the database when the turn of the stream comes. */
   #queue<T>(work: () => Promise<T>): Promise<T> {
     return this.topic.queue.run(async () => {
       if (this.#stream?.isOpen) return work()
@@ -255,7 +270,7 @@ export class QueryStream implements Follower {
     })
   }
 
-  /** Repeats work that fails because a service or the database is away. Nothing is sent meanwhile. */
+  /** Repeats work that fails because a service or the database is unavailable. No records are sent in the meantime. */
   #persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(work, (error, attempt) => {
       if (!this.#stream?.isOpen) return false
@@ -265,7 +280,7 @@ export class QueryStream implements Follower {
   }
 
   /**
-   * Sends events until the reader falls behind or a recheck is due; a later round sends the others. Resolves to `false`
+   * Sends events until the reader falls behind or a recheck is due; a later round sends the rest. Resolves to `false`
    * if a new snapshot is needed instead.
    */
   async #tellEvents(events: readonly LoggedEvent[] | null, round: Round): Promise<boolean> {
@@ -288,7 +303,7 @@ export class QueryStream implements Follower {
         batch = []
         length = 0
       }
-      // Nobody reads it any more.
+      // The client has left.
       if (!this.#stream?.isOpen) return true
       if (this.view !== null) cost += round.costOf(this.view, logged)
       if (cost > maxComparedBytes) return false
@@ -301,7 +316,7 @@ export class QueryStream implements Follower {
       }
       reached = logged.sequence
     }
-    // The hooks may have shown more than the caller may read by now.
+    // The hooks may have shown more than the caller may now read.
     if (shapes && (await this.#isRenewed())) return true
     return this.#write(batch, reached)
   }
@@ -312,8 +327,8 @@ export class QueryStream implements Follower {
   }
 
   /**
-   * Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is away, or a
-   * hook sets the result: only a snapshot shows that.
+   * Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is
+   * unavailable, or a hook sets the result: then only a snapshot is correct.
    */
   async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
@@ -328,11 +343,11 @@ export class QueryStream implements Follower {
 
   /**
    * Writes the frames of events. Returns `false` if a new snapshot is needed instead.
-   * @param reached the number of the last event that is dealt with
+   * @param reached the number of the last event that was handled
    */
   #write(batch: readonly ToldEvent[], reached: number): boolean {
     this.#endIfExpired()
-    // The client has gone while hooks ran: nothing of this may count as told when it comes back.
+    // The client left while hooks were running: none of this counts as sent when it reconnects.
     if (!this.#stream?.isOpen) return true
     const frames = this.#frames.write(batch)
     if (frames === null) return false

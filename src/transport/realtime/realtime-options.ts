@@ -5,48 +5,48 @@ import { BUS_RULE } from '../shared-bus.ts'
 
 /** Options of `realtime()`. */
 export interface RealtimeOptions {
-  /** How many events of each service are kept for clients that come back. Default: 1,000. */
+  /** How many events per service are kept for clients that reconnect. Default: 1,000. */
   readonly bufferEvents?: number
   /** How long an event is kept for them, in milliseconds. Default: 120,000. */
   readonly bufferMs?: number
-  /** How often a stream without events is sent a comment, in milliseconds. Default: 15,000. */
+  /** How often a stream without events sends a comment, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
   /**
-   * How often the hooks of `find` run anew for an open stream, in milliseconds: for so long at most a
-   * caller keeps a right that was withdrawn. Default: 60,000.
+   * How often the hooks of `find` run again for an open stream, in milliseconds. A caller keeps a revoked right for at
+   * most this long. Default: 60,000.
    */
   readonly recheckMs?: number
   /** How many bytes may wait for a slow reader before the stream is cut off. Default: 262,144. */
   readonly maxWaitingBytes?: number
-  /** How many records one stream may have been sent. Default: 10,000. */
+  /** The maximum number of records sent on one stream. Default: 10,000. */
   readonly maxRecords?: number
-  /** How many conditions the query of a stream may have; a further one returns 400. Default: 50. */
+  /** The maximum number of conditions in the query of a stream; more return 400. Default: 50. */
   readonly maxConditions?: number
   /**
-   * How many bytes of changed records are compared with the query of one stream at once, counted once for each
-   * condition on their field. Beyond that, the stream gets a new snapshot. Default: 1,048,576.
+   * How many bytes of changed records are compared with the query of one stream at once, counted once per condition on
+   * their field. Beyond that, the stream gets a new snapshot. Default: 1,048,576.
    */
   readonly maxComparedBytes?: number
   /**
    * How many bytes of changed records are read for streams at once, when clients reconnect or after a write of many
-   * records. Streams that lack more get a new snapshot. Default: 4,194,304.
+   * records. Streams that need more get a new snapshot. Default: 4,194,304.
    */
   readonly maxReplayBytes?: number
-  /** How many streams the process has at most: one more is answered 503. Default: 10,000. */
+  /** The maximum number of streams of the process; more return 503. Default: 10,000. */
   readonly maxStreams?: number
   /**
-   * How many streams one user has at most or, without a login, one network (an IPv4 address, or an IPv6 /64):
-   * a further one returns 429. Default: 100.
+   * The maximum number of streams per user or, without a login, per network (an IPv4 address, or an IPv6 /64); more
+   * return 429. Default: 100.
    */
   readonly maxStreamsPerCaller?: number
-  /** How many streams a client may have on one connection: a request for more returns 400. Default: 100. */
+  /** The maximum number of streams on one connection of a client; more return 400. Default: 100. */
   readonly maxSubscriptions?: number
   /**
-   * The path, behind the prefix of the services, that clients send a list of their subscriptions to, for a connection that
-   * all of them share. Default: `/live-queries`.
+   * The path, after the prefix of the services, to which clients send a list of subscriptions that share one
+   * connection. Default: `/live-queries`.
    */
   readonly path?: string
-  /** Carries events between processes: `mongoEvents()`. Default: `null`, events of this process alone. */
+  /** Carries events between processes: `mongoEvents()`. Default: `null`, only events of this process. */
   readonly bus?: EventBus | null
 }
 
@@ -98,7 +98,7 @@ const DEFAULTS: ResolvedRealtimeOptions = {
 
 /**
  * Returns the options with their defaults.
- * @throws {TypeError} an option that is not known, or a value that it can't have
+ * @throws {TypeError} an option is unknown or invalid
  */
 export function resolveRealtimeOptions(options: RealtimeOptions): ResolvedRealtimeOptions {
   checkOptions('realtime()', options, RULES)

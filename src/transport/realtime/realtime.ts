@@ -8,9 +8,9 @@ import { resolveRealtimeOptions } from './realtime-options.ts'
 import { sharedStreams } from './shared-stream.ts'
 
 /**
- * Answers `GET /tasks?team=7` with `Accept: text/event-stream` by a stream: what `find` answers, then each
- * change of the records that match. `app.configure(realtime())`
- * @throws {TypeError} an option is not known or invalid; when configured, a second time
+ * Returns a function for `app.configure()` that adds live queries: `GET /tasks?team=7` with `Accept: text/event-stream`
+ * returns a stream with the result of `find`, then each change of the matching records.
+ * @throws {TypeError} an option is unknown or invalid; when configured, a second time
  */
 export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator('realtime', options, (app: AnyApplication) => {
@@ -25,7 +25,7 @@ export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) =
     const resolved = resolveRealtimeOptions(options)
     setStreams(app, new EventHub(app as unknown as Application, resolved))
     addScopePart(app, sharedStreams(resolved))
-    // Transports decide once for each method whether it has streams: they decide again for methods compiled anew.
+    // Transports decide when a method is compiled whether it has streams, so methods are compiled again.
     for (const entry of app.entries.values()) entry.compile()
   })
   resolveRealtimeOptions(options)

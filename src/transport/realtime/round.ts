@@ -10,8 +10,8 @@ import { toFrame } from './event-stream.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * Returns an id as the key of a map: its JSON, by which clients tell records apart. An ObjectId and the string of its
- * digits have the same key, as a date and its string do; the number 7 and the string `'7'` have different ones.
+ * Returns an id as a map key: its JSON, by which clients tell records apart. An ObjectId and its string have the same
+ * key, as do a date and its string; the number 7 and the string `'7'` have different ones.
  */
 export function toKey(id: unknown): string {
   if (typeof id === 'number' || typeof id === 'bigint' || isNumber(id)) return String(id)
@@ -24,30 +24,30 @@ export function toKey(id: unknown): string {
   return `{${fields.join()}}`
 }
 
-/** Returns the id of an event as the key of a map, computed once for thousands of streams. */
+/** Returns the id of an event as a map key, computed once for thousands of streams. */
 export function toEventKey(event: LoggedEvent): string {
   event.key ??= toKey(event.id)
   return event.key
 }
 
-/** Whether an id is a number of BSON: the driver reads most of them as numbers of JavaScript. */
+/** Returns whether an id is a BSON number: the driver reads most of them as JavaScript numbers. */
 function isNumber(id: unknown): boolean {
   const tag = (id as { readonly _bsontype?: unknown } | null)?._bsontype
   return tag === 'Long' || tag === 'Double' || tag === 'Int32'
 }
 
 /**
- * How many characters of frames a round keeps for further streams: each choice of fields has its own. The records of one
- * choice fit, with the default of `maxReplayBytes`.
+ * How many characters of frames a round keeps for other streams. Each selection of fields has its own frames; with the
+ * default of `maxReplayBytes`, the records of one selection fit.
  */
 const MAX_FRAMES_LENGTH = 16_777_216
 
-/** How many comparisons a round keeps for further streams: each query has its own. */
+/** How many comparisons a round keeps for other streams. Each query has its own. */
 const MAX_COMPARISONS = 100_000
 
 /**
- * Some events of one service with the records as they are now, read once for all streams. Records are compared
- * once for all streams with the same query, and written as frames once for all streams that show the same fields.
+ * Some events of one service with their records as they are now, read once for all streams. Records are compared once
+ * for all streams with the same query, and written as frames once for all streams that show the same fields.
  */
 export class Round {
   /** The number of its last event. */
@@ -57,10 +57,10 @@ export class Round {
   readonly #method: MethodEntry
   readonly #log: EventLog
   readonly #turns: Turns
-  /** The number of the last event whose record has been dropped from the records, if it was among them. */
+  /** The number of the last event whose record was dropped from the round, if it was in it. */
   #seen: number
   #isValid = true
-  /** By the key of a view, what it shows of the records. */
+  /** By the key of a view, whether it shows a record. */
   readonly #matched = new Map<string, Map<object, boolean>>()
   #comparisons = 0
   /** The frames of records, by the `fieldsKey` of a view, then by the name of the event. */
@@ -84,15 +84,15 @@ export class Round {
     this.#records = records
   }
 
-  /** Whether the turn is over, or newer events have come: call {@link rest} before the next piece of work. */
+  /** Whether the turn is over or newer events have arrived: call {@link rest} before the next piece of work. */
   get isTiring(): boolean {
     return this.#turns.isOver || this.#seen !== this.#log.last
   }
 
   /**
-   * Waits for the next turn if this one is over. Drops the records that have changed since the round was read: the
-   * next round sends them. Resolves to whether the round can go on, which it cannot if unknown records have changed or
-   * a recheck was asked for.
+   * Waits for the next turn if this one is over. Drops the records that have changed since the round was read: the next
+   * round sends them. Resolves to whether the round can continue: not if unknown records have changed or a recheck was
+   * requested.
    */
   async rest(): Promise<boolean> {
     if (this.#turns.isOver) await this.#turns.next()
@@ -107,22 +107,22 @@ export class Round {
     return this.#isValid
   }
 
-  /** Returns the events behind a number, `null` where some of them are not there any more. */
+  /** Returns the events after a number, `null` if some of them are no longer available. */
   since(sequence: number): readonly LoggedEvent[] | null {
     const count = this.end - sequence
     if (count > this.#events.length) return null
     return count <= 0 ? [] : this.#events.slice(-count)
   }
 
-  /** Returns the record of an event as it is now, `undefined` for one that is gone. */
+  /** Returns the current record of an event, `undefined` if it no longer exists. */
   recordOf(event: LoggedEvent, view: RecordView | null): object | undefined {
     if (view === null) return event.record
     return this.#records.get(view.place)?.get(toEventKey(event))
   }
 
   /**
-   * Returns an event as one view is told of it. A removal is told as a change where the view shows the record as it
-   * is now: it was added again, or is only marked, and the view shows marked records.
+   * Returns the event to send for one view. A removal becomes a change if the view shows the current record: it was
+   * added again, or is only marked as removed and the view shows marked records.
    */
   eventFor(view: RecordView, event: LoggedEvent): LoggedEvent {
     if (event.name !== 'removed') return event
@@ -132,7 +132,7 @@ export class Round {
       : event
   }
 
-  /** Returns how many bytes are looked at to compare an event with a view. @see RecordView.costOf */
+  /** Returns how many bytes it takes to compare an event with a view. @see RecordView.costOf */
   costOf(view: RecordView, event: LoggedEvent): number {
     const records = [
       this.recordOf(event, view),
@@ -143,7 +143,7 @@ export class Round {
     return cost
   }
 
-  /** Whether a view shows a record. Without a view there is no query, which shows every record. */
+  /** Returns whether a view shows a record. Without a view there is no query, so every record is shown. */
   matches(view: RecordView | null, record: object): boolean {
     if (view === null) return true
     const known = this.#matched.get(view.key)?.get(record)
@@ -158,7 +158,7 @@ export class Round {
     return isMatch
   }
 
-  /** Returns the frame of a record with the fields of a view, without the line of its id. */
+  /** Returns the frame of a record with the fields of a view, without its id line. */
   toFrame(view: RecordView | null, event: string, record: object): string {
     const fields = view?.fieldsKey ?? ''
     const known = this.#frames.get(fields)?.get(event)?.get(record)

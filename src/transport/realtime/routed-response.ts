@@ -2,26 +2,26 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { EventConnection } from './event-connection.ts'
 
-/** How many characters of an answer that is no stream are read: errors are shorter. */
+/** How many characters are read of a response that is not a stream: errors are shorter. */
 const MAX_LENGTH = 65_536
 
-/** A stream, as far as its connection ends it. */
+/** The part of a stream that its connection uses to end it. */
 interface EndingStream {
   end(reason: 'closing'): void
 }
 
-/** What answers of several requests are written to. */
+/** The connection that the responses of several requests are written to. */
 export interface SharedConnection {
   readonly connection: EventConnection
-  /** Called if the answer is no stream. */
+  /** Called if the response is not a stream. */
   refuse(response: RoutedResponse): void
-  /** Called once when the answer has ended. */
+  /** Called once when the response has ended. */
   release(response: RoutedResponse): void
 }
 
-/** A `GET` that a client has not sent by itself, but in the body of another request. */
+/** A `GET` that a client has not sent as a request, but listed in the body of another one. */
 export class RoutedRequest extends IncomingMessage {
-  /** @param outer the request that names it */
+  /** @param outer the request that lists it */
   constructor(
     outer: IncomingMessage,
     url: string,
@@ -40,32 +40,35 @@ export class RoutedRequest extends IncomingMessage {
     this.push(null)
   }
 
-  /** That of Node would end the connection, which others use. */
+  /** Node's method would end the connection, which other streams use. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     callback(error)
   }
 }
 
-/** The answer to a {@link RoutedRequest}: a stream writes to the shared connection, and only the error of another is read. */
+/**
+ * The response to a {@link RoutedRequest}. A stream writes to the shared connection; of any other response only the
+ * error is read.
+ */
 export class RoutedResponse extends ServerResponse {
-  /** Names the subscription. */
+  /** The id of the subscription. */
   readonly id: string
-  /** The beginning of the body, if the answer is no stream. */
+  /** The beginning of the body, if the response is not a stream. */
   body = ''
   retryAfter: number | undefined
-  /** The stream that answers, `null` if none does. */
+  /** The stream that responds, `null` if there is none. */
   answer: EndingStream | null = null
   readonly #shared: SharedConnection
 
   constructor(request: RoutedRequest, id: string, shared: SharedConnection) {
     super(request)
-    // Without it the answer would wait for its turn, behind that of the outer request.
+    // Without the socket the response would wait in line behind that of the outer request.
     Object.assign(this, { socket: request.socket })
     this.id = id
     this.#shared = shared
   }
 
-  /** Returns the connection that a stream is to write to. */
+  /** Returns the connection that a stream must write to. */
   begin(stream: EndingStream): EventConnection {
     this.answer = stream
     return this.#shared.connection
@@ -98,7 +101,7 @@ export class RoutedResponse extends ServerResponse {
     this.destroyed = true
     if (this.answer === null) this.#shared.refuse(this)
     this.#shared.release(this)
-    // As Node does: hooks of Fastify for clients that leave look at it.
+    // As in Node: Fastify's hooks for aborted requests read it.
     this.req.aborted = !this.finished
     this.req.destroy()
     this.emit('close')

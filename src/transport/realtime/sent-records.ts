@@ -1,28 +1,28 @@
-/** What a stream that has ended has sent, for a client that comes back to it. */
+/** What an ended stream has sent, for a client that reconnects. */
 export interface EndedStream {
-  /** What the stream was a view of. */
+  /** The key of the stream's view. */
   readonly viewKey: string
-  /** The number of the event that its snapshot is from: the client has nothing of before. */
+  /** The number of the last event in its snapshot: the client has nothing from before. */
   readonly since: number
   readonly keys: ReadonlySet<string>
-  /** What was taken back: the client may not have heard of it. */
+  /** The records taken back; the client may not have received that. */
   readonly takenBack: readonly TakenBack[]
 }
 
 interface TakenBack {
   readonly key: string
-  /** The number of the event that has taken it back. */
+  /** The number of the event that took it back. */
   readonly sequence: number
 }
 
-/** Which records a caller has been sent, by the keys of their ids: what he may be told to drop. */
+/** The records that were sent to a caller, by the keys of their ids: only those may have to be dropped. */
 export class SentRecords {
-  /** `null` where another process has sent them, and nobody knows. */
+  /** `null` if another process has sent them, so that they are unknown. */
   readonly #keys: Set<string> | null
   readonly #since: number
   #takenBack: TakenBack[]
 
-  /** @param since the number of the newest event that the caller is not to be told of */
+  /** @param since the number of the newest event that need not be sent to the caller */
   constructor(keys: Iterable<string> | null, since: number, takenBack: TakenBack[] = []) {
     this.#keys = keys === null ? null : new Set(keys)
     this.#since = since
@@ -30,8 +30,7 @@ export class SentRecords {
   }
 
   /**
-   * Returns what a client has that comes back to an event; `null` where it has another view, or lacks the
-   * snapshot.
+   * Returns the records of a client that reconnects at an event; `null` if it has another view, or lacks the snapshot.
    * @param ended `undefined` if it is unknown
    */
   static resume(
@@ -54,51 +53,51 @@ export class SentRecords {
   }
 
   /**
-   * Notes that the caller is told to drop a record. Returns whether he had it, `undefined` where nobody knows.
-   * @param oldest the number of the oldest event that a client can come back to
+   * Records that the caller must drop a record. Returns whether the caller had it, `undefined` if that is unknown.
+   * @param oldest the number of the oldest event that a client can reconnect at
    */
   takeBack(key: string, sequence: number, oldest: number): boolean | undefined {
     const hadIt = this.#keys?.delete(key)
     if (hadIt !== true) return hadIt
     this.#takenBack.push({ key, sequence })
-    // Not each time: one call may take back thousands, from thousands of streams.
+    // Not each time: one call may take back thousands of records from thousands of streams.
     if (this.#takenBack.length > 2 * (sequence - oldest + 1)) {
       this.#takenBack = this.#takenBack.filter((one) => one.sequence >= oldest)
     }
     return true
   }
 
-  /** Returns what is kept for a client that comes back, `null` where nobody knows what it has. */
+  /** Returns the state to keep for a client that reconnects, `null` if its records are unknown. */
   toEnded(viewKey: string): EndedStream | null {
     const [keys, since, takenBack] = [this.#keys, this.#since, this.#takenBack]
     return keys === null ? null : { viewKey, since, keys, takenBack }
   }
 }
 
-/** How many ids of records are kept, of all streams that have ended. */
+/** The maximum number of record ids kept for all ended streams. */
 const MAX_KEYS = 1_000_000
 
-/** What a stream that has ended has sent. */
+/** An ended stream with its caller. */
 interface KeptStream {
   readonly ended: EndedStream
   readonly caller: string
-  /** When it has ended, in ms since the epoch. */
+  /** When it ended, in ms since the epoch. */
   readonly endedAt: number
 }
 
-/** What streams that have ended have sent, for clients that come back. */
+/** What ended streams have sent, for clients that reconnect. */
 export class EndedStreams {
-  /** By the tokens of the streams, the oldest first. */
+  /** By the tokens of the streams, oldest first. */
   readonly #kept = new Map<string, KeptStream>()
   readonly #max: number
   #keys = 0
 
-  /** @param max how many streams are kept */
+  /** @param max the maximum number of kept streams */
   constructor(max: number) {
     this.#max = max
   }
 
-  /** @param caller who alone may go on from it */
+  /** @param caller the only one who may continue it */
   add(token: string, caller: string, ended: EndedStream): void {
     this.#kept.set(token, { ended, caller, endedAt: Date.now() })
     this.#keys += ended.keys.size
@@ -113,7 +112,7 @@ export class EndedStreams {
     return this.#kept.get(token)?.caller === caller ? this.#delete(token) : undefined
   }
 
-  /** Forgets the streams that have ended at a time or before, in ms since the epoch. */
+  /** Drops the streams that ended at or before a time, in ms since the epoch. */
   forget(time: number): void {
     for (const [token, { endedAt }] of this.#kept) {
       if (endedAt > time) break

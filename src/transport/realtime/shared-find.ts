@@ -5,11 +5,11 @@ import type { FindQueue } from './find-queue.ts'
 export interface Found {
   /** The result of `find` as JSON. */
   readonly json: string
-  /** The keys of their ids. Empty if events have `find` called again. */
+  /** The keys of their ids. Empty if each event calls `find` again. */
   readonly keys: readonly string[]
-  /** Whether it is a page whose total counts records that it does not have. */
+  /** Whether it is a page whose total counts more records than it contains. */
   readonly isCut: boolean
-  /** The number of the last event before they were read. */
+  /** The number of the last event before the records were read. */
   readonly sequence: number
 }
 
@@ -19,13 +19,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** How many streams get the result in one turn of the event loop: each of them writes a snapshot. */
+/** How many streams get the result in one turn of the event loop, as each of them writes a snapshot. */
 const MAX_IN_TURN = 20
 
 /** Makes one call of `find` for all streams with the same result. */
 export class SharedFinds {
   readonly #queue: FindQueue
-  /** The streams that wait for a call to begin, by its key. */
+  /** The streams waiting for a call to start, by its key. */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(queue: FindQueue) {
@@ -33,9 +33,9 @@ export class SharedFinds {
   }
 
   /**
-   * Resolves to the result of a call that has not begun yet, so that it is not older than this request.
+   * Resolves to the result of a call that has not started yet, so it is never older than this request.
    * @param key equal for streams with the same result
-   * @param read makes the call; only that of the first waiting stream is called
+   * @param read makes the call; only that of the first waiting stream is used
    */
   find(key: string, read: () => Promise<Found>): Promise<Found> {
     return new Promise((resolve, reject) => {

@@ -19,12 +19,12 @@ import { RoutedRequest, RoutedResponse } from './routed-response.ts'
 import type { Subscription } from './subscriptions.ts'
 import { readSubscriptions } from './subscriptions.ts'
 
-/** How many streams of a connection begin to open in one turn of the event loop. */
+/** How many streams of a connection start opening in one turn of the event loop. */
 const MAX_IN_TURN = 10
 
 const EVENTS = 'text/event-stream'
 
-/** Where the routes of a scope answer a list of subscriptions by one connection. */
+/** Returns the part of a scope that serves a list of subscriptions over one connection. */
 export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
   return {
     addAfter: (scope, transport) => {
@@ -43,7 +43,7 @@ export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
             await new Promise<void>((resolve) => runInTurn(request.raw, reply.raw, resolve))
           }
           setCommonHeaders(transport, request, reply, false)
-          // It is not kept: the connection may last for days.
+          // Dropped, as the connection may last for days.
           request.body = undefined
           const stream = new SharedStream(scope, transport, reply, options)
           transport.followEndless(reply, () => stream.close())
@@ -77,7 +77,7 @@ class SharedStream implements SharedConnection, FrameWriter {
     this.#scope = scope
     this.#transport = transport
     this.#outer = reply.request.raw
-    // A slash may follow where the router ignores it.
+    // A trailing slash is allowed if the router ignores it.
     const target = toPath(this.#outer.url ?? '', transport.routing).replace(/\/$/, '')
     this.#prefix = target.slice(0, -path.length)
     this.connection = new EventConnection(reply, maxWaitingBytes, () => {
@@ -85,7 +85,7 @@ class SharedStream implements SharedConnection, FrameWriter {
     })
   }
 
-  /** Opens the streams, a few in each turn: other requests have theirs, and the reader its time. */
+  /** Opens the streams, a few per turn, so that other requests and the reader get their turns. */
   async open(list: readonly Subscription[]): Promise<void> {
     const headers = toRoutedHeaders(this.#outer.headers)
     const rawHeaders = Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
@@ -100,7 +100,7 @@ class SharedStream implements SharedConnection, FrameWriter {
     this.#endIfEmpty()
   }
 
-  /** Ends the streams as the server closes, and with the last one the connection. */
+  /** Ends the streams because the server closes; the connection ends with the last one. */
   close(): void {
     for (const { answer } of this.#responses) answer?.end('closing')
   }
@@ -152,25 +152,25 @@ class SharedStream implements SharedConnection, FrameWriter {
 const NOTHING: ServiceError = new NotFound('No service is at this URL')
 const NO_STREAM: ServiceError = new NotAcceptable('There is no stream at this URL')
 
-/** Returns what an answer says of its error; only the status if that is no JSON. */
+/** Returns the error in a response; only the status if the body is not JSON. */
 function toErrorJSON(status: number, body: string): ErrorJSON {
   try {
     const parsed: unknown = JSON.parse(body)
     if (isObject(parsed) && typeof parsed['message'] === 'string') return parsed as never
   } catch {
-    // A responder of the application writes something else than JSON.
+    // A custom error handler of the application may write something other than JSON.
   }
   return new (toErrorClass(status))().toJSON()
 }
 
-/** Headers that belong to the body or the connection of the outer request, or to what it is answered. */
+/** Headers that belong to the body or the connection of the outer request, or affect the form of its response. */
 const OUTER_HEADERS: ReadonlySet<string> = new Set([
   ...['accept-encoding', 'connection', 'expect', 'if-match', 'if-none-match', 'if-modified-since'],
   ...['if-unmodified-since', 'keep-alive', 'last-event-id', 'range', 'te', 'trailer', 'upgrade'],
   ...['transfer-encoding', 'x-service-method', 'x-http-method-override', ':method', ':path'],
 ])
 
-/** Returns the headers of the requests that are routed for another one. */
+/** Returns the headers for the requests that are routed on behalf of another one. */
 function toRoutedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const isKept = ([name]: [string, unknown]): boolean =>
     !OUTER_HEADERS.has(name) && !name.startsWith('content-')

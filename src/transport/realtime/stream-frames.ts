@@ -10,34 +10,34 @@ import type { Found } from './shared-find.ts'
 import type { Shown } from './shown-records.ts'
 import { isOwnEvent } from './shown-records.ts'
 
-/** Where a client comes back to. */
+/** The position at which a client reconnects. */
 interface MissedEvents {
-  /** The number of the last event that it has; `null` if it is unknown what came after it. */
+  /** The number of the last event that it has; `null` if it is unknown which events followed. */
   readonly sequence: number | null
-  /** The place of that event, as the client has named it. */
+  /** The position of that event, as the client named it. */
   readonly position: string
-  /** Names the view that it had. */
+  /** Identifies the view that it had. */
   readonly viewTag: string
-  /** Names the stream that it has it from. */
+  /** Identifies the stream that sent it. */
   readonly token: string
 }
 
-/** An event with the frame of its record, or why there is none. */
+/** An event with the frame of its record, or the reason why there is none. */
 export interface ToldEvent {
   readonly event: LoggedEvent
   readonly text: Shown
 }
 
-/** What is known of a snapshot that was sent. */
+/** The last snapshot that was sent. */
 interface SentSnapshot {
   readonly digest: string
-  /** The number of the event that it is from. */
+  /** The number of the last event that it includes. */
   readonly sequence: number
   /** When it was sent, in ms since the epoch. */
   readonly at: number
 }
 
-/** Returns where a client comes back to; `null` for one that begins, or takes no events. */
+/** Returns the position at which a client reconnects; `null` for a new client, or one that wants no events. */
 export function findMissed(log: EventLog, request: FastifyRequest): MissedEvents | null {
   const last = request.headers['last-event-id']
   if (last === undefined || last === '' || request.method === 'HEAD') return null
@@ -47,16 +47,18 @@ export function findMissed(log: EventLog, request: FastifyRequest): MissedEvents
   return { sequence: log.fromPosition(position), position, viewTag, token }
 }
 
-/** The frames of one stream: the ids by which a client comes back, and the records that it has by them. */
+/** The frames of one stream: their ids, with which a client reconnects, and the records that the client has. */
 export class StreamFrames {
   /** Identifies the stream to a client that reconnects; no other client can guess it. */
   token: string = randomBytes(16).toString('base64url')
-  /** The number of the last event that was sent, or that the client does not get. */
+  /** The number of the last event that was sent or skipped. */
   cursor = 0
-  /** What stands before the name of each event, as `toHead()` returns it. */
+  /** The prefix of each event's name, as returned by `toHead()`. */
   head: string = OWN_HEAD
   readonly #call: FollowedCall
-  /** Whether records that the client was not sent may have left the query: the total that it has counts them. */
+  /**
+   * Whether records that were never sent to the client may have left the query: the client's total still counts them.
+   */
   isMiscounted = false
   #sent = new SentRecords([], 0)
   #isCut = false
@@ -67,18 +69,18 @@ export class StreamFrames {
     this.#call = call
   }
 
-  /** How many records the client has. */
+  /** The number of records that the client has. */
   get size(): number {
     return this.#sent.size
   }
 
-  /** Returns what is kept for the client to come back to, `null` for nothing. */
+  /** Returns the state to keep for a client that reconnects, `null` for none. */
   toEnded(): EndedStream | null {
     const { view } = this.#call
     return view === null ? null : this.#sent.toEnded(view.key)
   }
 
-  /** Goes on where a client has been. Returns whether that is possible. */
+  /** Continues at the position of a client that reconnects. Returns whether that is possible. */
   resume(
     { sequence, viewTag, token }: MissedEvents,
     streams: EndedStreams,
@@ -91,16 +93,18 @@ export class StreamFrames {
     if (sent === null) return false
     this.cursor = sequence
     this.#sent = sent
-    // The last stream may have sent a page, and the time to count its records anew may have passed.
+    // The previous stream may have sent a page, and the time to count its records again may have passed.
     this.isMiscounted = view.isPage === true
-    // Until something is sent, the client reconnects with the token that it has. A shared connection sends it at once.
+    // Until something is sent, the client reconnects with its current token. A shared connection sends the token at
+    // once.
     if (ended !== undefined && !this.#isShared) this.token = token
     return true
   }
 
   /**
-   * Returns the first frame of a stream on a shared connection, `''` for another one. It has an id if the stream goes on from
-   * a last one: that one may have sent ids behind it until it ended, which the client must not come back to.
+   * Returns the first frame of a stream on a shared connection, `''` for other streams. It has an id if the stream
+   * continues a previous one: that one may have sent later ids before it ended, and the client must not reconnect with
+   * those.
    */
   toOpening(missed: MissedEvents | null): string {
     if (!this.#isShared) return ''
@@ -108,12 +112,12 @@ export class StreamFrames {
     return start + toFrame('open', '{}')
   }
 
-  /** Returns the frame that makes a client forget where it is: it begins anew. */
+  /** Returns the frame that makes a client forget its position and start over. */
   toResync(): string {
     return `id:\n${this.head}${toFrame('resync', '{}')}`
   }
 
-  /** Returns the frames of a snapshot. The stream sends the events after it. */
+  /** Returns the frames of a snapshot. The stream continues with the events after it. */
   toSnapshot({ json, keys, isCut, sequence }: Found): string {
     this.cursor = sequence
     this.isMiscounted = false
@@ -125,12 +129,12 @@ export class StreamFrames {
     return this.#toStart(this.#call.topic.log.toPosition(sequence)) + toFrame('snapshot', json)
   }
 
-  /** Returns the frames of a snapshot; `''` if the client has it. */
+  /** Returns the frames of a snapshot; `''` if the client already has it. */
   toChange(found: Found): string {
     const { repeatsFind, hub } = this.#call
     if (this.#snapshot?.digest !== toDigest(found.json)) return this.toSnapshot(found)
     const { sequence, at } = this.#snapshot
-    // Sent again at times: another request of the client may have seen a state between two calls of `find`.
+    // Sent again from time to time: another request of the client may have seen a state between two calls of `find`.
     const isOld = repeatsFind && at + hub.options.recheckMs <= Date.now()
     if (isOld && sequence !== found.sequence) return this.toSnapshot(found)
     this.cursor = found.sequence
@@ -151,8 +155,9 @@ export class StreamFrames {
   }
 
   /**
-   * Returns the frame of an event; `''` for none, `null` if it is unknown whether the client has the record. A record
-   * that was removed, or that has left the query, is dropped only by a client that has it.
+   * Returns the frame of an event; `''` for none, `null` if it is unknown whether the client has the record. Only a
+   * client that has a record needs to know that it was removed or has left the query. If a record leaves before it was
+   * ever sent, no event is sent.
    */
   #toFrame(event: LoggedEvent, text: Shown): string | null {
     const { id, name, position } = event
@@ -166,7 +171,7 @@ export class StreamFrames {
     const { log, idField } = this.#call.topic
     const hadIt = this.#sent.takeBack(key, event.sequence, log.last - log.size + 1)
     if (text !== null) return this.#toStart(position) + text
-    // A record that the query, or a hook, hides by now was judged so in `shown-records.ts`.
+    // `shown-records.ts` has found that the query or a hook now hides the record.
     if (hadIt === undefined) return null
     if (!hadIt) {
       this.isMiscounted ||= this.#isCut && name !== 'created'

@@ -1,25 +1,27 @@
 import { BadRequest } from '../../core/index.ts'
 import { quoteName } from '../parsing/query-string.ts'
 
-/** One of the streams that a client wants on a connection. */
+/** One of the streams that a client requests on a connection. */
 export interface Subscription {
   readonly id: string
   /** The path and the query of a `GET` on the same server. */
   readonly url: string
-  /** The id of the last frame that the client has of it. */
+  /** The id of the last frame that the client has received of it. */
   readonly after?: string
 }
 
-/** A path on this server, with a query perhaps: nothing that names another server, or that no request can have. */
+/**
+ * A path on this server, possibly with a query. It excludes other servers and characters that a request cannot contain.
+ */
 const URL_FORM = /^\/(?![/\\])[!"$-~]*$/
 const MAX_URL_LENGTH = 16_384
 const ID_FORM = /^[A-Za-z0-9_-]{1,32}$/
 const AFTER_FORM = /^[!-~]{1,512}$/
 
 /**
- * Returns the subscriptions that the body of a request lists.
- * @param max how many there can be
- * @throws {BadRequest} the body is no such list
+ * Returns the subscriptions listed in the body of a request.
+ * @param max the maximum number
+ * @throws {BadRequest} the body is not such a list
  */
 export function readSubscriptions(body: unknown, max: number): readonly Subscription[] {
   const { subscriptions: list, ...others } = Object(body) as Record<string, unknown>
@@ -48,13 +50,13 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
   return list as readonly Subscription[]
 }
 
-/** @throws {BadRequest} there are members that nothing reads */
+/** @throws {BadRequest} a member is unknown */
 function checkNames(what: string, others: object): void {
   const [name] = Object.keys(others)
   if (name !== undefined) throw new BadRequest(`${what} has an unknown member ${quoteName(name)}`)
 }
 
-/** @throws {BadRequest} a member is no text of this form */
+/** @throws {BadRequest} a member is not a string of this form */
 function check(name: string, form: RegExp, value: unknown, expected: string): void {
   if (typeof value === 'string' && form.test(value)) return
   throw new BadRequest(`The ${name} of a subscription must be ${expected}`)

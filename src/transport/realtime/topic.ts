@@ -14,14 +14,14 @@ import { Round, toEventKey, toKey } from './round.ts'
 import { SharedFinds } from './shared-find.ts'
 import type { Turns } from './turns.ts'
 
-/** A stream, as far as it is told of events. */
+/** The part of a stream that a topic uses. */
 export interface Follower {
-  /** The number of the last event that it was told of, or that was not for it. */
+  /** The number of the last event that was sent to it or skipped. */
   readonly cursor: number
-  /** Whether it is still at earlier events: it is told of others when it has done with them. */
+  /** Whether it is still handling earlier events: later ones follow when it is done. */
   readonly isBusy: boolean
   readonly view: RecordView | null
-  /** Sends the events of a round. Resolves when the next stream may begin; hooks may still be running. */
+  /** Sends the events of a round. Resolves when the next stream may start; hooks may still be running. */
   tell(round: Round): Promise<void>
 }
 
@@ -31,21 +31,21 @@ interface EmittingService {
   readonly id?: unknown
 }
 
-/** Takes an event that the service has emitted, in a call where there is one. */
+/** Accepts an event that the service has emitted, with the call that caused it, if any. */
 export type Publish = (topic: Topic, event: RecordEvent, context?: HookContext) => void
 
 /** Limits of the log of a topic and of its rounds. */
 export interface TopicOptions extends LogLimits {
-  /** How many bytes of records one round may have. */
+  /** How many bytes of records one round may contain. */
   readonly maxReplayBytes: number
   /** The turns that all streams of the application share. */
   readonly turns: Turns
 }
 
 /**
- * The events of one service and the streams that follow them. Of an event only the id counts: the
- * record is read when streams are told of it, one round after the other. So what they are told is never
- * older than what they were told before, in whatever order events arrive.
+ * The events of one service and the streams that follow them. An event carries only the id: the record is read when the
+ * event is sent, one round after the other. So a stream never sends an older version of a record after a newer one, in
+ * whatever order events arrive.
  */
 export class Topic {
   readonly find: FollowedFind
@@ -54,11 +54,11 @@ export class Topic {
   readonly shared: SharedFinds
   readonly log: EventLog
   readonly followers: Set<Follower> = new Set()
-  /** When the last stream has left, in ms since the epoch. */
+  /** When the last stream left, in ms since the epoch. */
   leftAt: number = Date.now()
-  /** How many rechecks were asked for all streams. */
+  /** The number of rechecks requested for all streams. */
   rechecks = 0
-  /** Of each topic its own: a position of another service, or of before it was closed, means nothing. */
+  /** Unique to each topic: a position of another service, or from before this one was closed, means nothing. */
   readonly #epoch = crypto.randomUUID().slice(0, 8)
   readonly #method: MethodEntry
   readonly #listeners = new Map<string | symbol, (...values: never[]) => void>()
@@ -100,7 +100,7 @@ export class Topic {
     return typeof id === 'string' ? id : '_id'
   }
 
-  /** The position of the next event that this process alone has noticed. */
+  /** The position of the next event that was noticed only in this process. */
   get nextPosition(): string {
     return `${this.#epoch}.${this.log.last + 1}`
   }
@@ -118,7 +118,7 @@ export class Topic {
   append(event: RecordEvent, position: string, storedAt?: number): void {
     this.log.append(event, position, storedAt)
     if (event.name === RECHECK) this.rechecks += 1
-    // Nobody is to be told of a removed record any more: who comes back to it knows its id.
+    // No open stream needs the removed records any more: a client that reconnects needs only their ids.
     if (this.followers.size === 0) this.log.release(this.log.last)
     this.wake()
   }
@@ -129,7 +129,7 @@ export class Topic {
   }
 
   /**
-   * Returns what is to be known of an event: most of it is read when it is told. `null` for a custom event that no
+   * Returns what the log needs of an event: most of it is read when it is sent. `null` for a custom event that no
    * stream can send.
    */
   toEvent(name: string, item: unknown, context: HookContext | undefined): RecordEvent | null {
@@ -147,7 +147,7 @@ export class Topic {
       return isObject(shown) ? { name, id: id ?? null, place: '', record: shown } : EVERYTHING
     }
     const located = service.locateRecords(context?.params ?? {})
-    // A collection that can't be opened has no streams.
+    // A collection that cannot be opened has no streams.
     const place = typeof located === 'string' ? located : located.catch(() => '')
     if (isOwn) {
       if (!this.#canBeWritten(name, record)) return null
@@ -156,13 +156,13 @@ export class Topic {
     return { name, id, place, record: this.#hideFields(RECORD_NOTES.get(record)?.stored) }
   }
 
-  /** Tells the streams of what they have not been told of. Call it when there may be something. */
+  /** Sends streams the events that they have not handled. Call it when there may be some. */
   wake(): void {
     if (this.#isRunning || this.followers.size === 0) return
     this.#isRunning = true
-    // What one call emits, a list of records for example, is told together.
+    // Events emitted by one call, for example for a list of records, are sent together.
     this.#run().catch((error: unknown) => {
-      // Tried again by the next event, or the next look at all streams.
+      // The next event, or the next visit of the timer, tries again.
       this.#isRunning = false
       const { app, path } = this.#method.entry
       app.logger.warn({ err: error, service: path }, 'Streams could not be told of events')
@@ -175,7 +175,7 @@ export class Topic {
       const { last } = this.log
       const due = [...this.followers].filter(({ cursor, isBusy }) => !isBusy && cursor < last)
       if (due.length === 0) break
-      // Those that are furthest behind come first: a round may end before all have had their turn.
+      // Streams furthest behind come first: a round may end before all have had their turn.
       due.sort((a, b) => a.cursor - b.cursor)
       const round = await this.queue.limit(() => this.#createRound(due))
       for (const follower of due) {
@@ -187,7 +187,7 @@ export class Topic {
     this.#isRunning = false
   }
 
-  /** Reads what the events are about that some streams have not been told of. */
+  /** Reads the records of the events that some streams have not handled. */
   async #createRound(due: readonly Follower[]): Promise<Round> {
     const { last, size } = this.log
     const first = Math.max(last - size, lowestCursor(due, last))
@@ -207,7 +207,7 @@ export class Topic {
     }
   }
 
-  /** Resolves to the records of events by their places, `null` if they have more than `maxReplayBytes`. */
+  /** Resolves to the records of events by their places, `null` if they exceed `maxReplayBytes`. */
   async #readAll(
     views: ReadonlyMap<string, RecordView>,
     events: readonly LoggedEvent[],
@@ -235,7 +235,9 @@ export class Topic {
     return service.hideFields?.(record) ?? record
   }
 
-  /** Whether streams can send a custom event. Where records are compared with queries, its id says who gets it. */
+  /**
+   * Returns whether streams can send a custom event. If records are compared with queries, its id decides who gets it.
+   */
   #isAboutRecord(event: string, data: unknown): boolean {
     const { app, path, service } = this.#method.entry
     const isRecord = isObject(data) && !Array.isArray(data)
@@ -287,7 +289,7 @@ function lowestCursor(followers: Iterable<Follower>, highest: number): number {
   return lowest
 }
 
-/** Returns what a call shows of a record of its result outside. */
+/** Returns the external form of a record in the result of a call. */
 function findDispatch(record: object, context: HookContext | undefined): unknown {
   const { dispatch, result } = context ?? {}
   if (dispatch === undefined) return record

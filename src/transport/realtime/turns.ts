@@ -1,9 +1,9 @@
-/** How long streams work in one turn, before requests and timers have theirs, in milliseconds. */
+/** How long streams work in one turn before requests and timers run, in milliseconds. */
 const TURN_MS = 10
 
 /**
- * Spreads the work of all streams over turns of the event loop, so that requests, timers and sockets come in
- * between. Only one topic or stream works in each turn.
+ * Spreads the work of all streams over turns of the event loop, so that requests, timers and sockets run in between.
+ * Only one topic or stream works in each turn.
  */
 export class Turns {
   #startedAt = 0
