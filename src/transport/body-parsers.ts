@@ -4,18 +4,18 @@ import type { Middleware } from './middleware.ts'
 import { createUnsupportedType } from './parsing/request-body.ts'
 import type { RestTransport } from './rest-transport.ts'
 
-/** Adds parsers for bodies to the scope that the routes of one service are in. */
+/** Adds body parsers to the scope of one service's routes. */
 export type BodyParserPlugin = (routes: FastifyInstance) => unknown
 
-/** The key under which a part of `app.use()`, and the entry of its service, keep the plugin. */
+/** The key of the plugin, on a part of `app.use()` and on the entry of its service. */
 const PLUGINS: unique symbol = Symbol('remex.bodyParsers')
 
 type Part = Middleware & { readonly [PLUGINS]?: BodyParserPlugin }
 
 /**
- * Returns a part of `app.use()` that lets one service take other types of bodies, by content type parsers of
- * Fastify: `app.use('uploads', bodyParsers((routes) => routes.register(multipart)), uploads)`. Other services
- * still return 415.
+ * Returns a part of `app.use()` that lets one service accept other types of bodies, with content type parsers of
+ * Fastify: `app.use('uploads', bodyParsers((routes) => routes.register(multipart)), uploads)`. Other services still
+ * return 415.
  * @throws {TypeError} `plugin` is not a function
  */
 export function bodyParsers(plugin: BodyParserPlugin): Middleware {
@@ -61,7 +61,7 @@ export async function openParserScopes(
   return (entry) => scopes.get(entry) ?? scope
 }
 
-/** The types that every service takes. */
+/** The types that every service accepts. */
 const COMMON_TYPES: readonly unknown[] = ['application/json', 'application/x-www-form-urlencoded']
 
 /** Rejects all other bodies if another service now has the path of the one with the parsers. */

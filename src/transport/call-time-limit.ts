@@ -1,11 +1,11 @@
 import { Timeout } from '../core/index.ts'
 
-/** Longest time between two looks at the calls under way, in milliseconds. */
+/** Longest interval between two checks of the running calls, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
 
 /** A call with a time limit. */
 class TimedCall {
-  /** When its time began: with the first look at it, `null` before that. */
+  /** When its time started: at the first check, `null` before that. */
   declare since: number | null
   /** Called once when the time is up. */
   declare readonly timeOut: (limitMs: number) => void
@@ -19,21 +19,20 @@ class TimedCall {
     calls.add(this)
   }
 
-  /** Ends the watch over the call; a second time does nothing. */
+  /** Stops watching the call; calling it again does nothing. */
   endWatch(): void {
     this.calls.delete(this)
   }
 }
 
 /**
- * One time limit for many calls, with one timer for all of them. A call is told at the limit or up to
- * a tenth later, two seconds at most; in a process that is too busy for its timers as much later as
- * these are.
+ * One time limit for many calls, with one timer for all of them. A call ends at the limit or up to a tenth later, two
+ * seconds at most; if the process is too busy for its timers, as much later as they are.
  */
 export class TimeLimit {
   readonly #limitMs: number
   readonly #stepMs: number
-  /** The calls under way. */
+  /** The running calls. */
   readonly #calls = new Set<TimedCall>()
   #timer: NodeJS.Timeout | null = null
 
@@ -43,7 +42,7 @@ export class TimeLimit {
   }
 
   /**
-   * Begins to watch a call, until {@link TimedCall.endWatch}.
+   * Starts to watch a call, until {@link TimedCall.endWatch}.
    * @param timeOut called once when the time is up
    */
   start(timeOut: (limitMs: number) => void): TimedCall {
@@ -53,7 +52,7 @@ export class TimeLimit {
 
   /**
    * Runs work under the time limit, and settles as it does.
-   * @throws {Timeout} the time is up. The work may go on, but its outcome is ignored
+   * @throws {Timeout} the time is up. The work may continue, but its outcome is ignored
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -70,9 +69,8 @@ export class TimeLimit {
   }
 
   /**
-   * Tells the calls whose time is up. The time of a call begins with the first look after its
-   * start, since the clock is not looked at for each call: however late the timer is, none has less
-   * than it is promised.
+   * Ends the calls whose time is up. The time of a call starts at the first check after its start, since the clock is
+   * not read for each call: however late the timer is, no call gets less time than the limit.
    */
   #look(): void {
     const now = performance.now()

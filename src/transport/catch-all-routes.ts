@@ -14,13 +14,13 @@ import { answerError, answerNotFound } from './service-reply.ts'
 /** Adds the routes for requests that match no route of a service, after those were added. */
 export function addCatchAll(plans: RestPlans, scope: FastifyInstance): void {
   const { transport } = plans
-  // Refuses bodies of other media types, except where nothing is served: there the answer is about
-  // the path. Others are read everywhere: functions of `app.use()` may answer at any path.
+  // Rejects bodies of other media types, except where nothing is served: there the response is about the path. JSON and
+  // forms are read everywhere: functions of `app.use()` may respond at any path.
   scope.addContentTypeParser('*', (request, _payload, done) => {
     if (findMatch(transport, request) === null) done(null)
     else done(createUnsupportedType())
   })
-  // A path of the host gets the 404 of the host, even if its body would be refused here.
+  // A path of the host gets the host's 404, even if its body would be rejected here.
   const leave: onRequestHookHandler = (request, reply, done) => {
     if (findMatch(transport, request) === null) leaveNotFound(transport, request, reply)
     else done()
@@ -38,7 +38,7 @@ export function addCatchAll(plans: RestPlans, scope: FastifyInstance): void {
   }
 }
 
-/** Verbs that address many records when the URL holds no id. */
+/** Verbs that apply to many records if the URL has no id. */
 const MULTI_VERBS: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'DELETE'])
 
 /** Handles a request whose route does not name the method to call. */
@@ -52,8 +52,8 @@ export function handleAnyRequest(
 
 /**
  * Returns the call of a request whose route does not name the method, or whose path has no route: custom methods,
- * services registered after the start, a slash at the end, long ids. For `OPTIONS`, methods that are not offered and
- * unknown paths it answers, and returns `null`.
+ * services registered after the start, a trailing slash, long ids. For `OPTIONS`, methods that are not offered and
+ * unknown paths it responds itself and returns `null`.
  */
 export function openAnyCall(
   plans: RestPlans,
@@ -74,13 +74,13 @@ export function openAnyCall(
   return null
 }
 
-/** Returns what a request addresses, `null` when nothing is served there. */
+/** Returns the service or record at the URL of a request, `null` if nothing is served there. */
 function findMatch(transport: RestTransport, request: FastifyRequest): ServiceMatch | null {
   const { url } = request.raw
   return isPathTarget(url) ? transport.router.find(url) : null
 }
 
-/** Has the host answer. Below an authentication service its answer is kept out of caches too. */
+/** Lets the host respond. Below an authentication service its response is kept out of caches too. */
 function leaveNotFound(
   transport: RestTransport,
   request: FastifyRequest,
@@ -113,7 +113,7 @@ function openMatch(
   const { transport } = plans
   const { entry, id } = match
   try {
-    // By opt-in the name of a custom method stands behind the path of its service.
+    // If `methodPaths` is on, the name of a custom method may follow the path of its service.
     const named = transport.options.methodPaths === true ? (id ?? undefined) : undefined
     const serviceMethod = request.headers['x-service-method'] || named
     const isQuery = transport.options.queryBodies === true && id === null && asksByBody(request)

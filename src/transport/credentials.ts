@@ -9,7 +9,10 @@ type Caller = AuthenticationRequest | null
 /** The query parameter of links with a token. */
 const TOKEN_PARAMETER = 'access_token'
 
-/** Sets who calls: `request.feathers.authentication`, unless a hook of Fastify has set it. Nothing is verified. */
+/**
+ * Sets the caller's credentials in `request.feathers.authentication`, unless a hook of Fastify has set them. Verifies
+ * nothing.
+ */
 export const credentials: RestFeature = (_method, { app, authentication, hasLogins }) => {
   if (!hasLogins) return null
   return {
@@ -41,9 +44,8 @@ function setCaller(request: FastifyRequest, caller: Caller): void {
 }
 
 /**
- * Removes the token of a link from a query, where links may carry one. Returns it as an
- * authentication request, `null` for none. The answer to a link with a token is not cached in
- * either case.
+ * Removes the token of a link from a query. Returns it as an authentication request if links may carry one, otherwise
+ * `null`. In either case the response to a link with a token is not cached.
  */
 function takeQueryToken(query: Query, isAccepted: boolean, reply: FastifyReply): Caller {
   const { [TOKEN_PARAMETER]: accessToken } = query

@@ -6,7 +6,7 @@ import { pickResult } from './replies/result-serializer.ts'
 import type { RestFeature, ServedCall } from './rest-plan.ts'
 import { setCommonHeaders, toBody, toStatus } from './service-reply.ts'
 
-/** Runs the functions before a service: they may answer by themselves. */
+/** Runs the functions before a service, which may respond themselves. */
 export const functionsBefore: RestFeature = ({ entry }, transport) => {
   const { before = [] } = getMiddleware(entry) ?? {}
   if (before.length === 0) return null
@@ -20,7 +20,7 @@ export const functionsBefore: RestFeature = ({ entry }, transport) => {
   }))
 }
 
-/** Gives functions after a service, and the formatter, what they may change: `reply.data`, as its schema shows it. */
+/** Sets `reply.data`, in the form of its schema, for functions after a service and the formatter to change. */
 export const replyData: RestFeature = ({ entry }, { options }) => {
   if (options.formatter == null && !hasFunctionsAfter(entry)) return null
   return {
@@ -35,7 +35,7 @@ export const replyData: RestFeature = ({ entry }, { options }) => {
   }
 }
 
-/** Runs the functions after a service: they may replace `reply.data`, or answer by themselves. */
+/** Runs the functions after a service, which may replace `reply.data` or respond themselves. */
 export const functionsAfter: RestFeature = ({ entry }) => {
   const { after = [] } = getMiddleware(entry) ?? {}
   if (after.length === 0) return null
@@ -55,7 +55,7 @@ export const functionsAfter: RestFeature = ({ entry }) => {
   }
 }
 
-/** Has the formatter of the application write the answer. */
+/** Lets the formatter of the application write the response. */
 export const formatter: RestFeature = (_method, transport) => {
   const { formatter: format } = transport.options
   if (format == null) return null

@@ -1,6 +1,5 @@
 /**
- * Services over REST on Fastify, as a plugin or with a server of their own, and all of
- * `remex/core`.
+ * Services over REST on Fastify, as a plugin or with their own server, and all of `remex/core`.
  * @module remex
  */
 

@@ -5,9 +5,9 @@ import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { createPathTest } from './routing/guarded-paths.ts'
 
 /**
- * A function around the services of one path, or before all requests: it may put params into
- * `request.feathers`, answer by itself, or, after the service, replace `reply.data`. With three
- * arguments it has to call `done`; otherwise it is done when it returns, or its promise settles.
+ * A function around the services of one path, or before all requests. It may put params into `request.feathers`,
+ * respond itself or, after the service, replace `reply.data`. With three arguments it must call `done`; otherwise it is
+ * done when it returns, or its promise settles.
  */
 export type Middleware = (
   request: FastifyRequest,
@@ -15,18 +15,18 @@ export type Middleware = (
   done: (error?: Error) => void,
 ) => unknown
 
-/** What runs for REST around one service. */
+/** The functions around one service, for REST. */
 export type ServiceMiddleware = Readonly<Record<'before' | 'after', readonly Middleware[]>>
 
-/** Where the entry of a service keeps the functions around it. */
+/** The key of the functions around a service, on its entry. */
 const MIDDLEWARE = Symbol('remex.middleware')
 
-/** Returns the functions around a service, `null` when there are none. */
+/** Returns the functions around a service, `null` if there are none. */
 export function getMiddleware({ attachments }: Attachable): ServiceMiddleware | null {
   return (attachments.get(MIDDLEWARE) as ServiceMiddleware | undefined) ?? null
 }
 
-/** Whether functions run after a service: they see its answer before it is sent. */
+/** Returns whether functions run after a service: they see its response before it is sent. */
 export function hasFunctionsAfter(entry: Attachable): boolean {
   return (getMiddleware(entry)?.after.length ?? 0) > 0
 }
@@ -40,9 +40,9 @@ export function setMiddleware({ attachments }: Attachable, middleware: ServiceMi
 type Attachable = Pick<ServiceEntry, 'attachments'>
 
 /**
- * Runs functions one after the other. Resolves to whether the request goes on: none of them has
- * sent an answer, and the client has not gone while one had still to call `done`.
- * @throws {ServiceError} what one of them throws
+ * Runs functions one after another. Resolves to whether the request continues: none of them has sent a response, and
+ * the client has not left while one still had to call `done`.
+ * @throws {ServiceError} the error that one of them throws
  */
 export async function runMiddleware(
   functions: readonly Middleware[],
@@ -62,12 +62,11 @@ export async function runMiddleware(
 }
 
 /**
- * Runs functions before every request of a server, or before those whose path is at or below one
- * given, with and without the prefix of the services: a guard had better run too often. They do not
- * run for the health probes, which must answer whoever asks. Where a route finds nothing, a folder
- * of files for example, Fastify runs the hooks again for its 404 handler: functions that have run
- * for a request do not run a second time.
- * @param getPrefix returns the path that services are below, once all is configured
+ * Runs functions before every request of a server, or before those whose path is at or below a given one, with and
+ * without the prefix of the services: a guard should rather run too often. They do not run for health probes, which
+ * must respond to any caller. If a route finds nothing, such as a folder of files, Fastify runs the hooks again for its
+ * 404 handler, but these functions do not run a second time.
+ * @param getPrefix returns the prefix of the services, after all configuration
  */
 export function addMiddleware(
   server: FastifyInstance,
@@ -76,9 +75,9 @@ export function addMiddleware(
   functions: readonly Middleware[],
 ): void {
   let tests: ((url: string) => boolean)[] | null = null
-  /** The requests that these functions have run for. */
+  /** The requests for which these functions have run. */
   const served = new WeakSet<FastifyRequest>()
-  // A callback need not be called when the client has gone: a promise would go on to the handler.
+  // A callback need not be called if the client has left: a promise would continue to the handler.
   server.addHook('preHandler', (request, reply, done) => {
     if (tests === null) {
       const prefix = getPrefix()
@@ -94,12 +93,12 @@ export function addMiddleware(
   })
 }
 
-/** Whether a route is that of a health probe. */
+/** Returns whether a route is a health probe. */
 export function isProbe({ config }: { readonly config?: unknown }): boolean {
   return (config as { readonly isProbe?: boolean } | undefined)?.isProbe === true
 }
 
-/** Resolves to whether the function was completed, and the request may go on. */
+/** Resolves to whether the function has completed, so that the request may continue. */
 function runOne(
   middleware: Middleware,
   request: FastifyRequest,
@@ -107,8 +106,8 @@ function runOne(
 ): Promise<boolean> {
   if (middleware.length < 3) return callToEnd(middleware, request, reply)
   return new Promise((resolve, reject) => {
-    // An answer ends a function that never calls `done`; so does a client that goes away, since
-    // whatever the function was there to check is not checked then.
+    // A response ends a function that never calls `done`. So does a client that leaves, since what the function checks
+    // has then not been checked.
     const stop = (): void => resolve(false)
     reply.raw.once('finish', stop).once('close', stop)
     const done = (error?: unknown): void => {

@@ -1,8 +1,8 @@
 const LIST = new Intl.ListFormat('en')
 
 /**
- * Returns what to do with the error of an import: rejects with an error that names the command to
- * install packages which are missing. Applications install them only for the feature that uses them.
+ * Returns a handler for the error of an import: it rejects with an error that contains the command to install missing
+ * packages. Applications install them only for the feature that uses them.
  * @param feature begins the error: `serveStatic()`
  */
 export function askToInstall(

@@ -23,9 +23,8 @@ export interface ParseAuthenticationOptions {
   /** Names of the strategies that read the request. Default: `parseStrategies` of the service. */
   readonly strategies?: readonly string[]
   /**
-   * Accepts a token in the query parameter `access_token` too, for links that a browser follows. It
-   * does not reach `params.query`; the answer is not cached and its URL not sent on as a referrer.
-   * Default: false.
+   * Also accepts a token in the query parameter `access_token`, for links that a browser follows. It does not reach
+   * `params.query`; the response is not cached and its URL is not sent as a referrer. Default: false.
    */
   readonly queryToken?: boolean
 }
@@ -40,7 +39,7 @@ export const PARSE_AUTHENTICATION_RULES: Readonly<
   queryToken: OPTION.boolean,
 }
 
-/** Returns the option `authentication` as a list: the services are asked in this order. */
+/** Returns the option `authentication` as a list: the services are tried in this order. */
 export function toSources(
   option: ParseAuthenticationOptions | readonly ParseAuthenticationOptions[] | false = {},
 ): readonly ParseAuthenticationOptions[] {
@@ -48,8 +47,8 @@ export function toSources(
 }
 
 /**
- * Checks that each of the services exists, without which no request could be answered.
- * @throws {TypeError} the path is that of no authentication service
+ * Checks that each of the services exists, as otherwise every request would fail.
+ * @throws {TypeError} there is no authentication service at the path
  */
 export function checkSources(
   app: Application,
@@ -63,7 +62,7 @@ export function checkSources(
   }
 }
 
-/** A request as strategies see it. Most of them never ask for its URL. */
+/** A request as strategies see it. Most of them never read its URL. */
 class ParsedRequest implements AuthenticationHttpRequest {
   readonly headers: FastifyRequest['headers']
   readonly method: string
@@ -81,9 +80,8 @@ class ParsedRequest implements AuthenticationHttpRequest {
 }
 
 /**
- * Returns what the strategies of the first service that finds something read from the headers of a
- * request, `null` for nothing. Nothing is verified. Where the strategies parse without waiting
- * there is no promise.
+ * Returns what the strategies of the services read from the headers of a request, from the first service that finds
+ * something; `null` if none does. Verifies nothing. Returns no promise if the strategies parse synchronously.
  */
 export function parseCaller(
   app: Application,
@@ -107,12 +105,12 @@ export function parseCaller(
 }
 
 /**
- * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects
- * a service: `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The
- * handler finds who calls in `request.feathers`: `{ authentication, user, … }`. Errors go to the
- * error handler of the route; they have a `statusCode`, which Fastify's own handler answers with.
- * @throws {TypeError} there is no strategy; when the application is set up, none of this name
- * @throws {NotAuthenticated} in requests: nothing is proven
+ * Returns a `preHandler` that protects a plain route of Fastify as the `authenticate` hook protects a service:
+ * `server.get('/me', { preHandler: authenticateRequest(app, 'jwt') }, handler)`. The handler finds the caller in
+ * `request.feathers`: `{ authentication, user, … }`. Errors go to the error handler of the route; they have a
+ * `statusCode`, which Fastify's own handler uses.
+ * @throws {TypeError} no strategy is given; when the application is set up, there is none of this name
+ * @throws {NotAuthenticated} in requests: no strategy authenticates the caller
  */
 export function authenticateRequest(
   app: AnyApplication,
@@ -120,7 +118,7 @@ export function authenticateRequest(
   ...others: string[]
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const untyped = app as unknown as Application
-  // Called for its check of the strategies, so that a mistake shows at the start.
+  // Called to check the strategies, so that a mistake shows at startup.
   authenticate(first, ...others)
   const options = typeof first === 'object' ? first : { strategies: [first, ...others] }
   const place = { app: untyped, service: undefined, group: 'around', label: 'a route' } as const

@@ -13,10 +13,10 @@ import type { TransportFacts, TransportParams } from '../core/transport-facts.ts
 import { EVENT_STREAM, REPEATED, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { isGone } from './replies/reply-state.ts'
 
-/** What middleware puts into the params of a call: `request.feathers.tenant = …`. */
+/** The values that middleware adds to the params of a call: `request.feathers.tenant = …`. */
 export interface FeathersParams {
   [name: string]: unknown
-  /** Who calls, as in `params.user`: there once `authenticateRequest` has let a request pass. */
+  /** The caller, as in `params.user`; set once `authenticateRequest` has accepted a request. */
   user?: DeclaredUser | undefined
 }
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
     feathers: FeathersParams
   }
   interface FastifyReply {
-    /** What a service call answers; functions after the service may replace it. */
+    /** The result of a service call; functions after the service may replace it. */
     data: unknown
     /** The context of the service call, `null` before it. */
     hook: HookContext | null
@@ -40,7 +40,7 @@ type WithFeathersParams = FastifyRequest & { [FEATHERS_PARAMS]?: FeathersParams 
 /** Adds `request.feathers`, `reply.data` and `reply.hook` to a server that lacks them. */
 export function addDecorators(server: FastifyInstance): void {
   if (server.hasRequestDecorator('feathers')) return
-  // An accessor: no object may be shared by requests, and most requests need none.
+  // An accessor: requests may not share an object, and most requests need none.
   server.decorateRequest('feathers', {
     getter(this: WithFeathersParams): FeathersParams {
       this[FEATHERS_PARAMS] ??= { provider: 'rest' }
@@ -54,15 +54,15 @@ export function addDecorators(server: FastifyInstance): void {
   server.decorateReply('hook', null as FastifyReply['hook'])
 }
 
-/** Returns what stands in `request.feathers`, `null` when nobody touched it. */
+/** Returns the value of `request.feathers`, `null` if it was never used. */
 export function getFeathersParams(request: WithFeathersParams): FeathersParams | null {
   return request[FEATHERS_PARAMS] ?? null
 }
 
-/** What params say of the call behind a request, beside what they have of their own. */
+/** Facts about the call behind a request that params provide in addition to their own fields. */
 const FACTS = ['signal', 'requestId', 'requestUrl', 'requestMethod', 'address'] as const
 
-/** The facts as properties of the params that carry them; not enumerable, so that a copy computes none. */
+/** The facts as properties of params; not enumerable, so that a copy computes none. */
 const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
   FACTS.map((name) => [
     name,
@@ -75,12 +75,12 @@ const FACT_GETTERS: Readonly<PropertyDescriptorMap> = Object.fromEntries(
   ]),
 )
 
-/** Whether only the server may state this: middleware can't set it. */
+/** Returns whether only the server may set this: middleware cannot. */
 function isFact(name: string): boolean {
   return (FACTS as readonly string[]).includes(name)
 }
 
-/** What the server knows of the call behind one request. */
+/** The facts that the server knows about the call behind one request. */
 export class RequestFacts implements TransportFacts {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
@@ -94,10 +94,7 @@ export class RequestFacts implements TransportFacts {
     this.#reply = reply
   }
 
-  /**
-   * Aborts when the client goes away or the call takes too long; for reads only. It is created only for
-   * calls that use it.
-   */
+  /** Aborts when the client leaves or the call takes too long; for reads only. Created only for calls that use it. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       const controller = new AbortController()
@@ -107,7 +104,7 @@ export class RequestFacts implements TransportFacts {
     return this.#controller.signal
   }
 
-  /** Calls a function if the client goes away before the call is answered, or has gone. */
+  /** Calls a function if the client has left, or leaves before the response to the call. */
   protected watchClient(onGone: () => void): void {
     const { raw } = this.#reply
     // Node's request closes as soon as its body is read; its response only with the connection.
@@ -119,7 +116,7 @@ export class RequestFacts implements TransportFacts {
     else raw.once('close', tell)
   }
 
-  /** Frees a signal that nothing listens to. Who asks later gets a new one. */
+  /** Releases a signal without listeners. Later readers get a new one. */
   release(): void {
     const signal = this.#controller?.signal
     if (signal === undefined || signal.aborted) return
@@ -139,13 +136,13 @@ export class RequestFacts implements TransportFacts {
     }
   }
 
-  /** Aborts the signal, also for those who ask for it later. */
+  /** Aborts the signal, also for later readers. */
   abort(reason: unknown): void {
     this.#controller ??= new AbortController()
     this.#controller.abort(reason)
   }
 
-  /** The id of the request, as it stands in the log. */
+  /** The id of the request, as in the log. */
   get requestId(): string {
     return this.#request.id
   }
@@ -156,14 +153,14 @@ export class RequestFacts implements TransportFacts {
   }
 
   /**
-   * The URL that the client has reached; behind a proxy that is trusted, the one it was sent to.
-   * `undefined` where the request names no valid host, or the proxy no scheme of the web.
+   * The URL that the client requested; behind a trusted proxy, the one sent to the proxy. `undefined` if the request
+   * has no valid host, or the proxy no web scheme.
    */
   get requestUrl(): string | undefined {
     return toRequestUrl(this.#request)
   }
 
-  /** The HTTP method of the request: a `HEAD` calls what a `GET` does. */
+  /** The HTTP method of the request: a `HEAD` calls the same method as a `GET`. */
   get requestMethod(): string | undefined {
     return this.#request.method
   }
@@ -173,16 +170,16 @@ export class RequestFacts implements TransportFacts {
 export function toRequestUrl({ protocol, host, originalUrl }: FastifyRequest): string | undefined {
   const origin = `${protocol}://${host}`
   if (!ORIGIN.test(origin) || !URL.canParse(origin)) return undefined
-  // The target of a request may be a whole URL, with a host that nobody has checked.
+  // The target of a request may be a full URL, with a host that was never checked.
   return origin + originalUrl.replace(/^https?:\/\/[^/?]*/i, '')
 }
 
-/** Scheme, host and perhaps a port, and nothing that would make another part of a URL. */
+/** Scheme, host and optional port, without anything that would start another part of a URL. */
 const ORIGIN = /^https?:\/\/[^\s/?#@\\]+$/i
 
 /**
- * The params of a call that came over a transport: `query`, `headers`, `route`, then whatever `request.feathers` or a
- * connection holds, and `provider` last, so that nothing can turn an outside call into an inside one.
+ * The params of a call over a transport: `query`, `headers`, `route`, then the fields of `request.feathers` or a
+ * connection, and `provider` last, so that nothing can turn an external call into an internal one.
  */
 export class ExternalParams implements TransportParams {
   static {
@@ -218,7 +215,9 @@ export class ExternalParams implements TransportParams {
     if (feathers !== null) this.#addFields(feathers)
   }
 
-  /** Adds what middleware or a connection says. Not by `Object.assign`, which is slow where a class has accessors. */
+  /**
+   * Adds the fields of middleware or a connection. Not with `Object.assign`, which is slow if a class has accessors.
+   */
   #addFields(fields: FeathersParams): void {
     const { provider } = this
     for (const name of Object.keys(fields)) {

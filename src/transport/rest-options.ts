@@ -16,54 +16,53 @@ import { isPrefix } from './routing/service-router.ts'
 import type { FeatureOptions } from './transport-features.ts'
 import { FEATURE_RULES } from './transport-features.ts'
 
-/** Writes the answer of a call: it reads `reply.data` and `reply.hook`, and sends or returns it. */
+/** Writes the response to a call: it reads `reply.data` and `reply.hook`, and sends or returns it. */
 export type Formatter = (request: FastifyRequest, reply: FastifyReply) => unknown
 
-/** Options of the REST transport, for the plugin and for `rest()` alike. */
+/** Options of the REST transport, for both the plugin and `rest()`. */
 export interface RestOptions extends FeatureOptions {
   /**
-   * Path that all services are below, and the page of `openapi()`: `'/api'`. Segments may be
-   * placeholders. Default: none.
+   * The prefix of all services and of the page of `openapi()`: `'/api'`. Segments may be placeholders. Default: none.
    */
   readonly prefix?: string
-  /** Limits for query strings, or a parser of one's own. */
+  /** Limits for query strings, or a custom parser. */
   readonly query?: QueryOptions | QueryParser
   /** Limits for JSON bodies. */
   readonly json?: JsonOptions
   /** Limits for URL-encoded bodies. */
   readonly urlencoded?: FormOptions
-  /** Writes the answers. Default: JSON. */
+  /** Writes the responses. Default: JSON. */
   readonly formatter?: Formatter | null
-  /** How errors are answered and logged. */
+  /** How errors are returned and logged. */
   readonly errorHandler?: ErrorHandlerOptions
   /**
-   * Where to find out who calls, `false` for nowhere; `parseAuthentication()` adds to it.
-   * Default: the default authentication service.
+   * Where credentials are read, `false` for nowhere; `parseAuthentication()` adds to it. Default: the default
+   * authentication service.
    */
   readonly authentication?:
     | ParseAuthenticationOptions
     | readonly ParseAuthenticationOptions[]
     | false
-  /** How paths are answered that nothing is served at. */
+  /** The response for unknown paths. */
   readonly notFound?: NotFoundOptions
   /**
-   * Longest time for a call, in milliseconds, until it is answered with 503; 0 for no limit.
-   * Default: 30,000 on a server of our own, 0 in the plugin.
+   * Time limit for a call, in milliseconds, after which it returns 503; 0 for no limit. Default: 30,000 on a server
+   * that we create, 0 in the plugin.
    */
   readonly handlerTimeoutMs?: number
   /**
-   * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, whose prefix
-   * does not count for them; in the plugin false, and true serves them below its prefix.
+   * Whether `/health/live` and `/health/ready` are served. Default: true for `rest()`, without its prefix; false in the
+   * plugin, where true serves them below its prefix.
    */
   readonly health?: boolean
   /**
-   * Whether `POST /users/ping` calls the custom method `ping` as well, without the header
-   * `X-Service-Method`. Any other name there is answered with 405 then. Default: false.
+   * Whether `POST /users/ping` also calls the custom method `ping`, without the header `X-Service-Method`. Any other
+   * name there then returns 405. Default: false.
    */
   readonly methodPaths?: boolean
   /**
-   * Whether `find` takes its query as a body, too, for queries that are too long for a URL: by `POST` with
-   * `X-Service-Method: find`, and by the verb `QUERY`. Default: false.
+   * Whether `find` also accepts its query as a body, for queries too long for a URL: by `POST` with `X-Service-Method:
+   * find`, and by the verb `QUERY`. Default: false.
    */
   readonly queryBodies?: boolean
 }

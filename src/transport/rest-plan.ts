@@ -5,7 +5,7 @@ import type { ExternalParams, RequestFacts } from './request-params.ts'
 import type { RestTransport } from './rest-transport.ts'
 import type { ServiceMatch } from './routing/service-router.ts'
 
-/** What a request addresses, beside the method: the id and the route values. */
+/** The target of a request, apart from the method: the id and the route values. */
 export type Target = Pick<ServiceMatch, 'id' | 'route'>
 
 /** A request for a service method, as the steps of features see it. */
@@ -14,70 +14,72 @@ export interface ServedCall {
   readonly target: Target
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** What the server knows of the call; `null` until the request has been read. */
+  /** The facts about the call; `null` until the request has been read. */
   readonly facts: RequestFacts | null
   /** The context of the call; `null` until the request has been read. */
   readonly context: HookContext | null
-  /** What is answered, once the call went well. */
+  /** The response body, once the call has succeeded. */
   body: unknown
-  /** What writes the body as JSON. Default: `JSON.stringify`. */
+  /** Writes the body as JSON. Default: `JSON.stringify`. */
   serialize: BodySerializer | null
-  /** Answers with an error in place of the call, which may go on. */
+  /** Responds with an error instead of the call, which may continue. */
   failEarly(error: Error): void
-  /** Answers with an error. */
+  /** Responds with an error. */
   fail(error: unknown): void
-  /** Called when the answer is on its way, or a function that got the reply is to send it. */
+  /** Called when the response has started, or a function that got the reply will send it. */
   end(): void
 }
 
-/** Called once when a call ends: the answer is on its way, or a function that got the reply is to send it. */
+/** Called once when a call ends: the response has started, or a function that got the reply will send it. */
 export type CallEnd = (call: Pick<ServedCall, 'context' | 'facts' | 'reply' | 'request'>) => void
 
 /** A call whose method is about to run, or has run. */
 export type ContextCall = ServedCall & { readonly context: HookContext }
 
-/** A call that is answered by a stream. */
+/** A call with a stream as its response. */
 export type StreamedCall = Pick<ContextCall, 'context' | 'method' | 'reply' | 'request'> & {
   readonly transport: RestTransport
 }
 
-/** A media type that a call can be answered by in place of JSON: the method itself does not run. */
+/** A media type with which a call can respond instead of JSON: the method itself does not run. */
 export interface StreamType {
   readonly mediaType: string
-  /** Answers a call. Resolves when the answer has begun; rejects with the error to return. */
+  /** Responds to a call. Resolves when the response has started; rejects with the error to return. */
   readonly open: (call: StreamedCall) => Promise<void>
 }
 
 /**
- * What a feature does for the calls of one method. A step runs with the steps of other features that stand at the
- * same place, in the order of the list in `rest-features.ts`. What a step throws is answered.
+ * The steps that a feature adds to the calls of one method. Steps at the same place run in the order of the list in
+ * `rest-features.ts`. An error thrown by a step becomes the response.
  */
 export interface RestSteps {
-  /** Runs first, before anything of the request is read. Returns what is called at the end. */
+  /** Runs first, before anything of the request is read. Returns a function that is called at the end. */
   readonly watch?: (call: ServedCall) => CallEnd
-  /** Resolves to whether the call goes on: the step may have answered. Without waiting, it returns `undefined`. */
+  /**
+   * Resolves to whether the call continues: the step may have responded. If it need not wait, it returns `undefined`.
+   */
   readonly before?: (call: ServedCall) => Promise<boolean> | undefined
   /** Checks the request, before its query is read. */
   readonly check?: (call: ServedCall) => void
-  /** Returns the query to go on with, made of the one in the URL. */
+  /** Returns the query to continue with, based on the one in the URL. */
   readonly query?: (call: ServedCall, query: ExternalParams['query']) => ExternalParams['query']
   /** Adds to the params. */
   readonly params?: (call: ServedCall, params: Params) => void
-  /** Returns the streams that can answer in place of the method. The client chooses, by `Accept`. */
+  /** Returns the streams that can replace the method. The client chooses with `Accept`. */
   readonly streams?: (call: ContextCall) => readonly StreamType[]
-  /** Sets headers of the answer, after its status. */
+  /** Sets headers of the response, after its status. */
   readonly headers?: (call: ContextCall) => void
-  /** Changes the body, or answers by itself. Resolves to whether the answer is still to be sent. */
+  /** Changes the body, or responds itself. Resolves to whether the response must still be sent. */
   readonly transform?: (call: ContextCall) => Promise<boolean>
-  /** Sets headers of the answer to a call that has failed. */
+  /** Sets headers of the response to a failed call. */
   readonly errorHeaders?: (call: ServedCall, error: ServiceError) => void
-  /** Runs last. Returns whether the body is still to be sent. */
+  /** Runs last. Returns whether the body must still be sent. */
   readonly beforeSend?: (call: ContextCall) => boolean
 }
 
 /**
- * A part of the transport that not every method needs. It is asked once for each method of a service, and again
- * when hooks change. It returns `null` if the method does not need it.
+ * A part of the transport that not every method needs. It is called once for each method of a service, and again when
+ * hooks change. It returns `null` if the method does not need it.
  */
 export type RestFeature = (
   method: MethodEntry,
@@ -90,15 +92,15 @@ export type RestPlan = {
 } & {
   readonly method: MethodEntry
   readonly transport: RestTransport
-  /** Whether the service is one that logs users in. */
+  /** Whether the service logs users in. */
   readonly isLogin: boolean
-  /** Returns the plan of the method with the hooks that it has now. */
+  /** Returns the plan of the method with its current hooks. */
   latest(): RestPlan
-  /** What starts the call, with the hooks that the method had when the plan was made. */
+  /** Starts the call, with the hooks that the method had when the plan was created. */
   readonly start: MethodEntry['start']
 }
 
-/** Whether a method only reads. */
+/** Returns whether a method only reads. */
 export function isRead({ spec }: MethodEntry): boolean {
   return spec.verb === 'GET'
 }
@@ -115,7 +117,7 @@ export class RestPlans {
     this.#features = features
   }
 
-  /** Returns the plan of a method with the hooks that it has now. */
+  /** Returns the plan of a method with its current hooks. */
   get(method: MethodEntry): RestPlan {
     const known = this.#find(method)
     if (known !== undefined) return known
@@ -124,19 +126,19 @@ export class RestPlans {
     return plan
   }
 
-  /** Returns the plan that is known, unless hooks have changed since. */
+  /** Returns the known plan, unless hooks have changed since. */
   #find(method: MethodEntry): RestPlan | undefined {
     const plan = this.#plans.get(method)
     return plan?.start === method.start ? plan : undefined
   }
 
-  /** Returns the steps before the calls of a service, which are the same for all of its methods. */
+  /** Returns the steps before the calls of a service, which are the same for all its methods. */
   listStepsBefore({ methods }: MethodEntry['entry']): RestPlan['before'] {
     const [method] = methods.values()
     return method === undefined ? [] : this.get(method).before
   }
 
-  /** Forgets the plans: services have come or gone. */
+  /** Drops the plans: services were added or removed. */
   clear(): void {
     this.#plans.clear()
   }
@@ -150,7 +152,7 @@ export class RestPlans {
       method,
       transport,
       isLogin: transport.isLogin(method.entry.service),
-      // Not kept: the service of a call under way may have been removed.
+      // Not kept: the service of a running call may have been removed.
       latest: () => this.#find(method) ?? this.#compile(method),
       start: method.start,
       watch: pick('watch'),

@@ -19,15 +19,15 @@ import { getRouting } from './routing/request-path.ts'
 import { ServiceRouter } from './routing/service-router.ts'
 import { holdFurtherRequests } from './server/pipelined-requests.ts'
 
-/** Options of a transport beside those that users give. */
+/** Internal options of a transport, in addition to those of users. */
 export interface ScopeOptions extends RestOptions {
-  /** Whether paths that nothing is served at are left to the server. */
+  /** Whether unknown paths are left to the server. */
   readonly leavesNotFound: boolean
-  /** Whether the server was made for the application. */
+  /** Whether the server was created for the application. */
   readonly ownsServer: boolean
 }
 
-/** What requests need to be answered by the services of an application in one Fastify scope. */
+/** Everything needed to serve an application's services in one Fastify scope. */
 export class RestTransport {
   readonly app: Application
   /** The prefix of the scope, `''` for none. */
@@ -41,31 +41,31 @@ export class RestTransport {
   readonly routing: Routing
   readonly router: ServiceRouter
   loginPaths: LoginPaths
-  /** The authentication services by the key of their settings, kept up to date. */
+  /** The authentication services by the key of their settings, always current. */
   readonly logins: ReadonlyMap<string, object>
   readonly errors: ErrorAnswers
-  /** The logger of the server, or that of the application where the server logs nothing. */
+  /** The logger of the server, or that of the application if the server logs nothing. */
   readonly logger: Logger
-  /** The verbs by which `find` takes its query as a body. */
+  /** The verbs with which `find` accepts its query as a body. */
   readonly queryVerbs: readonly string[]
   /** The time limit of calls, `null` for none. */
   readonly timeLimit: TimeLimit | null
-  /** Whether services came or went after the start: Fastify's routes no longer match them. */
+  /** Whether services were added or removed after the start: Fastify's routes no longer match them. */
   isDynamic = false
-  /** Whether the server is closing: requests in flight are answered, new ones are not. */
+  /** Whether the server is closing: running requests get their responses, new ones are rejected. */
   isClosing = false
-  /** What features keep for all calls, each under its own symbol. */
+  /** Data that features keep for all calls, each under its own symbol. */
   readonly attachments: Map<symbol, unknown> = new Map()
-  /** Called when the server begins to close. */
+  /** Called when the server starts to close. */
   readonly closers: (() => void)[] = []
-  /** What ends each of the answers under way that may have no end. */
+  /** Functions that end the open responses that may be endless. */
   readonly #endless = new Map<FastifyReply['raw'], () => void>()
-  /** Returns the query of a request. Throws `BadRequest` if it can't be read, or exceeds a limit. */
+  /** Returns the query of a request. Throws `BadRequest` if it is unreadable or exceeds a limit. */
   readonly readQuery: (request: FastifyRequest) => Query
-  /** Whether an authentication service is named, which has to be there. */
+  /** Whether an authentication service is named, which must exist. */
   readonly #namesLogin: boolean
 
-  /** @throws {TypeError} there is no application, or an option is not what it has to be */
+  /** @throws {TypeError} there is no application, or an option is invalid */
   constructor(app: Application, scope: FastifyInstance, options: ScopeOptions) {
     if (!(app instanceof Application)) {
       throw new TypeError("The option 'app' must be an application made by createApp()")
@@ -96,8 +96,8 @@ export class RestTransport {
   }
 
   /**
-   * Ends a response that may be endless as soon as the server closes, because closing waits for it. Until the
-   * response has ended, no further request of its connection runs.
+   * Ends a response that may be endless as soon as the server closes, because closing waits for it. Until the response
+   * has ended, no later request on its connection runs.
    * @param end ends it. Default: it is cut off
    */
   followEndless({ raw, request }: FastifyReply, end: () => void = () => raw.destroy()): void {
@@ -108,20 +108,20 @@ export class RestTransport {
     raw.once('close', () => this.#endless.delete(raw))
   }
 
-  /** To be called when the server begins to close. */
+  /** Call this when the server starts to close. */
   close(): void {
     this.isClosing = true
-    // Their end without a last chunk tells clients that something is missing.
+    // They end without a last chunk, which tells clients that something is missing.
     for (const end of this.#endless.values()) end()
     for (const close of this.closers) close()
   }
 
-  /** Whether any service can tell who calls. Many applications have none. */
+  /** Whether any service authenticates callers. Many applications have none. */
   get hasLogins(): boolean {
     return this.#namesLogin || this.logins.size > 0
   }
 
-  /** Whether a service is one that logs users in. Many applications have none, and look at none. */
+  /** Returns whether a service logs users in. Without such services this is a single check. */
   isLogin(service: object | undefined): boolean {
     return service !== undefined && this.logins.size > 0 && isAuthentication(service)
   }

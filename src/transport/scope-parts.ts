@@ -3,9 +3,9 @@ import type { AnyApplication } from '../core/index.ts'
 import type { RestOptions } from './rest-options.ts'
 import type { RestTransport } from './rest-transport.ts'
 
-/** What an application adds to the scope of its services, beside them: a page for example. */
+/** An addition of an application to the scope of its services: for example a page. */
 export interface ScopePart {
-  /** Called before the scope is made. */
+  /** Called before the scope is created. */
   readonly prepare?: (
     server: FastifyInstance,
     app: AnyApplication,
@@ -17,19 +17,19 @@ export interface ScopePart {
   readonly addAfter?: (scope: FastifyInstance, transport: RestTransport) => void
 }
 
-/** Where an application keeps what it adds. */
+/** The key of an application's additions. */
 const PARTS: unique symbol = Symbol('remex.scopeParts')
 
 interface WithParts {
   [PARTS]?: readonly ScopePart[]
 }
 
-/** Has an application add something to the scope of its services, whatever server they get. */
+/** Adds something to the scope of an application's services, whatever server serves them. */
 export function addScopePart(app: object, part: ScopePart): void {
   Object.assign(app, { [PARTS]: [...listScopeParts(app), part] })
 }
 
-/** Returns what an application adds to the scope of its services. Plugins may be given none. */
+/** Returns the additions of an application. Plugins may be registered without an application. */
 export function listScopeParts(app: object | undefined): readonly ScopePart[] {
   return (app as WithParts | undefined)?.[PARTS] ?? []
 }

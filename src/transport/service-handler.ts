@@ -13,12 +13,14 @@ import { answerError, answerResult } from './service-reply.ts'
 const RESOLVED = Promise.resolve()
 
 /**
- * A request for a service method, until it is answered. What runs before and after the method, and in which order, says
- * the list in `rest-features.ts`.
+ * A request for a service method, until its response. The list in `rest-features.ts` determines what runs before and
+ * after the method, and in which order.
  */
 export class RestCall implements ServedCall {
   #plan: RestPlan
-  /** The steps before the call, as they were when it came: services may come and go while one of them waits. */
+  /**
+   * The steps before the call, as they were when it arrived: services may be added or removed while one of them waits.
+   */
   readonly #before: RestPlan['before']
   readonly method: MethodEntry
   readonly target: Target
@@ -45,11 +47,11 @@ export class RestCall implements ServedCall {
 
   /**
    * Starts the call as soon as earlier responses on the connection have been sent.
-   * @param goOn runs then. Default: what is left of the call
+   * @param goOn runs then. Default: the rest of the call
    */
   start(goOn?: () => void): void {
     const { raw } = this.reply
-    // On our own server, the request guard has done this before the body was read.
+    // On a server that we create, the request guard has done this before the body was read.
     if (raw.socket === null && !this.#hasTurn && !this.#plan.transport.options.ownsServer) {
       this.#hasTurn = true
       runInTurn(this.request.raw, raw, () => this.start(goOn))
@@ -86,7 +88,7 @@ export class RestCall implements ServedCall {
     }
   }
 
-  /** Runs the next step before the call, then a function, unless the step answers. */
+  /** Runs the next step before the call, then a function, unless the step responds. */
   runStep(goOn: () => void): void {
     const step = this.#before[this.#stepsRun]
     this.#stepsRun += 1
@@ -103,14 +105,14 @@ export class RestCall implements ServedCall {
     }
   }
 
-  /** If a user's hook answers before the handler runs, ends the call when the connection closes. */
+  /** If a user's hook responds before the handler runs, ends the call when the connection closes. */
   endIfLeft(): void {
     if (this.#hasProceeded || this.#ends === null) return
     this.reply.raw.once('close', () => this.end())
   }
 
   #goOnLater(goesOn: boolean, goOn: () => void): void {
-    // The call may have failed early meanwhile, and hooks may have been added.
+    // The call may have failed early in the meantime, and hooks may have been added.
     if (!goesOn || isAnswered(this.reply)) {
       this.end()
       return
@@ -154,7 +156,7 @@ export class RestCall implements ServedCall {
     })
   }
 
-  /** Answers by the stream that the client prefers to JSON. Returns whether there is one. */
+  /** Responds with the stream that the client prefers to JSON. Returns whether there is one. */
   #openStream({ streams, transport }: RestPlan, context: HookContext): boolean {
     const { method, request, reply } = this
     const types = streams.flatMap((list) => list(this as ContextCall))

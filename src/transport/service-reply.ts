@@ -11,7 +11,7 @@ import type { ContextCall, RestPlan } from './rest-plan.ts'
 import type { RestTransport } from './rest-transport.ts'
 import { toAllow } from './routing/service-method.ts'
 
-/** What a request that is answered with an error was for, as far as that is known. */
+/** What is known about a request that failed. */
 interface FailedCall {
   readonly context?: HookContext | null
   /** The service that was called, and the id in the URL. */
@@ -21,8 +21,8 @@ interface FailedCall {
 }
 
 /**
- * Answers whatever a service, a hook, a middleware or a formatter threw.
- * @see RFC 9110 §15.5.6: a 405 has to have `Allow`
+ * Responds to whatever a service, a hook, a middleware or a formatter threw.
+ * @see RFC 9110 §15.5.6: a 405 must have `Allow`
  */
 export function answerError(
   transport: RestTransport,
@@ -34,7 +34,7 @@ export function answerError(
   if (isAnswered(reply)) return
   const error = toServiceError(thrown)
   markAnswered(reply)
-  // The answer to a call that went well has failed after its headers were set.
+  // The response to a successful call has failed after its headers were set.
   if (context !== null && reply.hook === context) removeHeaders(reply, context.http)
   reply.hook = context
   if (context === null) keepPrivate(transport.loginPaths, request, reply)
@@ -48,8 +48,8 @@ export function answerError(
 }
 
 /**
- * Ends a call that went well, and answers with `context.dispatch`, else `context.result`.
- * @param returned what the promise of its start resolves to; without one, the result
+ * Ends a successful call, and responds with `context.dispatch`, otherwise `context.result`.
+ * @param returned the result of its start; without one, the result of the context
  */
 export function answerResult(plan: RestPlan, call: ContextCall, returned: unknown): void {
   const { context, reply, method } = call
@@ -91,17 +91,17 @@ function sendResult(plan: RestPlan, call: ContextCall): void {
     call.end()
     return
   }
-  // Asked before hooks of the server run: compression takes the length away.
+  // Checked before hooks of the server run: compression removes the length.
   const mayBeEndless = isSentAsItIs(body) && isEndless(reply, body)
   sendBody(reply, body, call.serialize)
   if (mayBeEndless) plan.transport.followEndless(reply)
   call.end()
 }
 
-/** Where a transport keeps that it has logged the {@link SOCKETS_HINT}. */
+/** The key under which a transport records that it has logged the {@link SOCKETS_HINT}. */
 const HAS_WARNED: unique symbol = Symbol('remex.hasWarnedOfSockets')
 
-/** Answers a request for a path that nothing is served at. */
+/** Responds to a request for an unknown path. */
 export function answerNotFound(
   transport: RestTransport,
   request: FastifyRequest,
@@ -120,12 +120,12 @@ export function answerNotFound(
   else answerError(transport, new NotFound(body.message, body.data), request, reply)
 }
 
-/** Returns what callers outside may see of a body; streams and the like are sent as they are. */
+/** Returns the external form of a body; streams and the like are returned unchanged. */
 export function toBody(body: unknown): unknown {
   return isSentAsItIs(body) ? body : toExternalForm(body)
 }
 
-/** Keeps an answer that depends on the caller out of caches; a closing server ends connections. */
+/** Keeps a response that depends on the caller out of caches. If the server is closing, ends the connection. */
 export function setCommonHeaders(
   transport: RestTransport,
   request: FastifyRequest,
@@ -133,7 +133,7 @@ export function setCommonHeaders(
   isLogin: boolean,
 ): void {
   if (transport.isClosing && request.raw.httpVersionMajor < 2) reply.header('connection', 'close')
-  // The header counts too, since an error may come before it is read.
+  // The header counts too, since an error may occur before credentials are read.
   const hasCaller =
     request.headers.authorization !== undefined ||
     getFeathersParams(request)?.['authentication'] !== undefined
@@ -141,16 +141,15 @@ export function setCommonHeaders(
 }
 
 /**
- * Returns the status of an answer: `context.http.status`, 303 with a location, 204 without a
- * body, 201 for `create`, else 200. Only `null` and `undefined` are no body: `0`, `false` and
- * `''` are sent.
- * @throws {TypeError} `context.http.status` is no integer from 200 to 599
+ * Returns the status of a response: `context.http.status`, 303 with a location, 204 without a body, 201 for `create`,
+ * otherwise 200. Only `null` and `undefined` mean no body: `0`, `false` and `''` are sent.
+ * @throws {TypeError} `context.http.status` is not an integer from 200 to 599
  */
 export function toStatus(context: HookContext, body: unknown): number {
   const { http } = context
   if (http.status) {
     const { status } = http
-    // After a status below 200 a client waits for the real answer.
+    // After a status below 200 a client waits for the actual response.
     if (Number.isInteger(status) && status >= 200 && status <= 599) return status
     throw new TypeError(`context.http.status must be an integer from 200 to 599, not ${status}`)
   }

@@ -27,21 +27,21 @@ import { addHealthRoutes } from './server/health-routes.ts'
 
 /** Options of the plugin. */
 export interface RemexOptions extends RestOptions {
-  /** The application whose services are served. Services may come and go later. */
+  /** The application whose services are served. Services may be added and removed later. */
   readonly app: AnyApplication
 }
 
 /**
- * The Fastify plugin: serves every service of an application, sets the services up when the server
- * gets ready and tears them down when it closes. Routes, hooks, parsers and the error handler of
- * the host are left as they are; so is its 404 handler, except below a prefix.
+ * The Fastify plugin: serves every service of an application, sets the services up when the server is ready and tears
+ * them down when it closes. It does not change routes, hooks, parsers and the error handler of the host; nor its 404
+ * handler, except below a prefix.
  */
 export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
   async (server: FastifyInstance, options: RemexOptions & RegisterOptions) => {
     const { app, prefix = '', logLevel, logSerializers, ...restOptions } = options
     checkOptions('remex', restOptions, REST_RULES)
     addDecorators(server)
-    // This plugin is no scope of its own, where Fastify would apply them.
+    // This plugin has no scope of its own in which Fastify would apply them.
     const place = {
       prefix: stripSlashes(prefix) === '' ? '' : prefix,
       ...(logLevel === undefined ? {} : { logLevel }),
@@ -57,8 +57,8 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
 )
 
 /**
- * Serves the services of an application in a scope of Fastify that is theirs alone.
- * @param addMore adds what belongs to the scope beside the services
+ * Serves the services of an application in their own Fastify scope.
+ * @param addMore adds other content to the scope
  */
 export async function serveServices(
   server: FastifyInstance,
@@ -69,7 +69,7 @@ export async function serveServices(
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
   for (const part of listScopeParts(app)) await part.prepare?.(server, app, options)
-  // Named, as are its hooks and handlers: Fastify's messages, and tracing, call a scope by its function.
+  // Named, as are its hooks and handlers: Fastify's messages, and traces, identify a scope by its function.
   const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)
     const untyped = app as unknown as Application
@@ -104,10 +104,10 @@ export async function serveServices(
   await server.register(remexServices, place)
 }
 
-/** In the schema of a route: `@fastify/swagger` leaves it out. */
+/** Put in the schema of a route, it makes `@fastify/swagger` leave the route out. */
 const HIDDEN = Object.freeze({ hide: true })
 
-/** Keeps the routes of a scope out of what `@fastify/swagger` writes: services are documented as such. */
+/** Keeps the routes of a scope out of the document of `@fastify/swagger`: services are documented separately. */
 function hideRoutes(scope: FastifyInstance): void {
   if (!scope.hasDecorator('swagger')) return
   scope.addHook('onRoute', (route) => {
@@ -115,20 +115,20 @@ function hideRoutes(scope: FastifyInstance): void {
   })
 }
 
-/** For a server with `@fastify/compress`, which leaves entity tags and uncompressed answers as they are. */
+/** For a server with `@fastify/compress`, which keeps entity tags and does not mark uncompressed responses. */
 function markEncodable(scope: FastifyInstance): void {
   scope.addHook('onSend', (request, reply, payload, done) => {
-    // With `compress()` private answers are never compressed.
+    // With `compress()` private responses are never compressed.
     if (request.headers['x-no-compression'] === undefined) setEncodable(reply)
     done(null, payload)
   })
 }
 
-/** Has the errors of a server or a scope answered as those of services are. */
+/** Makes a server or a scope return its errors in the form of services. */
 function answerErrors(transport: RestTransport, server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     keepPrivate(transport.loginPaths, request, reply)
-    // Fastify closes the connection after each body that it does not take.
+    // Fastify closes the connection after each body that it rejects.
     if (isReadToEnd(request.raw) && reply.raw.shouldKeepAlive && !transport.isClosing) {
       reply.header('connection', 'keep-alive')
     }
@@ -137,8 +137,8 @@ function answerErrors(transport: RestTransport, server: FastifyInstance): void {
 }
 
 /**
- * Sets the services up when a server gets ready, and tears them down when it has closed.
- * @param lifecycle what does so, where it is not the application itself
+ * Sets the services up when a server is ready, and tears them down when it has closed.
+ * @param lifecycle does so instead of the application itself
  */
 export function addLifecycle(
   server: FastifyInstance,
@@ -151,7 +151,7 @@ export function addLifecycle(
       await lifecycle.setup(server.server)
     } catch (error) {
       isDown = true
-      // What was set up before a service failed is torn down again.
+      // Services that were set up before one failed are torn down again.
       await lifecycle.teardown(server.server).catch((failure: unknown) => {
         app.logger.error({ err: failure }, 'The teardown after a failed setup failed')
       })
@@ -165,20 +165,20 @@ export function addLifecycle(
 
 type Lifecycle = Record<'setup' | 'teardown', (server: unknown) => Promise<unknown>>
 
-/** Where an application that is served by any server says so. */
+/** The key that marks an application as served by a server. */
 const IS_SERVED: unique symbol = Symbol('remex.isServed')
 
-/** Whether the services of an application are reached by requests. */
+/** Returns whether requests can reach the services of an application. */
 export function isServed(app: AnyApplication): boolean {
   return (app as { readonly [IS_SERVED]?: true })[IS_SERVED] === true
 }
 
-/** Where a Node server keeps the prefixes in use: plugins in its scopes share nothing else. */
+/** The key of the prefixes in use on a Node server: plugins in its scopes share nothing else. */
 const PREFIXES: unique symbol = Symbol('remex.prefixes')
 
 /**
- * One application can be served below a prefix, since it answers unknown paths as well.
- * @throws {TypeError} there is one already, or no request that is served can have the prefix
+ * Only one application can be served below a prefix, since it also responds to unknown paths.
+ * @throws {TypeError} there is one already, or no servable request can have the prefix
  */
 function checkPrefix({ server, prefix }: FastifyInstance): void {
   const node = server as object as { [PREFIXES]?: Set<string> }
@@ -196,13 +196,13 @@ function checkPrefix({ server, prefix }: FastifyInstance): void {
   node[PREFIXES].add(path)
 }
 
-/** Has the router find services that come or go: Fastify takes no routes after the start. */
+/** Lets the router find services that are added or removed: Fastify accepts no routes after the start. */
 function followServices(plans: RestPlans, scope: FastifyInstance): void {
   const { transport } = plans
   const { app, options } = transport
   const hasMethodPaths = options.methodPaths === true
   if (hasMethodPaths) app.entries.forEach(checkMethodPaths)
-  // Services may have come while the scope was made.
+  // Services may have been added while the scope was created.
   transport.loginPaths = findLoginPaths(app, scope)
   const unfollow = app.observe((change, path, entry) => {
     plans.clear()
@@ -210,7 +210,7 @@ function followServices(plans: RestPlans, scope: FastifyInstance): void {
     transport.loginPaths = findLoginPaths(app, scope)
     transport.isDynamic = true
     if (change === 'removed') return
-    // Throws to the caller of `app.use()`: no URL can have this path. In the process it works.
+    // Throws to the caller of `app.use()`: no URL can have this path. It only works for internal calls.
     toPatterns(path, transport.prefix)
     if (hasMethodPaths) checkMethodPaths(entry)
   })

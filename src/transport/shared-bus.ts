@@ -17,7 +17,7 @@ const BUSES: unique symbol = Symbol('remex.eventBuses')
 
 type Buses = Map<EventBus, SharedReceiver>
 
-/** Passes what arrives by a bus to all features that use it. Each ignores the events of the others. */
+/** Passes events that arrive on a bus to all features that use it. Each ignores the events of the others. */
 class SharedReceiver implements BusReceiver {
   readonly all: Partial<BusReceiver>[] = []
 
@@ -39,7 +39,10 @@ class SharedReceiver implements BusReceiver {
   }
 }
 
-/** Passes what arrives by a bus to a feature. The bus opens with the setup of the services, and closes with their teardown. */
+/**
+ * Passes events that arrive on a bus to a feature. The bus opens with the setup of the services, and closes with their
+ * teardown.
+ */
 export function followBus(app: Application, bus: EventBus, receiver: Partial<BusReceiver>): void {
   const { [BUSES]: known } = app as { [BUSES]?: Buses }
   const buses = known ?? new Map<EventBus, SharedReceiver>()

@@ -10,7 +10,7 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
     watch: (call) => {
       const timed = timeLimit.start((limitMs) => failLate(call, limitMs))
       return ({ reply }) => {
-        // A function or a formatter may send the answer later, or never.
+        // A function or a formatter may send the response later, or never.
         if (isAnswered(reply)) timed.endWatch()
         else reply.raw.once('close', () => timed.endWatch())
       }
@@ -18,7 +18,7 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
   }
 }
 
-/** Answers with 503. A call that has begun goes on: what it was to write may be written. */
+/** Responds with 503. A call that has started continues, so its write may still happen. */
 function failLate(call: ServedCall, limitMs: number): void {
   const isUnknown = call.context !== null && !isRead(call.method)
   const data = isUnknown ? { errors: { outcome: 'unknown' } } : null

@@ -7,10 +7,10 @@ import { isObserved, observe, traceHooks } from './observing/call-channel.ts'
 import type { StreamOptions } from './streams/open-exports.ts'
 import { STREAM_RULES } from './streams/open-exports.ts'
 
-/** What features add to the options of the REST transport. */
+/** Options of the REST transport that features add. */
 export interface FeatureOptions extends StreamOptions {
   /**
-   * From how many milliseconds on a call is logged as slow, with the names in its query. Default: none is.
+   * Calls that take at least this many milliseconds are logged as slow, with the names in their query. Default: none.
    */
   readonly slowMs?: number
 }
@@ -21,7 +21,7 @@ export const FEATURE_RULES: Record<keyof FeatureOptions, OptionRules[string]> = 
   ...STREAM_RULES,
 }
 
-/** Returns what an application of `createApp()` has: that of the core, and what features of this layer add. */
+/** Returns the server support for `createApp()`: that of the core, and the additions of this layer. */
 export function createSupport(): ServerSupport {
   return {
     ...SERVER_SUPPORT,

@@ -87,9 +87,7 @@ export class LiveQuery {
     this.hasSnapshot = false
   }
 
-  /**
-   * Resolves to a new snapshot. Callers at the same time share one, as long as no event has come that it may lack.
-   */
+  /** Resolves to a new snapshot. Concurrent callers share one, as long as no event arrives that it may lack. */
   fetchSnapshot(): Promise<unknown> {
     this.#snapshot ??= this.call.find().finally(() => {
       this.#snapshot = undefined

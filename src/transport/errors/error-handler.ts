@@ -15,8 +15,8 @@ import { ErrorLog, isErrorLogger } from './error-log.ts'
 import { renderErrorPage, sendPage } from './error-page.ts'
 
 /**
- * Answers an error. It sends by `reply`, now or later, or returns the body or a promise of it. It
- * sets the content type itself, and the status where that of the error does not suit.
+ * Responds to an error. It sends with `reply`, now or later, or returns the body or a promise of it. It sets the
+ * content type itself, and the status if that of the error is not right.
  */
 export type ErrorResponder = (
   error: ServiceError,
@@ -24,18 +24,18 @@ export type ErrorResponder = (
   reply: FastifyReply,
 ) => unknown
 
-/** By HTTP status or `default`: a function, for HTML also the path of a file. */
+/** By HTTP status or `default`: a function, or for HTML also the path of a file. */
 export type ErrorResponders<T> = Readonly<Record<number | string, T>>
 
 /** Options of `errorHandler()`. */
 export interface ErrorHandlerOptions {
-  /** How browsers see errors; `false` sends JSON to them too. Default: a plain page. */
+  /** The responses to browsers; `false` sends JSON to them too. Default: a plain page. */
   readonly html?: ErrorResponder | ErrorResponders<ErrorResponder | string> | false
-  /** How programs see errors. Default: the JSON of the error. */
+  /** The responses to programs. Default: the JSON of the error. */
   readonly json?: ErrorResponder | ErrorResponders<ErrorResponder>
   /**
-   * Is called with errors with a status from 500 on, by `error(error)` or as a function; `false` logs
-   * none. Default: the logger of the request, which gets the service and the method as well.
+   * Called for errors with a status of 500 or above, as `error(error)` or as a function; `false` logs none. Default:
+   * the logger of the request, which also gets the service and the method.
    */
   readonly logger?: ErrorLogger | false
 }
@@ -60,14 +60,14 @@ export const ERROR_HANDLER_RULES: Readonly<Record<keyof ErrorHandlerOptions, Opt
 
 const RETRY_AFTER_SECONDS = 1
 
-/** Answers errors, as JSON or as a page, and logs those that are the server's fault. */
+/** Responds to errors, with JSON or a page, and logs those that are the server's fault. */
 export class ErrorAnswers {
   readonly #html: Exclude<ErrorHandlerOptions['html'], undefined>
   readonly #json: Exclude<ErrorHandlerOptions['json'], undefined>
   readonly #log: ErrorLog
   readonly #hasPrefix: boolean
 
-  /** @param logger takes the place of the logger of each request */
+  /** @param logger replaces the logger of each request */
   constructor(options: ErrorHandlerOptions, logger: Logger | null, prefix: string) {
     this.#html = options.html ?? {}
     this.#json = options.json ?? {}
@@ -76,9 +76,8 @@ export class ErrorAnswers {
   }
 
   /**
-   * Answers an error; 500 where the answer itself fails, by a getter of the error that throws
-   * for example.
-   * @param thrown what the error was made of
+   * Responds to an error; with 500 if the response itself fails, for example because a getter of the error throws.
+   * @param thrown the value that was converted to the error
    */
   send(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     try {
@@ -89,7 +88,7 @@ export class ErrorAnswers {
     }
   }
 
-  /** Logs an error that comes when an answer has begun. Returns its body, for what is left of the answer. */
+  /** Logs an error that occurs after the response has started. Returns its body, for the rest of the response. */
   tell(
     error: ServiceError,
     thrown: unknown,
@@ -101,8 +100,8 @@ export class ErrorAnswers {
   }
 
   /**
-   * Answers an error by its body, which holds nothing secret, where nothing else is sent: neither a
-   * page nor what a responder makes. Returns whether it did.
+   * Sends the body of an error, which contains nothing secret, if neither a page nor a responder is needed. Returns
+   * whether it did.
    */
   sendIfPlain(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
     if (toResponder(this.#json, body.code) !== undefined) return false
@@ -119,7 +118,7 @@ export class ErrorAnswers {
     reply.code(status)
     setRetryAfter(error, reply)
     const html = this.#html
-    // On JSON answers too, so that a cache does not hand them to a browser that asks for HTML.
+    // Also on JSON responses, so that a cache does not serve them to a browser that asks for HTML.
     if (html !== false) addVary(reply, 'accept')
     const isPage = html !== false && prefersHtml(request.headers.accept)
     const responder = toResponder<ErrorResponder | string>(isPage ? html : this.#json, status)
@@ -148,13 +147,13 @@ export class ErrorAnswers {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    // Below a prefix, what `/` is belongs to somebody else.
+    // Below a prefix, `/` does not belong to this application.
     const hasWayBack = !this.#hasPrefix && toPath(request.originalUrl, DEFAULT_ROUTING) !== '/'
     sendPage(reply, renderErrorPage({ status, message, hasWayBack }))
   }
 }
 
-/** Returns what answers a status: one function for all, or that of the table. */
+/** Returns the responder for a status: one function for all, or an entry of the table. */
 function toResponder<T>(
   responders: ErrorResponder | ErrorResponders<T>,
   status: number,
@@ -165,8 +164,8 @@ function toResponder<T>(
 }
 
 /**
- * Sets `Retry-After`: from the data of the error, or one second for a 503. Data with a `limit` tells of a limit
- * of calls that is used up.
+ * Sets `Retry-After`: from the data of the error, or one second for a 503. Data with a `limit` means that a rate limit
+ * is used up.
  */
 function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
   const { retryAfter, limit } = (error.data ?? {}) as { retryAfter?: unknown; limit?: unknown }
@@ -180,8 +179,8 @@ function setRetryAfter(error: ServiceError, reply: FastifyReply): void {
 }
 
 /**
- * Calls the responder of a user and sends what it returns. Where it neither sends nor returns
- * anything, the default answer is sent; where it throws, 500.
+ * Calls a custom responder and sends its result. If it neither sends nor returns anything, sends the default response;
+ * if it throws, 500.
  */
 async function run(
   respond: ErrorResponder,
@@ -193,7 +192,7 @@ async function run(
   const hasSent = watchSend(reply)
   try {
     const returned = respond(error, request, reply)
-    // It takes the reply and returns no promise, so it may send later, from a callback.
+    // A responder that takes the reply and returns no promise may send later, from a callback.
     if (returned === undefined && respond.length >= 3) return
     const value = await returned
     if (hasSent() || value === reply || value === reply.raw) return
@@ -224,16 +223,16 @@ function answerFailure(failure: unknown, request: FastifyRequest, reply: Fastify
   if (!reply.sent) sendErrorBody(reply.code(500), toServiceError(null).toJSON())
 }
 
-/** The parts of an error that may repeat what a request sent, and what removes secrets from them. */
+/** The parts of an error that may repeat what a request sent, with the functions that remove secrets. */
 const TOLD_PARTS = [
   ['data', redactData],
   ['errors', redactErrors],
 ] as const
 
 /**
- * Returns the body of an error without secrets. What JSON can't hold is left out, a circle for example:
- * the caller needs the status.
- * @param tellLost called with the name of the part that is left out, and the reason
+ * Returns the body of an error without secrets. Parts that JSON cannot represent, such as a circular reference, are
+ * left out: the caller needs the status.
+ * @param tellLost called with the name of a part that is left out, and the reason
  */
 function toErrorBody(
   error: ServiceError,

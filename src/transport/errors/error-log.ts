@@ -7,15 +7,15 @@ import { copyError, toLoggableError } from '../logging/loggable-error.ts'
 import { toCalled } from '../logging/logger.ts'
 import { redactText } from '../logging/redact.ts'
 
-/** Who is told of errors: each is a copy of its class, with its status, and without secrets. */
+/** Receives errors. Each is a copy with its class and status, and without secrets. */
 export type ErrorLogger = { error(error: Error): unknown } | ((error: Error) => unknown)
 
-/** Whether a value is an {@link ErrorLogger}. */
+/** Returns whether a value is an {@link ErrorLogger}. */
 export function isErrorLogger(value: unknown): value is ErrorLogger {
   return typeof value === 'function' || hasError(value)
 }
 
-/** A function may have `error()`, too: then it is a logger with other levels beside. */
+/** A function may also have `error()`: then it is a logger with several levels. */
 function hasError(value: unknown): value is { error(error: Error): unknown } {
   return typeof (value as { error?: unknown } | null)?.error === 'function'
 }
@@ -32,21 +32,21 @@ interface WarnLogger {
 const OUTAGE_SILENCE_MS = 10_000
 const MAX_OUTAGES = 100
 
-/** How many hints are logged: names in them may come from requests. */
+/** The maximum number of logged hints: names in them may come from requests. */
 const MAX_HINTS = 100
 
-/** Logs errors that are the server's fault, and hints for the author of an application. */
+/** Logs errors that are the server's fault, and hints for the developer of the application. */
 export class ErrorLog {
   readonly #own: ErrorLogger | false | undefined
   readonly #logger: Logger | null
-  /** When an error 503 was logged last, by its message. */
+  /** When a 503 was last logged, by its message. */
   readonly #outages = new Map<string, number>()
   /** The hints that were logged. */
   readonly #hints = new Set<string>()
 
   /**
    * @param own the option of the application, `undefined` for the logger of the server
-   * @param logger takes the place of the logger of each request
+   * @param logger replaces the logger of each request
    */
   constructor(own: ErrorLogger | false | undefined, logger: Logger | null) {
     this.#own = own
@@ -55,7 +55,7 @@ export class ErrorLog {
 
   /**
    * Logs an error.
-   * @param thrown what it was made of; a logger of the application is told of that
+   * @param thrown the value that was converted to the error; a logger of the application receives it
    */
   log(error: ServiceError, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#own === false) return
@@ -69,7 +69,7 @@ export class ErrorLog {
     else this.#write(error.cause ?? error, error.message, request, reply)
   }
 
-  /** Logs that a part of an error is left out of the answer. */
+  /** Logs that a part of an error is left out of the response. */
   logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const own = this.#own
     if (own === false) return
@@ -81,7 +81,7 @@ export class ErrorLog {
     }
   }
 
-  /** Calls the logger of an application. One that throws or rejects changes nothing for the caller. */
+  /** Calls the logger of an application. If it throws or rejects, the response does not change. */
   #tell(request: FastifyRequest, tell: () => unknown): void {
     const fail = (failure: unknown): void => {
       const details = { err: toLoggableError(failure) }
@@ -104,7 +104,8 @@ export class ErrorLog {
   }
 
   /**
-   * In an outage every request fails alike: the log gets one entry in ten seconds for each message.
+   * Returns whether an outage is new. During one every request fails alike, so each message is logged once in ten
+   * seconds.
    */
   #isNews(outage: string): boolean {
     const now = performance.now()
@@ -115,10 +116,7 @@ export class ErrorLog {
     return true
   }
 
-  /**
-   * Logs what the author of an application may write instead of what a caller was refused, each hint
-   * once, and none with `NODE_ENV=production`.
-   */
+  /** Logs a hint to the developer about a rejected call, each hint once, and none with `NODE_ENV=production`. */
   #logHint({ cause, message }: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
     if (!(cause instanceof Hint) || isProduction()) return
     const { service, method } = toCalled(request, reply)
@@ -126,7 +124,7 @@ export class ErrorLog {
     if (this.#hints.has(key) || this.#hints.size >= MAX_HINTS) return
     this.#hints.add(key)
     const text = redactText(`${message.replace(/\.$/, '')}: ${cause.hint}`)
-    // Loggers of applications take a text, as winston does, and may have only `error`.
+    // Loggers of applications take a text, like winston, and may have only `error`.
     const called = service === undefined ? '' : `${service} ${method}: `
     const own = this.#own as WarnLogger | undefined
     if (own !== undefined) this.#tell(request, () => own.warn?.(called + text))

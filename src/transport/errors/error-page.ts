@@ -5,16 +5,16 @@ import { escapeHtml } from '../replies/html.ts'
 /** Sent with every page, so that nothing in it can run or load. */
 const PAGE_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-/** What a page says. */
+/** The content of a page. */
 interface ErrorPage {
   /** The HTTP status. */
   readonly status: number
   /**
-   * The message of the error, which is shown below 500: what the caller can change. Errors of other
-   * classes may have anything there.
+   * The message of the error, shown below 500, as the caller can act on it. Custom error classes may have any value
+   * here.
    */
   readonly message: unknown
-  /** Whether it leads back to `/`. */
+  /** Whether the page links to `/`. */
   readonly hasWayBack: boolean
 }
 
@@ -23,7 +23,7 @@ const TITLES: ReadonlyMap<number, string> = new Map([
   [404, 'Page Not Found'],
 ])
 
-/** Returns the page for an error. Of an error of the server it says nothing. */
+/** Returns the page for an error. For a server error it shows only the status and the id of the request. */
 export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): string {
   const text = String(message ?? '')
   const isOurs = status >= 500
@@ -50,7 +50,7 @@ export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): str
 `
 }
 
-// The colours of the system follow the choice between light and dark.
+// System colours follow light and dark mode.
 const STYLE = `
 :root { color-scheme: light dark; font: 1.125rem/1.6 system-ui, sans-serif }
 body { max-width: 36rem; margin: 18vh auto 0; padding: 0 1.5rem; overflow-wrap: anywhere }
@@ -60,7 +60,7 @@ h1 { font-size: 4rem; line-height: 1; margin: 0 0 .5rem }
 #error-detail { border-top: 1px solid GrayText; padding-top: 1.5rem; margin: 0 0 1.5rem }
 `
 
-/** Sends a page, in which nothing can run or load. */
+/** Sends a page. Nothing in it can run or load. */
 export function sendPage(reply: FastifyReply, page: string): void {
   reply
     .type('text/html; charset=utf-8')

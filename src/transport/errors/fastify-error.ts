@@ -1,9 +1,8 @@
 import { BadRequest, ServiceError, toErrorClass, toServiceError } from '../../core/index.ts'
 
 /**
- * Returns the error to answer with for something thrown outside of a service. An error of Fastify
- * or of a plugin keeps its status and message below 500; everything else is treated like what a
- * service throws.
+ * Returns the error to respond with for something thrown outside of a service. An error of Fastify or a plugin below
+ * 500 keeps its status and message; everything else is treated like an error thrown by a service.
  */
 export function fromFastifyError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError || !(thrown instanceof Error)) return toServiceError(thrown)
@@ -15,10 +14,7 @@ export function fromFastifyError(thrown: unknown): ServiceError {
   return toStatusError(statusCode, thrown.message, thrown)
 }
 
-/**
- * Returns an error with any status. A status below 500 without a class of its own gives a
- * `BadRequest`.
- */
+/** Returns an error with any status. A status below 500 without its own class becomes a `BadRequest`. */
 export function toStatusError(status: number, message: string, cause?: unknown): ServiceError {
   const ErrorOfStatus = toErrorClass(status)
   const isKnown = ErrorOfStatus.code === status

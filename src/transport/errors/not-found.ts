@@ -16,24 +16,21 @@ export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>
   verbose: OPTION.boolean,
 }
 
-/**
- * Clients whose base URL ends in a slash ask for `//users`, and their authors rarely see why
- * that fails.
- */
+/** Clients whose base URL ends in a slash request `//users`, and the cause is hard to see. */
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 
-/** What clients of Socket.IO get, and the log, where nothing is served at the path that they ask for by default. */
+/** The message for clients of Socket.IO, and for the log, if nothing is served at the default path of Socket.IO. */
 export const SOCKETS_HINT =
   'Socket.IO is not served here: npm install socket.io, then app.configure(socketio()) of remex/socketio'
 
-/** Whether a client of Socket.IO asks: the server of Socket.IO, where there is one, takes exactly these URLs. */
+/** Returns whether the URL is one of a Socket.IO client; a server of Socket.IO handles exactly these. */
 export function isSocketUrl(url: string): boolean {
   return url.startsWith('/socket.io/')
 }
 
 /**
- * Returns the body of the error for a path that nothing is served at; its data holds the URL with the
- * query. Not the error itself, which few answers need and which costs more than the rest of them.
+ * Returns the body of the 404 error for a path without a service; its data holds the URL with the query. The error
+ * itself is not created: few responses need it, and it costs more than the rest of them.
  */
 export function toNotFoundBody(
   { originalUrl }: Pick<FastifyRequest, 'originalUrl'>,

@@ -3,7 +3,7 @@ import type { RestFeature, StreamType } from '../rest-plan.ts'
 import { findStreams } from './request-streams.ts'
 import { takesStreams } from './stream-choice.ts'
 
-/** Answers `find` by a stream of events, where the application has `realtime()`. */
+/** Responds to `find` with a stream of events, if the application has `realtime()`. */
 export const eventStreams: RestFeature = (method, transport) => {
   const live = findStreams(transport.app)
   if (live === null || !takesStreams(method, transport)) return null
@@ -17,7 +17,7 @@ export const eventStreams: RestFeature = (method, transport) => {
 
 describeFunction(eventStreams, {
   terms: {
-    // OpenAPI has no form for events, but browsers of other origins may send the header.
+    // OpenAPI cannot describe events, but browsers of other origins may send the header.
     isFor: () => false,
     header: { name: 'Last-Event-ID', description: 'The id of the last event that the caller has.' },
   },

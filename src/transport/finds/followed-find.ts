@@ -12,22 +12,22 @@ import type { TransportParams } from '../../core/transport-facts.ts'
 import { carryFacts, REPEATED } from '../../core/transport-facts.ts'
 import { toBody } from '../service-reply.ts'
 
-/** What stands in the place of the method, in a call of the hooks of `find`. */
+/** Takes the place of the method in a call of the hooks of `find`. */
 type Run = (context: HookContext) => unknown
 
-/** Where a context keeps what stands in the place of its method. */
+/** The key of the function that replaces the method, on a context. */
 const RUN: unique symbol = Symbol('remex.run')
 
-/** Where a context keeps the params that its around hooks and its method have got, for further runs. */
+/** The key of the params that around hooks and the method received, kept on a context for later runs. */
 const HELD: unique symbol = Symbol('remex.heldParams')
 
 /**
- * Calls of `find` for a stream: its hooks run as for any call, around something else than the method.
- * The hooks decide what the caller may read and shape what is sent.
+ * Calls of `find` for a stream: its hooks run as in any call, around something other than the method. The hooks decide
+ * what the caller may read, and shape what is sent.
  */
 export class FollowedFind {
   readonly method: MethodEntry
-  /** The chain of the method and what was made of it: hooks may be added at any time. */
+  /** The method's chain and everything derived from it: hooks may be added at any time. */
   #compiled: CompiledFind
 
   constructor(method: MethodEntry) {
@@ -35,7 +35,7 @@ export class FollowedFind {
     this.#compiled = this.#compile()
   }
 
-  /** Whether a hook may change what is sent: around and after hooks may, but for those that log in. */
+  /** Whether a hook may change what is sent: around and after hooks may, except those that authenticate. */
   get shapes(): boolean {
     return this.#current.shapes
   }
@@ -50,37 +50,37 @@ export class FollowedFind {
     return callHooks(method, context, run, method.start, onSet)
   }
 
-  /** Runs the hooks around the first of several results. {@link shape} has them make the further ones. */
+  /** Runs the hooks around the first of several results. {@link shape} applies them to the others. */
   async begin(context: HookContext, run: Run): Promise<unknown> {
     Object.defineProperty(context, HELD, { value: new Map() })
     return this.call(context, run)
   }
 
   /**
-   * Has the hooks make of a further result what they have made of the first one: after hooks, and around hooks,
-   * which get the params that they have got then. What only comes before the method does not run again.
-   * Resolves to what a caller outside gets.
-   * @param context the one that the call has begun with
+   * Applies to another result what the hooks did to the first one. Runs the after hooks, and the around hooks with the
+   * params that they received then. Hooks that only run before the method do not run again. Resolves to what an
+   * external caller gets.
+   * @param context the one that the call started with
    */
   async shape(context: HookContext, result: unknown): Promise<unknown> {
-    // What a hook has noted on the context stays; what belongs to the result before does not.
+    // What a hook has stored on the context stays; the previous result does not.
     delete context.result
     context.dispatch = undefined
     context.isSurrounded = false
-    // The hooks that the call has begun with: those that are added meanwhile are for later calls.
+    // Uses the hooks that the call started with: hooks added since apply to later calls.
     const { shaping } = this.#compiled
     return callHooks(shaping, context, () => result, shaping.start)
   }
 
   /**
-   * Resolves to one record as `find` shows it, `undefined` where a hook leaves it out.
-   * @param params those that the hooks have made for this caller: who it is has been proven
+   * Resolves to one record as `find` shows it, `undefined` if a hook leaves it out.
+   * @param params after the hooks, for a caller who is already authenticated
    * @param find resolves to what the method would, for the params that the hooks make this time
-   * @throws {TypeError} the hooks make something else than a page or a list of it
+   * @throws {TypeError} the hooks return something other than a page or a list of it
    */
   async show(params: Params, find: (params: Params) => unknown): Promise<unknown> {
     const context = this.createContext(params)
-    // Not a call of anybody: it is repeated for each stream that hears of an event.
+    // Not observed as a call: it is repeated for each stream that receives the event.
     const { method } = this.#current
     const run: Run = (running) => find(running.params)
     const records = listFound(await callHooks(method, context, run, toUnobserved(method)))
@@ -132,19 +132,19 @@ export class FollowedFind {
   }
 }
 
-/** The chain of the method and what was made of it. */
+/** The method's chain and everything derived from it. */
 interface CompiledFind {
   readonly of: Chain | null
-  /** The method, with all its hooks. */
+  /** The method with all its hooks. */
   readonly method: MethodEntry
-  /** The method with the hooks that make its result. */
+  /** The method with only the hooks that shape its result. */
   readonly shaping: MethodEntry
   readonly shapes: boolean
 }
 
 type FindHooks = HookSource['hooks']
 
-/** Runs hooks of `find` around something else. Resolves to what a caller outside gets. */
+/** Runs hooks of `find` around something else. Resolves to what an external caller gets. */
 async function callHooks(
   method: MethodEntry,
   context: HookContext,
@@ -166,12 +166,12 @@ async function callHooks(
   return toBody(dispatch === undefined ? result : dispatch)
 }
 
-/** @throws {NotAcceptable} always: what a hook returns in place of the method cannot be streamed */
+/** @throws {NotAcceptable} always: a result that a hook sets cannot be streamed */
 function refuseResult(): never {
   throw new NotAcceptable('A hook of find sets the result: there is no stream')
 }
 
-/** Returns the same hooks. Around hooks that run again get the params of their first run. */
+/** Returns the same hooks, but around hooks that run again get the params of their first run. */
 function withHeldParams(registry: FindHooks): FindHooks {
   const around = registry.getAround('find').map((hook) => {
     const held: StoredHook = function (this: object, context, next) {
@@ -183,10 +183,7 @@ function withHeldParams(registry: FindHooks): FindHooks {
   return { get: (type, method) => registry.get(type, method), getAround: () => around }
 }
 
-/**
- * Returns the hooks that may change a result. Before hooks do not, nor do around hooks that log callers in or
- * observe.
- */
+/** Returns the hooks that may change a result: not before hooks, nor around hooks that authenticate or observe. */
 function selectShapingHooks(registry: FindHooks): FindHooks {
   const around = registry.getAround('find').filter((hook) => !isNeutral(hook))
   return {
@@ -195,10 +192,7 @@ function selectShapingHooks(registry: FindHooks): FindHooks {
   }
 }
 
-/**
- * Keeps the params that a hook, or the method, gets in its first run. When it runs again, it gets a copy of
- * these.
- */
+/** Keeps the params that a hook or the method gets in its first run. In later runs it gets a copy of these. */
 function holdParams(context: Running, holder: object): void {
   const all = context[HELD]
   if (all === undefined) return
@@ -207,7 +201,7 @@ function holdParams(context: Running, holder: object): void {
   else context.params = copyParams(held, held.query)
 }
 
-/** Whether a hook changes nothing of a result: it logs callers in, or observes. */
+/** Returns whether a hook never changes a result: it authenticates or observes. */
 function isNeutral(hook: object): boolean {
   const { strategies, changesNothing } = metadataOf(hook)
   return strategies !== undefined || changesNothing === true
@@ -218,7 +212,7 @@ interface Running extends HookContext {
   readonly [HELD]?: Map<object, Params>
 }
 
-/** Returns records in the form that `find` answers in: as a page, or as a list. */
+/** Returns records in the form of `find`: as a page or a list. */
 export function toFindResult(
   { isPage }: { readonly isPage: boolean },
   data: readonly object[],
@@ -227,8 +221,8 @@ export function toFindResult(
 }
 
 /**
- * Returns the records of what `find` answers with.
- * @throws {NotAcceptable} its hooks make something else than a page or a list of them
+ * Returns the records in a result of `find`.
+ * @throws {NotAcceptable} its hooks return something other than a page or a list
  */
 export function checkRecords(body: unknown): readonly unknown[] {
   const records = listFound(body)
@@ -239,8 +233,8 @@ export function checkRecords(body: unknown): readonly unknown[] {
 }
 
 /**
- * Returns params for one more call: hooks change those that they get.
- * @param query the query that they get a copy of
+ * Returns a copy of params for another call, as hooks change the params that they get.
+ * @param query copied for the new params
  */
 export function copyParams(params: Params, query: Params['query']): Params {
   const copy: Params = { ...params, query: copyPlain(query) as Params['query'] }

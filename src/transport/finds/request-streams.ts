@@ -4,34 +4,34 @@ import { isAnswered, isGone } from '../replies/reply-state.ts'
 import type { StreamedCall } from '../rest-plan.ts'
 import { setCommonHeaders } from '../service-reply.ts'
 
-/** What answers requests by streams of events: `realtime()` gives it to an application. */
+/** Responds to requests with streams of events. `realtime()` adds it to an application. */
 export interface RequestStreams {
-  /** How many streams are open. */
+  /** The number of open streams. */
   readonly size: number
-  /** Returns how many streams are open by the paths of their services; those without one are left out. */
+  /** Returns the number of open streams by the paths of their services; services without streams are left out. */
   countByPath(): Readonly<Record<string, number>>
-  /** Resolves when the answer has begun; rejects with the error to return. */
+  /** Resolves when the response has started; rejects with the error to return. */
   open(call: StreamedCall): Promise<void>
 }
 
-/** Where an application keeps what answers by streams. */
+/** The key of an application's `RequestStreams`. */
 const STREAMS: unique symbol = Symbol('remex.streams')
 
-/** Gives an application what answers requests for streams. */
+/** Sets what responds to requests for streams. */
 export function setStreams(app: object, streams: RequestStreams): void {
   Object.defineProperty(app, STREAMS, { value: streams })
 }
 
-/** Returns what answers requests for streams, `null` without `realtime()`. */
+/** Returns what responds to requests for streams, `null` without `realtime()`. */
 export function findStreams(app: object): RequestStreams | null {
   return (app as { readonly [STREAMS]?: RequestStreams })[STREAMS] ?? null
 }
 
 /**
- * Sets the headers of an answer that is a stream. Returns `false` where the call was answered meanwhile: it
- * has taken too long.
- * @throws {NotAcceptable} a hook has chosen another answer
- * @throws {BadRequest} nobody is there to read it
+ * Sets the headers of a response that is a stream. Returns `false` if the call has already been answered, because it
+ * took too long.
+ * @throws {NotAcceptable} a hook has chosen another response
+ * @throws {BadRequest} the client has left
  */
 export function beginAnswer({ context, request, reply, transport }: StreamedCall): boolean {
   const { status = 200, location } = context.http

@@ -6,15 +6,15 @@ import type { StreamType } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 
 /**
- * Whether a method can be answered by streams. Functions behind the service and formatters would not see a stream:
- * where there are any, there is none.
+ * Returns whether a method may respond with streams. Functions after the service and formatters would not see a stream,
+ * so with any of them there is none.
  */
 export function takesStreams({ entry, name }: MethodEntry, { options }: RestTransport): boolean {
   if (name !== 'find' || entry.options.singleton) return false
   return options.formatter == null && !hasFunctionsAfter(entry)
 }
 
-/** Returns the stream that the `Accept` header wants most, and more than JSON; `null` where it wants none. */
+/** Returns the stream that the `Accept` header prefers, also over JSON; `null` if it asks for none. */
 export function chooseStream(
   types: readonly StreamType[],
   { headers }: FastifyRequest,

@@ -9,26 +9,26 @@ import { toUnobserved } from '../../core/services/run-method.ts'
 import type { TransportParams } from '../../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../../core/transport-facts.ts'
 
-/** What `remex:call` tells of a call: who is called how, and how it ended. No data, and no ids. */
+/** The message of `remex:call` about a call: who calls what, and how it ended. No data and no ids. */
 export interface ObservedCall {
   /** The path of the service. */
   readonly path: string
   readonly method: string
-  /** `'rest'` for a call from outside, `undefined` for one in the process. */
+  /** `'rest'` for an external call, `undefined` for an internal one. */
   readonly provider: string | undefined
-  /** Id of the HTTP request, as it stands in the log. */
+  /** The id of the HTTP request, as in the log. */
   readonly requestId: string | undefined
   /** `'success'`, or the name of the error's class: `'NotFound'`. `undefined` until the call has ended. */
   outcome: string | undefined
   /** The status of the error; `undefined` without one. */
   code: number | undefined
-  /** How long the call took, in ms; `undefined` until it has ended. */
+  /** The duration of the call, in ms; `undefined` until it has ended. */
   durationMs: number | undefined
-  /** How many calls of a database it has made, where it came from outside; `undefined` until it has ended. */
+  /** The number of database calls it has made, for an external call; `undefined` until it has ended. */
   databaseCalls: number | undefined
 }
 
-/** What `remex:hook` tells of a hook that has a name. */
+/** The message of `remex:hook` about a named hook. */
 export interface ObservedHook
   extends Pick<ObservedCall, 'path' | 'method' | 'outcome' | 'code' | 'durationMs'> {
   /** The name of the function. */
@@ -39,7 +39,7 @@ export interface ObservedHook
 const CALLS = tracingChannel<unknown, ObservedCall>('remex:call')
 const HOOKS = tracingChannel<unknown, ObservedHook>('remex:hook')
 
-/** Whether somebody observes calls now. */
+/** Returns whether calls are being observed. */
 export function isObserved(): boolean {
   return CALLS.hasSubscribers
 }
@@ -50,14 +50,14 @@ export function observe(method: MethodEntry): CallStart {
   return (context) => (CALLS.hasSubscribers ? traceCall(method, context, start) : start(context))
 }
 
-/** Has a listener told of each call that ends. Returns what stops that. */
+/** Calls a listener for each call that ends. Returns a function that stops this. */
 export function followCalls(listener: (call: Readonly<ObservedCall>) => void): () => void {
   const onEnd = (message: unknown): void => listener(message as ObservedCall)
   CALLS.asyncEnd.subscribe(onEnd)
   return () => void CALLS.asyncEnd.unsubscribe(onEnd)
 }
 
-/** Returns sources whose named hooks tell of themselves, where somebody observes hooks by now. */
+/** Returns hook sources whose named hooks are traced, if hooks are being observed. */
 export function traceHooks(sources: readonly HookSource[]): readonly HookSource[] {
   return HOOKS.hasSubscribers ? sources.map(observeSource) : sources
 }
@@ -79,10 +79,10 @@ function traceCall(method: MethodEntry, context: HookContext, start: CallStart):
   )
 }
 
-/** What is set when a call or a hook has ended. */
+/** The fields that are set when a call or a hook has ended. */
 const UNSETTLED = { outcome: undefined, code: undefined, durationMs: undefined }
 
-/** Runs something between the events of a channel. Unlike that of Node it hands out no result. */
+/** Runs a function between the events of a channel. Unlike Node's `trace`, it does not publish the result. */
 function trace<Event extends Pick<ObservedCall, keyof typeof UNSETTLED>>(
   channel: typeof CALLS | typeof HOOKS,
   event: Event,
@@ -133,7 +133,7 @@ function observeSource({ hooks, ...source }: HookSource): HookSource {
   }
 }
 
-/** An error that a hook throws is told by the channel of the call. */
+/** The channel of the call reports an error that a hook throws. */
 function observeHook(hook: StoredHook): StoredHook {
   if (hook.name === '') return hook
   return function observed(this: unknown, context, next) {

@@ -4,7 +4,7 @@ import { listHooks } from '../../core/hooks/hook-chain.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import type { MethodSchemas } from '../../core/services/service-schemas.ts'
 
-/** A service as people look at it. */
+/** A service as the developer page shows it. */
 interface DescribedService {
   readonly path: string
   /** The name of its class, `Object` for a literal. */
@@ -15,11 +15,11 @@ interface DescribedService {
 
 interface DescribedMethod {
   readonly name: string
-  /** Whether callers outside may call it. */
+  /** Whether external callers may call it. */
   readonly isExternal: boolean
   /** The hooks by their kinds and names, in the order in which they run. */
   readonly hooks: Readonly<Record<'before' | 'after' | 'error', readonly string[]>>
-  /** What callers outside may send and get, as it is sent; `null` without schemas. */
+  /** What external callers may send and receive, as it is sent; `null` without schemas. */
   readonly schemas: MethodSchemas | null
 }
 

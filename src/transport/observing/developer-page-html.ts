@@ -33,7 +33,7 @@ const SCRIPT = `
 const base = location.pathname.replace(/\\/$/, '') + document.documentElement.dataset.base
 const find = (id) => document.getElementById(id)
 
-/** Returns an element with children, of which strings are text. */
+/** Returns an element with children; strings become text. */
 function create(tag, className, ...children) {
   const element = document.createElement(tag)
   if (className) element.className = className
@@ -98,7 +98,7 @@ function showStreams(streams) {
 let services = ''
 async function showServices() {
   const all = await read('services.json')
-  // What somebody has opened stays open unless something has changed.
+  // What the developer has opened stays open unless something has changed.
   if (JSON.stringify(all) === services) return
   services = JSON.stringify(all)
   find('services').replaceChildren(...all.map(createService))
@@ -138,7 +138,7 @@ refresh()
 const toSource = (text: string): string =>
   `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** The page runs its own script alone, is in no frame, and reads from this server only. */
+/** The page runs only its own script, may not be framed, and reads only from this server. */
 export const CONTENT_SECURITY_POLICY: string = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -150,7 +150,7 @@ export const CONTENT_SECURITY_POLICY: string = [
   `style-src ${toSource(STYLE)}`,
 ].join('; ')
 
-/** Returns the page. @param base what it reads is below its own path and this one, `'/developer'` or `''` */
+/** Returns the page. @param base its data is below its own path and this one, `'/developer'` or `''` */
 export function toHtml(base: string): string {
   return `<!doctype html>
 <html lang="en" data-base="${base}">

@@ -17,7 +17,7 @@ import { describeServices } from './described-services.ts'
 
 /** Options of `developerPage()`. */
 export interface DeveloperPageOptions {
-  /** Where the page is. Default: `'/'`, or `'/developer'` where something else answers at `'/'`. */
+  /** The path of the page. Default: `'/'`, or `'/developer'` if `'/'` is taken. */
   readonly path?: string
 }
 
@@ -29,7 +29,7 @@ const RULES: OptionRules = {
   },
 }
 
-/** Where the page is unless the option says it; the second one where the first is taken. */
+/** The default paths; the second is used if the first is taken. */
 const PATHS = ['/', '/developer'] as const
 
 /** How many calls are shown. */
@@ -44,10 +44,10 @@ interface WithServer {
 }
 
 /**
- * Shows the services with their methods, hooks and schemas, the open streams, and the last 100 calls of the
- * process, on a page at `/`: `app.configure(developerPage())`. The page exists only if `NODE_ENV` is `development`,
- * and only for browsers on the same machine.
- * @throws {TypeError} an option is not known or invalid; when configured, a second time, or after the start
+ * Serves a page at `/` with the services, their methods, hooks and schemas, the open streams, and the last 100 calls of
+ * the process: `app.configure(developerPage())`. The page exists only if `NODE_ENV` is `development`, and only for
+ * browsers on the same machine.
+ * @throws {TypeError} an option is unknown or invalid; when configured, a second time, or after the start
  */
 export function developerPage(options: DeveloperPageOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator(
@@ -68,15 +68,15 @@ export function developerPage(options: DeveloperPageOptions = {}): (app: AnyAppl
   return configure
 }
 
-/** A call that has ended, as the page shows it. */
+/** An ended call, as the page shows it. */
 interface EndedCall extends ObservedCall {
-  /** When it has ended, in ms since the epoch. */
+  /** When it ended, in ms since the epoch. */
   readonly endedAt: number
 }
 
 class DeveloperPage implements ScopePart {
   readonly #path: string | undefined
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #calls: EndedCall[] = []
 
   constructor({ path }: DeveloperPageOptions) {
@@ -84,8 +84,8 @@ class DeveloperPage implements ScopePart {
   }
 
   /**
-   * Serves the page and what it reads.
-   * @param scope that of the services, which have their routes by now
+   * Serves the page and its data.
+   * @param scope that of the services, which already have their routes
    * @throws {TypeError} there is a route at the path
    */
   addAfter(scope: FastifyInstance, { app, logger }: RestTransport): void {
@@ -99,7 +99,7 @@ class DeveloperPage implements ScopePart {
       })
     }
     add(path, async (reply) => {
-      // Loaded only where somebody looks at it.
+      // Loaded only when the page is opened.
       const { CONTENT_SECURITY_POLICY, toHtml } = await import('./developer-page-html.ts')
       reply.type('text/html; charset=utf-8')
       reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
@@ -138,8 +138,8 @@ class DeveloperPage implements ScopePart {
 }
 
 /**
- * Whether somebody on this machine asks, by a page of this server or by an address that was typed. Another
- * site may send requests here by the browser of a developer, under a name of its own too (DNS rebinding).
+ * Returns whether the request comes from this machine, sent by a page of this server or by a typed address. Another
+ * site may send requests through a developer's browser, even under its own host name (DNS rebinding).
  */
 function isOfThisMachine({ raw }: FastifyRequest): boolean {
   const { 'sec-fetch-site': site = 'none' } = raw.headers

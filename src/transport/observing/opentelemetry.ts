@@ -16,7 +16,7 @@ import { hasMethod, isObject } from '../../core/value-kind.ts'
 
 /** Options of `opentelemetry()`. */
 export interface OpenTelemetryOptions {
-  /** What makes the tracer. Default: the provider that the process has registered. */
+  /** Creates the tracer. Default: the provider that the process has registered. */
   readonly tracerProvider?: TracerProvider
 }
 
@@ -28,11 +28,10 @@ const RULES: OptionRules = {
 }
 
 /**
- * Makes a span for each call of a service, `tasks/patch`: a child of what is active, as the span of the
- * request by `@fastify/otel` is. Commands of the database become its children. It has the service, the method and
- * the outcome, and no data. Configure it first, so that it is around all other hooks:
- * `app.configure(opentelemetry())`.
- * @throws {TypeError} an option is not known or invalid
+ * Creates a span for each call of a service, `tasks/patch`, as a child of the active span, such as that of the request
+ * by `@fastify/otel`. Commands of the database become its children. It contains the service, the method and the
+ * outcome, but no data. Configure it first, so that it wraps all other hooks: `app.configure(opentelemetry())`.
+ * @throws {TypeError} an option is unknown or invalid
  * @see https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): (app: AnyApplication) => void {
@@ -53,7 +52,7 @@ function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
       ...(provider === undefined ? {} : { 'remex.provider': provider }),
       ...(requestId === undefined ? {} : { 'remex.request_id': requestId }),
     }
-    // The request has a span of the kind SERVER already, and backends count those.
+    // The request already has a span of kind SERVER, and backends count those.
     const kind = SpanKind.INTERNAL
     return tracer().startActiveSpan(name, { kind, attributes }, async (span) => {
       try {
@@ -69,7 +68,7 @@ function createSpanHook({ tracerProvider = trace }: OpenTelemetryOptions) {
   return describeFunction(hook, { changesNothing: true })
 }
 
-/** A mistake of the caller has a status code alone: only an error of the server is a failure. */
+/** A mistake of the caller gets only a status code: only a server error is a failure. */
 function recordError(span: Span, error: unknown): void {
   const known = toServiceError(error)
   const name = getClassName(known)

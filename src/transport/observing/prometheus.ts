@@ -1,5 +1,5 @@
 /**
- * Numbers for Prometheus.
+ * Metrics for Prometheus.
  * @module remex/prometheus
  */
 
@@ -13,21 +13,21 @@ import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { findStreams } from '../finds/request-streams.ts'
 import { followCalls } from './call-channel.ts'
 
-/** A client of the MongoDB driver, as far as it tells of its connections. */
+/** The part of a client of the MongoDB driver that reports its connections. */
 export interface PooledClient {
   /** Adds a listener of the driver's pool events. */
   on(event: 'connectionCheckedOut', listener: (event: { durationMS?: number }) => void): unknown
-  /** Removes it. */
+  /** Removes the listener. */
   off(event: 'connectionCheckedOut', listener: (event: { durationMS?: number }) => void): unknown
 }
 
 /** Options of `prometheus()`. */
 export interface PrometheusOptions {
-  /** Where the numbers are read. Default: `'/metrics'`. */
+  /** The path of the metrics. Default: `'/metrics'`. */
   readonly path?: string
-  /** Takes the numbers, beside others of your own. Default: a registry for these alone. */
+  /** The registry for the metrics, which may contain others. Default: a new registry. */
   readonly registry?: Registry
-  /** The clients of MongoDB whose waits for a connection are measured. Default: none. */
+  /** The MongoDB clients whose waits for a connection are measured. Default: none. */
   readonly clients?: readonly PooledClient[]
 }
 
@@ -47,10 +47,10 @@ const RULES: OptionRules = {
 }
 
 /**
- * Serves numbers of the process at `/metrics`, in the text format of Prometheus: calls by service, method,
- * provider and outcome with their duration, open streams, and waits for connections of MongoDB. Whoever reaches
- * the server can read them: keep the path to your network.
- * @throws {TypeError} an option is not known or invalid; when configured, the application has no server
+ * Serves metrics of the process at `/metrics`, in the text format of Prometheus: calls by service, method, provider and
+ * outcome with their duration, open streams, and waits for MongoDB connections. Anyone who can reach the server can
+ * read them, so restrict the path to your network.
+ * @throws {TypeError} an option is unknown or invalid; when configured, the application has no server
  */
 export function prometheus(options: PrometheusOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator('prometheus', options, (app: ServedApplication) => {

@@ -1,14 +1,14 @@
 import { isObject } from '../../core/value-kind.ts'
 
-/** How many names of a query are listed. */
+/** The maximum number of listed names. */
 const MAX_NAMES = 20
 
-/** How long a name may be: it comes from a caller. */
+/** The maximum length of a name, which comes from a caller. */
 const MAX_LENGTH = 60
 
 /**
- * Returns the names in a query without its values, `['team', '$sort.due']`, each once, for the log of slow
- * calls: which index is missing can be told by them.
+ * Returns the names in a query without its values, `['team', '$sort.due']`, each once. In the log of slow calls they
+ * show which index is missing.
  */
 export function toQueryShape(query: unknown): string[] {
   const names = new Set<string>()

@@ -3,7 +3,7 @@ import type { CallEnd } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { toQueryShape } from './query-shape.ts'
 
-/** Logs calls that take as long as the option `slowMs` says, with the names in their query and none of its values. */
+/** Logs calls that take longer than the option `slowMs`, with the names in their query but none of its values. */
 export function slowCalls(
   { name, entry }: MethodEntry,
   { logger, options: { slowMs } }: RestTransport,

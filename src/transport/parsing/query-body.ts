@@ -4,7 +4,7 @@ import { BadRequest } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { RestFeature } from '../rest-plan.ts'
 
-/** Has `find` read its query from the body: no other request for it has one. */
+/** Makes `find` read its query from the body. No other request for it has a body. */
 export const queryBody: RestFeature = ({ name }, { queryVerbs }) => {
   if (name !== 'find' || queryVerbs.length === 0) return null
   return {
@@ -16,15 +16,15 @@ export const queryBody: RestFeature = ({ name }, { queryVerbs }) => {
 }
 
 /**
- * Returns the query that a body is.
- * @param inURL what the URL says, which has to be nothing
- * @throws {BadRequest} the body is no object, or there are two queries
+ * Returns the query in a body.
+ * @param inURL the query in the URL, which must be empty
+ * @throws {BadRequest} the body is not an object, or there are two queries
  */
 function readQueryBody({ body, headers }: FastifyRequest, inURL: Query): Query {
   if (Object.keys(inURL).length > 0) {
     throw new BadRequest('The query is either in the URL or in the body, not in both')
   }
-  // A host may have added the verb as one without a body, so that nobody has read it.
+  // A host may have added the verb as one without a body, so that the body was never read.
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
   const isUnread = body === undefined && (length !== '0' || encoding !== undefined)
   if (isUnread) throw new BadRequest('The body of this request was not read')

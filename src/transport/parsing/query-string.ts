@@ -10,22 +10,22 @@ import { createNestedParser, EMPTY_LIST } from './nested-query.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Limits of query strings; each one that is exceeded answers 400 and is named there. */
+/** Limits of query strings. Exceeding one returns 400, with an error that names the limit. */
 export interface QueryOptions {
-  /** Longest raw query, in bytes. Default: 12,288. */
+  /** Maximum length of the raw query, in bytes. Default: 12,288. */
   readonly maxLength?: number
-  /** Most parameters in one query. Default: 1,000. */
+  /** Maximum number of parameters in one query. Default: 1,000. */
   readonly parameterLimit?: number
-  /** Deepest nesting in brackets. Default: 10. */
+  /** Maximum nesting in brackets. Default: 10. */
   readonly depth?: number
   /**
-   * Longest array. A longer one becomes an object with the indexes as keys, which is read as a list
-   * again where a list is meant (`$in`, `$or`, `$select`, …). Default: 20.
+   * Maximum length of an array. A longer one becomes an object with the indexes as keys, which is read as a list again
+   * where a list is expected (`$in`, `$or`, `$select`, …). Default: 20.
    */
   readonly arrayLimit?: number
 }
 
-/** A parser of one's own: the raw query without `?` in, an object out; what it throws is 400. */
+/** A custom parser: takes the raw query without `?` and returns an object. If it throws, the response is 400. */
 export type QueryParser = (rawQuery: string) => Query
 
 export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
@@ -36,11 +36,10 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 }
 
 /**
- * Returns the parser for query strings and URL-encoded bodies. It reads what `qs` reads: brackets
- * nest, repeated names become arrays, every leaf is a string. It rejects what qs would drop or guess.
- * In a query, `a[$empty]=` is an empty list, which qs cannot read.
- * A long list in a body is an error, and not an object with indexes as in a query: nothing would turn
- * that back into a list.
+ * Returns the parser for query strings and URL-encoded bodies. It reads the format of `qs`: brackets nest, repeated
+ * names become arrays, every leaf is a string. It rejects what qs would drop or guess. In a query, `a[$empty]=` is an
+ * empty list, which qs cannot express. A long list in a body is an error rather than an object with indexes as in a
+ * query, since nothing would convert it back to a list.
  * @param noun what is parsed, for the errors
  */
 export function createQueryParser(
@@ -58,17 +57,17 @@ export function createQueryParser(
     strictDepth: true,
     arrayLimit: limits.arrayLimit,
     throwOnLimitExceeded: noun === 'body',
-    // Counted before: qs would drop parameters beyond its limit, or refuse long arrays as well.
+    // Counted before: qs would silently drop parameters beyond its limit, or reject long arrays too.
     parameterLimit: Number.POSITIVE_INFINITY,
   } satisfies IParseOptions
-  // Loaded when it is needed: its fifty modules are a tenth of a server's start.
+  // Loaded on first use: its fifty modules take a tenth of a server's start.
   let parseAny: typeof parse | undefined
   const parseByQs: QueryParser = (raw) => {
     parseAny ??= (require('qs') as typeof import('qs')).parse
     try {
       return parseAny(raw, qsOptions) as Query
     } catch (error) {
-      // Only the message of qs says which of its two limits is exceeded.
+      // Only the message of qs tells which of its two limits is exceeded.
       const isList = String(error).includes('Array limit')
       const limit = isList
         ? `has a list of more than ${limits.arrayLimit} items`
@@ -89,8 +88,8 @@ export function createQueryParser(
 }
 
 /**
- * Returns the part of a URL after its first `?`, without it; `''` when there is none.
- * @param delimiter what begins a query: `;` as well on a server that is told so
+ * Returns the part of a URL after its first `?`; `''` if there is none.
+ * @param delimiter where a query starts: also at `;` on a server with that option
  */
 export function toRawQuery(url: string, delimiter: RegExp = /\?/): string {
   const mark = url.search(delimiter)
@@ -130,7 +129,7 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
 /** What is parsed, for error messages. */
 type QueryNoun = 'query' | 'body'
 
-/** What follows a closing bracket without opening another one, in a raw query: maybe in a value. */
+/** Text after a closing bracket that opens no other bracket, in a raw query; possibly in a value. */
 const MAY_BE_CUT = /(?:\]|%5d)(?!\[|%5b|[=&]|$)/i
 /** Empty brackets before others, as in `$or[][a]=1`. */
 const HAS_OPEN_ITEM = /(?:\[|%5b)(?:\]|%5d)(?:\[|%5b)/i
@@ -138,10 +137,9 @@ const OPEN_ITEM = /^(.*?\[)\]\[/
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi
 
 /**
- * Rejects a query if the parser has lost a parameter, or if a parameter may mean two things: a condition
- * that disappears or changes would widen what is read or written. Each parameter must be a leaf of the
- * result, whichever parser is used.
- * @param parse reads a part of the query as the parser has read all of it
+ * Rejects a query if the parser has lost a parameter, or if a parameter is ambiguous: a condition that disappears or
+ * changes would widen what is read or written. Each parameter must be a leaf of the result, whichever parser is used.
+ * @param parse reads a part of the query in the same way as the whole
  * @throws {BadRequest} names the first such parameter
  */
 function checkParameters(raw: string, query: Query, parse: QueryParser, noun: QueryNoun): void {
@@ -162,7 +160,7 @@ function checkParameters(raw: string, query: Query, parse: QueryParser, noun: Qu
   if (!isLossless) refuse(findConflict(open, parse), 'contradicts another one')
 }
 
-/** Whether the percent-encoded bytes of a parameter are UTF-8. If not, qs would leave them encoded. */
+/** Returns whether the percent-encoded bytes of a parameter are UTF-8. If not, qs would leave them encoded. */
 function isUtf8Escaped(parameter: string): boolean {
   return (parameter.match(ESCAPES) ?? []).every((bytes) => {
     try {
@@ -175,8 +173,8 @@ function isUtf8Escaped(parameter: string): boolean {
 }
 
 /**
- * Returns why a name does not say which item of a list it belongs to, `null` if it does. qs merges
- * `$or[][a]=1&$or[][b]=2` into one item, which turns two alternatives into one that demands both.
+ * Returns why a name does not identify its item of a list, `null` if it does. qs merges `$or[][a]=1&$or[][b]=2` into
+ * one item, which turns two alternatives into one that requires both.
  */
 function toAmbiguity(name: string, names: readonly string[]): string | null {
   const [, list = ''] = OPEN_ITEM.exec(name) ?? []
@@ -184,7 +182,7 @@ function toAmbiguity(name: string, names: readonly string[]): string | null {
   return `does not say where an item ends; write ${quoteName(name.replace('[][', '[0]['))}`
 }
 
-/** Returns why no parameter may have a name, `null` if one may. */
+/** Returns why a name is not allowed, `null` if it is. */
 function toReason(name: string): string | null {
   if (name === '') return 'has no name'
   if (isCut(name)) return 'has text after a bracket'
@@ -192,20 +190,20 @@ function toReason(name: string): string | null {
   return inherited === undefined ? null : `is not allowed: every object has a '${inherited}'`
 }
 
-/** Whether qs leaves out a part of a name: it reads `a[0].b` as `a[0]`. */
+/** Returns whether qs drops a part of a name: it reads `a[0].b` as `a[0]`. */
 function isCut(name: string): boolean {
   const open = name.indexOf('[')
   return open !== -1 && /\][^[]/.test(name.slice(open))
 }
 
-/** Returns the name of a parameter as qs takes it: `]=` ends it before any other equals sign. */
+/** Returns the name of a parameter as qs reads it: `]=` ends it before any other equals sign. */
 function toName(parameter: string): string {
   const bracket = parameter.indexOf(']=')
   const end = bracket === -1 ? parameter.indexOf('=') : bracket + 1
   return decodeParameter(end === -1 ? parameter : parameter.slice(0, end))
 }
 
-/** Counts the values in a parsed query; without recursion, since `depth` may be any number. */
+/** Counts the values in a parsed query, without recursion, since `depth` may be any number. */
 function countLeaves(query: object): number {
   let count = 0
   const left: object[] = [query]
@@ -218,13 +216,13 @@ function countLeaves(query: object): number {
   return count
 }
 
-/** Replaces the objects that stand for empty lists. */
+/** Replaces the objects that represent empty lists. */
 function readEmptyLists(query: Query): void {
   const left: Query[] = [query]
   for (let parent = left.pop(); parent !== undefined; parent = left.pop()) {
     for (const [name, value] of Object.entries(parent)) {
       if (!isObject(value)) continue
-      // Next to other names it stays a name, which adapters and schemas reject.
+      // With other names next to it, it stays an ordinary name, which adapters and schemas reject.
       const isEmptyList = value[EMPTY_LIST] === '' && Object.keys(value).length === 1
       if (isEmptyList) parent[name] = []
       else left.push(value)
@@ -232,7 +230,7 @@ function readEmptyLists(query: Query): void {
   }
 }
 
-/** Returns the first name whose parameters contradict each other, as those of `a[x]=1&a=` do. */
+/** Returns the first name whose parameters contradict each other, as in `a[x]=1&a=`. */
 function findConflict(parameters: readonly string[], parse: QueryParser): string {
   const groups = new Map<string, string[]>()
   for (const parameter of parameters) {
@@ -248,8 +246,8 @@ function findConflict(parameters: readonly string[], parse: QueryParser): string
 
 const MAX_LENGTH = 50
 
-/** Returns a name from a request in quotes for an error message, cut where it is long. */
+/** Returns a name from a request in quotes for an error message, shortened if it is long. */
 export function quoteName(name: string): string {
-  // A cut may go through the middle of a character.
+  // Shortening may cut a character in half.
   return name.length <= MAX_LENGTH ? `'${name}'` : `'${name.slice(0, MAX_LENGTH).toWellFormed()}…'`
 }

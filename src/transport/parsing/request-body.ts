@@ -15,9 +15,9 @@ import type { QueryOptions, QueryParser } from './query-string.ts'
 import { createQueryParser, QUERY_RULES, quoteName } from './query-string.ts'
 import { QUERY } from './query-verbs.ts'
 
-/** Limits of JSON bodies; each one that is exceeded answers 400 and is named there. */
+/** Limits of JSON bodies. Exceeding one returns 400, with an error that names the limit. */
 export interface JsonOptions {
-  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  /** Largest body, in bytes; a larger one returns 413. Default: that of the server, 1 MiB. */
   readonly bodyLimit?: number
   /** Deepest nesting of objects and arrays. Default: 50. */
   readonly maxDepth?: number
@@ -25,7 +25,7 @@ export interface JsonOptions {
   readonly maxKeys?: number
 }
 
-/** In valid UTF-8 half a surrogate pair can only be written as an escape. */
+/** In valid UTF-8 a lone surrogate can only be written as an escape. */
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/
 
 type Limits = Required<Omit<JsonOptions, 'bodyLimit'>>
@@ -37,9 +37,8 @@ export const JSON_RULES: Readonly<Record<keyof JsonOptions, OptionRule>> = {
 }
 
 /**
- * Adds the parser for `application/json` to a scope; `__proto__`, invalid UTF-8 and escapes of half
- * a surrogate pair are refused. An empty body counts as none: some clients send the content type
- * with every request.
+ * Adds the parser for `application/json` to a scope. It rejects `__proto__`, invalid UTF-8 and escapes of lone
+ * surrogates. An empty body counts as none: some clients send the content type with every request.
  */
 export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {}): void {
   const { bodyLimit, ...given } = options
@@ -49,7 +48,7 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
   const parser: FastifyBodyParser<Buffer> = (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
     const text = body.toString()
-    // Invalid bytes become U+FFFD, which few texts hold: the search is faster than a check of all.
+    // Invalid bytes become U+FFFD, which few texts contain: searching for it is faster than checking everything.
     if (text.includes('\uFFFD') && !isUtf8(body)) {
       return done(new BadRequest('The body is not valid UTF-8'), undefined)
     }
@@ -70,7 +69,7 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
 
 const NAME_REFUSED = "has a name that is not allowed: '__proto__', or 'prototype' in 'constructor'"
 
-/** Walks through a body only if its text, which is read much faster, may have a fault. */
+/** Walks through a body only if its text, which is scanned much faster, may have a fault. */
 function findFault(text: string, value: unknown, limits: Limits): Error | null {
   const isEscaped = text.includes('\\u') && ESCAPED_SURROGATE.test(text)
   return isEscaped || mayExceed(text, limits) ? walk(value, limits, isEscaped) : null
@@ -79,8 +78,8 @@ function findFault(text: string, value: unknown, limits: Limits): Error | null {
 const DEFAULT_LIMITS: Limits = { maxDepth: 50, maxKeys: 10_000 }
 
 /**
- * Returns what checks the values of messages of another transport, by the limits of bodies. It throws a `BadRequest` if
- * the limits are exceeded, a name is not allowed, or a text is not well-formed.
+ * Returns a function that checks the values of messages of another transport against the limits of bodies. It throws
+ * `BadRequest` if a limit is exceeded, a name is not allowed, or a text is not well-formed.
  */
 export function createMessageCheck({
   bodyLimit: _bodyLimit,
@@ -93,15 +92,15 @@ export function createMessageCheck({
   }
 }
 
-/** Whether there is nothing to check in a value: most calls have an id and an empty query. */
+/** Returns whether a value needs no check: most calls have an id and an empty query. */
 function isHarmless(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   return !isObject(value) || Object.keys(value).length === 0
 }
 
 /**
- * Whether a body has to be walked through for its size. An item takes two characters and a level
- * one opening bracket, so that most bodies can't have too many.
+ * Returns whether a body has to be walked to check its size. An item takes two characters and a level one opening
+ * bracket, so most bodies cannot have too many.
  */
 function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
   if (text.length > 2 * maxKeys) return true
@@ -115,9 +114,7 @@ function mayExceed(text: string, { maxDepth, maxKeys }: Limits): boolean {
   return false
 }
 
-/**
- * Returns what is wrong with a parsed body, `null` when it is within the limits and well-formed.
- */
+/** Returns what is wrong with a parsed body, `null` if it is within the limits and well-formed. */
 function walk(
   value: unknown,
   limits: Limits,
@@ -125,7 +122,7 @@ function walk(
   what: 'body' | 'message' = 'body',
 ): Error | null {
   let keys = 0
-  // By levels, not by recursion: a client chooses the depth, and must not overflow the stack.
+  // By levels rather than recursion: a client chooses the depth, and must not overflow the stack.
   let level: object[] = isObject(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > limits.maxDepth) {
@@ -153,7 +150,7 @@ function walk(
   return null
 }
 
-/** Whether an object has a name that the parser of JSON bodies rejects by itself. */
+/** Returns whether an object has a name that the parser of JSON bodies rejects itself. */
 function hasRejectedName(parent: object): boolean {
   if (Object.hasOwn(parent, '__proto__')) return true
   const own = Object.getOwnPropertyDescriptor(parent, 'constructor')?.value as unknown
@@ -161,8 +158,7 @@ function hasRejectedName(parent: object): boolean {
 }
 
 /**
- * Half a surrogate pair is no character. A database stores U+FFFD in its place, so that two
- * different user names could become the same.
+ * Rejects a lone surrogate. A database stores U+FFFD instead, so that two different user names could become the same.
  */
 function findMalformed(name: string, value: unknown, what: string): Error | null {
   if (!name.isWellFormed())
@@ -184,7 +180,7 @@ export function readData(body: unknown): object {
 export interface FormOptions extends Omit<QueryOptions, 'maxLength' | 'arrayLimit'> {
   /** Longest list; a longer one returns 400. Default: `parameterLimit`. */
   readonly arrayLimit?: number
-  /** Largest body, in bytes; a larger one answers 413. Default: that of the server, 1 MiB. */
+  /** Largest body, in bytes; a larger one returns 413. Default: that of the server, 1 MiB. */
   readonly bodyLimit?: number
 }
 
@@ -196,9 +192,9 @@ export const FORM_RULES: Readonly<Record<keyof FormOptions, OptionRule>> = {
 }
 
 /**
- * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries.
- * An empty body is an empty object.
- * @param query a parser of one's own for queries reads these bodies too, with limits of its own
+ * Adds the parser for `application/x-www-form-urlencoded` to a scope; brackets nest as in queries. An empty body is an
+ * empty object.
+ * @param query a custom parser for queries also reads these bodies, with its own limits
  */
 export function addFormParser(
   scope: FastifyInstance,
@@ -213,7 +209,7 @@ export function addFormParser(
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     parser: (text) => {
       if (text === '') return {}
-      // What was no valid UTF-8 has become U+FFFD. A client that means that character encodes it.
+      // Invalid UTF-8 has become U+FFFD. A client that means that character percent-encodes it.
       if (text.includes('\ufffd')) throw new BadRequest(NOT_UTF8)
       return parse(text)
     },
@@ -228,9 +224,8 @@ const VERBS_WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE', QU
 const MAX_TYPE_LENGTH = 256
 
 /**
- * Makes the routes of a scope refuse compressed bodies, of which 48 kB may hold 50 MB, and bodies
- * in an encoding other than UTF-8, with 415. `compress({ globalDecompression: true })` has
- * decompressed bodies before this check.
+ * Makes the routes of a scope return 415 for compressed bodies, as 48 kB may expand to 50 MB, and for bodies in an
+ * encoding other than UTF-8. `compress({ globalDecompression: true })` decompresses bodies before this check.
  */
 export function refuseOtherEncodings(scope: FastifyInstance): void {
   const checkEncodings = createEncodingCheck()
@@ -240,22 +235,22 @@ export function refuseOtherEncodings(scope: FastifyInstance): void {
   })
 }
 
-/** Returns the error for a body that no parser of a service takes. */
+/** Returns the error for a body that no parser of a service accepts. */
 export function createUnsupportedType(): UnsupportedMediaType {
   return new UnsupportedMediaType('The body must be JSON or URL-encoded')
 }
 
-/** Whether a route has a verb with a body: reads are to cost nothing. */
+/** Returns whether a route has a verb with a body, so that reads cost nothing. */
 export function mayHaveBody({ method }: { readonly method: HTTPMethods | HTTPMethods[] }): boolean {
   return [method].flat().some((verb) => VERBS_WITH_BODY.includes(verb))
 }
 
 function createEncodingCheck(): preParsingHookHandler {
-  // Clients use few types: the last good one with parameters is remembered.
+  // Clients use few types: the last valid one with parameters is remembered.
   let lastGood = ''
   return (request, _reply, payload, done) => {
     const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
-    // By this property Fastify knows a body that another hook decodes.
+    // This property tells Fastify that another hook decodes the body.
     const isDecoded = payload.receivedEncodedLength !== undefined
     if (encoding !== undefined && !isDecoded && encoding.toLowerCase() !== 'identity') {
       return done(new UnsupportedMediaType('Bodies with a content encoding are not accepted'))
@@ -270,7 +265,7 @@ function createEncodingCheck(): preParsingHookHandler {
   }
 }
 
-/** Whether a content type names an encoding other than UTF-8; a value may stand in quotes. */
+/** Returns whether a content type names an encoding other than UTF-8; the value may be quoted. */
 function hasOtherCharset(contentType: string): boolean {
   if (contentType.length > MAX_TYPE_LENGTH) return true
   try {

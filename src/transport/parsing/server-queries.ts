@@ -4,10 +4,10 @@ import type { Query } from '../../core/index.ts'
 import type { QueryParser } from './query-string.ts'
 import { toRawQuery } from './query-string.ts'
 
-/** On the requests of a scope that leads to services: their parser. */
+/** The parser of the requests in a scope that leads to services. */
 const PARSE_QUERY: unique symbol = Symbol('remex.parseQuery')
 
-/** The URL whose query a request holds, read as a service reads it. */
+/** The URL whose query a request has already had parsed, by the rules of services. */
 const READ_URL: unique symbol = Symbol('remex.readUrl')
 
 type ReadRequest = FastifyRequest & {
@@ -15,28 +15,27 @@ type ReadRequest = FastifyRequest & {
   [READ_URL]?: string | undefined
 }
 
-/** Has queries of the routes in a scope read as services read them. */
+/** Makes the routes of a scope parse queries by the rules of services. */
 export function serveQueries(scope: FastifyInstance, parse: QueryParser): void {
   scope.decorateRequest(PARSE_QUERY, parse)
 }
 
 /**
- * Fastify's `querystringParser` on a server of our own: leaves the query as it is until the route
- * is known. It must not throw, since nothing would catch it.
+ * Fastify's `querystringParser` on a server that we create: keeps the raw query until the route is known. It must not
+ * throw, since nothing would catch it.
  */
 export function keepQuery(raw: string): Record<string, unknown> {
   return raw as unknown as Record<string, unknown>
 }
 
 /**
- * Reads a query that was kept, before any other hook sees the request: by the rules of services
- * where the route leads to one, so that hooks of Fastify see the query that a service gets. Plain
- * routes get what Fastify would give them: brackets would let callers send operators to
- * unsuspecting handlers.
+ * Parses a query that was kept, before any other hook sees the request. If the route leads to a service, by the rules
+ * of services, so that Fastify hooks see the query that the service gets. Plain routes get what Fastify would give
+ * them: with brackets, callers could send operators to unsuspecting handlers.
  */
 export function readKeptQuery(request: ReadRequest): void {
   const { query: kept, raw, [PARSE_QUERY]: parse } = request
-  // The router of 404s reads queries by itself.
+  // The router of 404s parses queries itself.
   if (typeof kept !== 'string') return
   // After a `#` there is no query, whatever the router takes for one.
   if (parse !== undefined && raw.url?.includes('#') !== true) {
@@ -45,16 +44,16 @@ export function readKeptQuery(request: ReadRequest): void {
       request[READ_URL] = raw.url
       return
     } catch {
-      // The service reads it again, and answers what is thrown then.
+      // The service parses it again, and responds with that error.
     }
   }
   request.query = kept === '' ? {} : parseFlat(kept)
 }
 
 /**
- * Returns what reads the query of a request, with what hooks have made of it. The query is parsed here if the server
- * reads none, services refuse it, a hook has changed the URL, or no route was found.
- * @param delimiter what stands before a query
+ * Returns a function that reads the query of a request, including changes by hooks. It parses the query itself if the
+ * server does not, if services reject it, if a hook has changed the URL, or if no route was found.
+ * @param delimiter what precedes a query
  */
 export function createQueryReader(
   parse: QueryParser,

@@ -31,7 +31,7 @@ export function finishUnread(
     if (request.complete !== false) return
     const socket: UnreadSocket = request.socket
     socket[UNREAD] = request
-    // A form whose file is not wanted would stop the body: nothing reads on after an error.
+    // An unwanted file in a form would block the body, as nothing reads it after an error.
     if (response.statusCode >= 400) request.unpipe()
     if (!isRead(request)) readToEnd(request, socket, server)
   })
@@ -80,8 +80,8 @@ function readToEnd(
   let bytes = 0
   let isLast = false
   const timer = setTimeout(() => socket.destroy(), MAX_UNREAD_MS)
-  // Node calls this after a last response. Closing with bytes unread would reset the connection, and the
-  // client would lose what it has not read of the response.
+  // Node calls this after a last response. Closing with unread bytes would reset the connection, and the client would
+  // lose the unread part of the response.
   socket.destroySoon = () => {
     isLast = true
     socket.end()
@@ -91,7 +91,7 @@ function readToEnd(
     if (bytes > MAX_UNREAD_BYTES) socket.destroy()
   })
   request.resume()
-  // Node drops the bodies that nothing has begun to read, whatever their size.
+  // Node drops bodies that nothing has started to read, whatever their size.
   request.read(0)
   const stop = (): void => {
     clearTimeout(timer)
@@ -102,7 +102,7 @@ function readToEnd(
       delete socket[UNREAD]
       Reflect.deleteProperty(socket, 'destroySoon')
     }
-    // A server that has begun to close meanwhile waits for this connection, and does not end it.
+    // If the server has started to close in the meantime, it waits for this connection without ending it.
     if (isLast || !server.listening) socket.destroySoon()
   }
   // Node closes a request with its connection only until its response is sent.

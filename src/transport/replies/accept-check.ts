@@ -6,18 +6,18 @@ import type { RestTransport } from '../rest-transport.ts'
 import { acceptsJson } from './accept.ts'
 import { isSentAsJson } from './body.ts'
 
-/** Refuses a write whose answer the client could not take: what it has done could not be undone. */
+/** Rejects a write whose response the client could not accept, before it has effects. */
 export const acceptOfWrites: RestFeature = (method, transport) => {
   if (isRead(method) || takesAny(method, transport)) return null
   return { check: checkAccept }
 }
 
-/** Refuses the answer to a read where it is JSON and the client does not take it. */
+/** Rejects a read whose response is JSON if the client does not accept that. */
 export const acceptOfReads: RestFeature = (method, transport) => {
   if (!isRead(method) || takesAny(method, transport)) return null
   return {
     beforeSend: ({ reply, request, body }) => {
-      // What is no JSON or leads elsewhere is given whatever the client accepts.
+      // A redirect, or a response that is not JSON, is sent whatever the client accepts.
       const { accept } = request.headers
       if (accept === undefined || acceptsJson(accept) || reply.statusCode >= 300) return true
       if (isSentAsJson(reply, body)) refuse()
@@ -26,7 +26,7 @@ export const acceptOfReads: RestFeature = (method, transport) => {
   }
 }
 
-/** Whether answers may have any type: a formatter writes them, or browsers are sent to the service. */
+/** Returns whether responses may have any type: a formatter writes them, or browsers are sent to the service. */
 function takesAny({ entry }: MethodEntry, { options }: RestTransport): boolean {
   return options.formatter != null || entry.options.page === true
 }

@@ -15,20 +15,18 @@ export function toQuality(accept: string | undefined, mediaType: string): number
   return 0
 }
 
-/** Whether JSON may be sent. */
+/** Returns whether JSON may be sent. */
 export function acceptsJson(accept: string | undefined): boolean {
   return isUsual(accept) || toQuality(accept, 'application/json') > 0
 }
 
-/** Whether a client would rather have HTML than JSON: browsers do, programs do not. */
+/** Returns whether a client prefers HTML to JSON: browsers do, programs do not. */
 export function prefersHtml(accept: string | undefined): boolean {
   if (isUsual(accept) || !/html|text\/\*/i.test(accept)) return false
   return toQuality(accept, 'text/html') > toQuality(accept, 'application/json')
 }
 
-/**
- * Whether JSON is what suits best, decided without parsing for the headers that most programs send.
- */
+/** Returns whether JSON is preferred, decided without parsing for the headers that most programs send. */
 function isUsual(accept: string | undefined): accept is '*/*' | 'application/json' | undefined {
   return accept === undefined || accept === '*/*' || accept === 'application/json'
 }

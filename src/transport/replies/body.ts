@@ -8,10 +8,10 @@ export type BodySerializer = (body: object) => string
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Sends a body as JSON. `null` and `undefined` send no body; streams and bytes are sent as they
- * are, and so is a string to which a hook gave another content type, `text/csv` for example.
- * @param serialize what writes objects. Default: `JSON.stringify`
- * @throws {TypeError} a body that has no JSON: a function, for example
+ * Sends a body as JSON. `null` and `undefined` send no body; streams and bytes are sent unchanged, as is a string for
+ * which a hook has set another content type, such as `text/csv`.
+ * @param serialize writes objects. Default: `JSON.stringify`
+ * @throws {TypeError} JSON cannot represent the body, for example a function
  */
 export function sendBody(
   reply: FastifyReply,
@@ -31,7 +31,7 @@ export function sendBody(
 }
 
 function sendJSON(reply: FastifyReply, body: object, serialize: BodySerializer | null): void {
-  // With another content type Fastify refuses objects, by an error that nothing can catch.
+  // With another content type Fastify rejects objects, with an error that cannot be caught.
   if (!isJsonOrNoType(reply)) reply.send((serialize ?? JSON.stringify)(body))
   else {
     if (serialize !== null) setSerializer(reply, serialize)
@@ -39,7 +39,7 @@ function sendJSON(reply: FastifyReply, body: object, serialize: BodySerializer |
   }
 }
 
-/** For HEAD, closes a stream without reading it: it may be endless, and Fastify would read it to its end. */
+/** For HEAD, closes a stream without reading it: it may be endless, and Fastify would read all of it. */
 function sendAsItIs(reply: FastifyReply, body: object): void {
   if (reply.request.method !== 'HEAD' || ArrayBuffer.isView(body)) {
     reply.send(toCheckedStream(body))
@@ -54,33 +54,31 @@ function sendAsItIs(reply: FastifyReply, body: object): void {
   reply.send()
 }
 
-/** Fastify takes the type of what another serializer writes for unknown. */
+/** Fastify does not know the content type of what a custom serializer writes. */
 function setSerializer(reply: FastifyReply, serialize: BodySerializer): void {
   if (!reply.hasHeader('content-type')) reply.header('content-type', JSON_TYPE)
   reply.serializer(serialize)
 }
 
 function toJSONText(body: unknown): string {
-  // A `toJSON` makes no data of a function: it would bypass the result schema.
+  // A function with `toJSON` is still not data: it would bypass the result schema.
   const text = typeof body === 'function' ? undefined : JSON.stringify(body)
   if (text === undefined) throw new TypeError(`The result is a ${typeof body}, no data`)
   return text
 }
 
-/**
- * Whether `toJSON()` of an object returns nothing; buffers have one too, but are sent as they are.
- */
+/** Returns whether `toJSON()` of an object returns nothing. Buffers have a `toJSON` too, but are sent unchanged. */
 function hasNoJSON(body: { toJSON?: unknown }): boolean {
   if (typeof body.toJSON !== 'function' || ArrayBuffer.isView(body)) return false
   return body.toJSON() === undefined
 }
 
-/** Sends the JSON of an error, in place of the content type that hooks may have set. */
+/** Sends an error as JSON, replacing a content type that hooks may have set. */
 export function sendErrorBody(reply: FastifyReply, body: object): void {
   reply.header('x-content-type-options', 'nosniff').header('content-type', JSON_TYPE).send(body)
 }
 
-/** Whether a body is sent as JSON. */
+/** Returns whether a body is sent as JSON. */
 export function isSentAsJson(reply: FastifyReply, body: unknown): boolean {
   return body !== undefined && body !== null && isJsonOrNoType(reply) && !isSentAsItIs(body)
 }
@@ -90,7 +88,7 @@ function isJsonOrNoType(reply: FastifyReply): boolean {
   return type === undefined || String(type).includes('json')
 }
 
-/** Whether a body is bytes, or something to read them from. */
+/** Returns whether a body is bytes, or a source of bytes. */
 export function isSentAsItIs(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || isPlain(body)) return false
   const { pipe, getReader } = body as { pipe?: unknown; getReader?: unknown }
@@ -102,7 +100,7 @@ export function isSentAsItIs(body: unknown): boolean {
   )
 }
 
-/** Whether a body is a stream whose length no header names: it may well have no end. */
+/** Returns whether a body is a stream without a Content-Length, which may be endless. */
 export function isEndless(reply: FastifyReply, body: unknown): boolean {
   if (!isSentAsItIs(body) || ArrayBuffer.isView(body) || reply.hasHeader('content-length')) {
     return false
@@ -110,16 +108,13 @@ export function isEndless(reply: FastifyReply, body: unknown): boolean {
   return !(isResponse(body as object) && (body as Response).headers.has('content-length'))
 }
 
-/** Whether a body has no class, as most have none: to look for each absent name takes time. */
+/** Returns whether a body is a plain object, as most are: looking for each missing method takes time. */
 function isPlain(body: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(body)
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }
 
-/**
- * Told by its tag: to name the class `Response` would load all of Node's `fetch`, which takes
- * 20 ms.
- */
+/** Checks the tag: naming the class `Response` would load all of Node's `fetch`, which takes 20 ms. */
 function isResponse(body: { [Symbol.toStringTag]?: unknown }): boolean {
   return body[Symbol.toStringTag] === 'Response'
 }

@@ -3,9 +3,9 @@ import { pipeline, Transform } from 'node:stream'
 import { TransformStream } from 'node:stream/web'
 
 /**
- * Returns a stream, or a `Response`, that fails where the given one has a chunk that is no string and no
- * bytes. Written to an answer, such a chunk would end the process: the records of a database cursor, for
- * example. Others are returned as they are.
+ * Returns a stream, or a `Response`, that fails if the given one has a chunk that is neither a string nor bytes, such
+ * as the records of a database cursor. Writing such a chunk to a response would end the process. Other bodies are
+ * returned unchanged.
  */
 export function toCheckedStream(body: object): object {
   if (hasObjectMode(body)) return checkReadable(body)
@@ -16,7 +16,7 @@ export function toCheckedStream(body: object): object {
   return new ResponseClass(stream.pipeThrough(createCheck()), body as Response)
 }
 
-/** The given stream ends with the one that is returned, and an error of it goes on there. */
+/** The given stream ends with the returned one, and its errors are passed on. */
 function checkReadable(source: Readable): Readable {
   const checked = new Transform({
     writableObjectMode: true,

@@ -4,13 +4,13 @@ import type { HttpAnswer } from '../../core/index.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
 
-/** Headers that tell where an answer ends, which the server sets. */
+/** Headers that delimit the body, which the server sets itself. */
 const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'trailer'])
 
 /**
- * Sets the headers and the location of `context.http`. An empty location and a header that is
- * `null` or `undefined` are left out.
- * @throws {TypeError} a name or value that HTTP can't carry
+ * Sets the headers and the location of `context.http`. An empty location and headers that are `null` or `undefined` are
+ * skipped.
+ * @throws {TypeError} a name or value is invalid in HTTP
  */
 export function setHeaders(reply: FastifyReply, http: HttpAnswer): void {
   if (http.headers) setOwnHeaders(reply, Object.entries(http.headers))
@@ -39,10 +39,7 @@ function isSet(header: readonly [string, unknown]): header is [string, string | 
   return header[1] != null
 }
 
-/**
- * Removes what {@link setHeaders} has set, and what tells of the body, since another answer is sent than
- * the one it was meant for.
- */
+/** Removes what {@link setHeaders} has set, and the headers about the body, as another response is sent instead. */
 export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   for (const name of Object.keys(http.headers ?? {})) {
     if (!isVary(name)) reply.removeHeader(name)
@@ -50,12 +47,12 @@ export function removeHeaders(reply: FastifyReply, http: HttpAnswer): void {
   reply.removeHeader('etag').removeHeader('location')
 }
 
-/** `Vary` is set in several places, so it is added to and never removed. */
+/** `Vary` is set in several places, so it is only added to, never removed. */
 function isVary(name: string): boolean {
   return name.toLowerCase() === 'vary'
 }
 
-/** Names one more request header that the answer depends on. */
+/** Adds a request header to `Vary`. */
 export function addVary(reply: FastifyReply, name: string): void {
   const vary = reply.getHeader('vary') ?? ''
   if (vary === '') reply.header('vary', name)
@@ -63,27 +60,26 @@ export function addVary(reply: FastifyReply, name: string): void {
 }
 
 /**
- * Percent-encodes what a URL can't hold, and leaves alone what is encoded already, and the brackets
- * of an IPv6 address, which is none without them.
+ * Percent-encodes characters that a URL cannot contain. Keeps what is already encoded, and the brackets of an IPv6
+ * address.
  */
 function encodeLocation(location: string): string {
-  // No URL can hold half of a character: the text may come from a client.
+  // A URL cannot contain a lone surrogate, and the text may come from a client.
   const encoded = encodeURI(String(location).toWellFormed()).replace(/%25([0-9a-f]{2})/gi, '%$1')
   return encoded.replace(IPV6_HOST, '$1[$2]')
 }
 
 const IPV6_HOST = /^([a-z]+:\/\/)%5B([0-9a-f:.]+)%5D/i
 
-/** Keeps an answer out of caches, and with that from being compressed. */
+/** Keeps a response out of caches, and therefore from being compressed. */
 export function setPrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
   addVary(reply, 'authorization')
 }
 
 /**
- * Keeps an answer that no service has made, an error for example, out of caches where the request
- * holds credentials or is for an authentication service. It searches the whole URL, which would be
- * too slow for successful answers.
+ * Keeps a response that no service has created, such as an error, out of caches if the request has credentials or is
+ * for an authentication service. It searches the whole URL, which would be too slow for successful responses.
  */
 export function keepPrivate(
   loginPaths: LoginPaths,
@@ -96,8 +92,8 @@ export function keepPrivate(
 }
 
 /**
- * Marks an answer that may be compressed for other clients: caches keep the encodings apart, and its entity tag is
- * weak, since a strong one stands for the same bytes.
+ * Marks a response that may be compressed for other clients: caches keep the encodings apart, and its entity tag is
+ * weak, since a strong one identifies exact bytes.
  * @see RFC 9110 §8.8.1
  */
 export function setEncodable(reply: FastifyReply): void {

@@ -4,12 +4,12 @@ import { isObject } from '../../core/value-kind.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import { toPath } from '../routing/request-path.ts'
 
-/** Sets where a new record is, which a request for all records has added. */
+/** Sets the location of a new record, after a create in the collection. */
 export const locationOfNewRecords: RestFeature = ({ name, entry }, { routing }) => {
   const { methods, options, service } = entry
-  // Only what callers can get has a place.
+  // Only a record that external callers can get has a location.
   if (name !== 'create' || options.singleton || methods.get('get')?.external !== true) return null
-  // Most requests have the same URL: its path is read once.
+  // Most requests have the same URL, whose path is then read once.
   let url = ''
   let base = ''
   return {

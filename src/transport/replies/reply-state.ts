@@ -5,21 +5,19 @@ const SEND_COUNT: unique symbol = Symbol('remex.sendCount')
 
 interface ReplyState {
   [IS_ANSWERED]?: boolean
-  /** How often `send()` was called; there once somebody watches it. */
+  /** How many times `send()` was called; set once it is being watched. */
   [SEND_COUNT]?: number
 }
 
-/**
- * Whether an answer is on its way; `reply.sent` says so only when the last byte has been written.
- */
+/** Returns whether a response has been started. `reply.sent` is true only after the last byte was written. */
 export function isAnswered(reply: FastifyReply & ReplyState): boolean {
   if (reply.sent || reply.raw.headersSent) return true
   return reply[IS_ANSWERED] === true || (reply[SEND_COUNT] ?? 0) > 0
 }
 
 /**
- * Whether the connection of an answer is gone. The response object of HTTP/2 has no `destroyed`: its
- * stream says so.
+ * Returns whether the connection of a response is closed. In HTTP/2 the response has no `destroyed`, but its stream
+ * does.
  */
 export function isGone(raw: Closable & { readonly stream?: Closable }): boolean {
   return raw.destroyed || raw.stream?.destroyed === true
@@ -29,14 +27,14 @@ interface Closable {
   readonly destroyed: boolean
 }
 
-/** Marks a reply as answered, before its hooks and its stream have run. */
+/** Marks a reply as answered before its hooks and its stream have run. */
 export function markAnswered(reply: FastifyReply & ReplyState): void {
   reply[IS_ANSWERED] = true
 }
 
 /**
- * Returns a test whether something was sent since: functions that users write may send an answer of
- * which an asynchronous hook or a stream writes the first byte much later.
+ * Returns a function that tells whether something was sent since. User functions may send a response whose first byte
+ * an asynchronous hook or a stream writes much later.
  */
 export function watchSend(reply: FastifyReply & ReplyState): () => boolean {
   if (reply[SEND_COUNT] === undefined) countSends(reply)

@@ -11,13 +11,13 @@ import type { RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 import type { BodySerializer } from './body.ts'
 
-/** How the results of one method are sent. */
+/** How the results of one method are serialized. */
 interface MethodResult {
   readonly method: MethodEntry
-  /** Picks the fields of one record; of the whole answer where the method has a schema for that. */
+  /** Picks the fields of one record; of the whole response if the method has a schema for that. */
   readonly form: ResultForm
   readonly isWhole: boolean
-  /** How records are picked to be written as JSON, and to be handed on as objects. */
+  /** The options for picking fields to write as JSON, and to pass on as objects. */
   readonly asJSON: PickOptions
   readonly asObjects: PickOptions
 }
@@ -31,14 +31,14 @@ const OTHER_TYPES = 'A result has other types than its schema; what is no object
 
 const LEFT_OUT = 'A result has an object where its schema means none: it is left out'
 
-/** Where the results of a service are kept, by the names of its methods. */
+/** The key of a service's results, by the names of its methods. */
 const RESULTS: unique symbol = Symbol('remex.results')
 
 type MethodResults = Map<string, MethodResult | null>
 
 /**
- * Returns what writes the result of a method with the fields that its schema names alone: one record, a
- * list of them, or a page. `null` if no schema describes its results.
+ * Returns a function that writes the result of a method with only the fields in its schema: one record, a list, or a
+ * page. `null` if no schema describes its results.
  */
 function toResultSerializer(result: MethodResult | null, body: unknown): BodySerializer | null {
   if (result === null || !isObject(body)) return null
@@ -48,12 +48,12 @@ function toResultSerializer(result: MethodResult | null, body: unknown): BodySer
   }
 }
 
-/** Writes answers with the fields that the schema of their method names alone. */
+/** Writes responses with only the fields in the schema of their method. */
 export const resultSchemas: RestFeature = (method) => {
   const { schemas } = method.entry
-  // Functions after the service get a copy with these fields, and may answer with another body.
+  // Functions after the service get a copy with these fields, and may respond with another body.
   if (schemas === null || hasFunctionsAfter(method.entry)) return null
-  // Made for the first response: a schema may take long to read.
+  // Created for the first response, as a schema may take long to read.
   let result: MethodResult | null | undefined
   return {
     beforeSend: (call) => {
@@ -64,9 +64,9 @@ export const resultSchemas: RestFeature = (method) => {
   }
 }
 
-/** Returns one record of `find` as JSON, with the fields that its schema names. */
+/** Returns one record of `find` as JSON, with the fields in its schema. */
 export function writeRecord(method: MethodEntry, record: unknown): string {
-  // As one item of a list: a schema may name the fields of records, and what is no record is a page.
+  // Written as an item of a list: only then does the schema apply to a record rather than to a page.
   return writeResult(method, [record]).slice(1, -1)
 }
 
@@ -76,23 +76,23 @@ export function writeResult(method: MethodEntry, body: unknown): string {
   return serialize === null ? JSON.stringify(body) : serialize(body as object)
 }
 
-/** Returns the names of the fields that the schema of the records of a method has, `[]` for none. */
+/** Returns the names of the fields in the schema of a method's records, `[]` if there are none. */
 export function listResultFields(method: MethodEntry): readonly string[] {
   return findResult(method)?.form.fieldNames ?? []
 }
 
-/** Whether a method has a schema for the whole of its answer. */
+/** Returns whether a method has a schema for its whole response. */
 export function hasWholeSchema(method: MethodEntry): boolean {
   return findResult(method)?.isWhole ?? false
 }
 
-/** Returns a copy of a result with the fields that the schema of its method names. */
+/** Returns a copy of a result with the fields in the schema of its method. */
 export function pickResult(method: MethodEntry, body: unknown): unknown {
   const result = findResult(method)
   return result === null || !isPickable(body) ? body : pickBody(body, result, result.asObjects)
 }
 
-/** Whether JSON can show fields of a value: of a function, by its `toJSON`. */
+/** Returns whether JSON may show fields of a value; a function has some if it has `toJSON`. */
 function isPickable(value: unknown): value is object {
   return isObject(value) || typeof value === 'function'
 }
@@ -109,7 +109,7 @@ function findResult(method: MethodEntry): MethodResult | null {
   })
 }
 
-/** What is wrong with results is told once of each method. */
+/** Problems with results are logged once per method. */
 function toPickOptions(method: MethodEntry): Pick<MethodResult, 'asJSON' | 'asObjects'> {
   const { entry, name } = method
   const told = new Set<string>()
@@ -123,14 +123,14 @@ function toPickOptions(method: MethodEntry): Pick<MethodResult, 'asJSON' | 'asOb
     onOtherType: (field) => warn(OTHER_TYPES, field),
     onLeftOut: (field) => warn(LEFT_OUT, field),
   }
-  // Not for writes: Node 20 gives each `{ ...data, id }` a hidden class of its own, and looking through its fields
-  // takes longer than copying them.
+  // Not for writes: Node 20 gives each `{ ...data, id }` its own hidden class, and looking through its fields takes
+  // longer than copying them.
   return { asObjects, asJSON: { ...asObjects, asJSON: true, keepsSame: isRead(method) } }
 }
 
 /**
  * Returns a replacer for `JSON.stringify()` that picks the fields of a body that a Fastify hook has put into another
- * one. It compares the values before their `toJSON` is called, because what `toJSON` returns has all fields.
+ * one. It compares values before their `toJSON` is called, as the result of `toJSON` has all fields.
  */
 function toReplacer(body: object, result: MethodResult): Replacer {
   const records = isRecordPage(body, result) ? body.data : undefined
@@ -164,7 +164,7 @@ function pickEach(
   )
 }
 
-/** Returns a page with its own fields alone, unless the schema `true` names everything. */
+/** Returns a page with only its standard fields, unless the schema `true` allows everything. */
 function pickPage(body: FoundPage, result: MethodResult, options: PickOptions): object {
   const data = pickEach(body.data, result, options)
   if (result.form.isAnything) return { ...body, data }
@@ -177,7 +177,7 @@ function pickPage(body: FoundPage, result: MethodResult, options: PickOptions): 
   return page
 }
 
-/** Whether JSON has the fields of a page alone. */
+/** Returns whether JSON shows only the standard fields of a page. */
 function isPlainPage(body: FoundPage): boolean {
   if (Object.getPrototypeOf(body) !== Object.prototype || 'toJSON' in body) return false
   for (const name in body) if (name !== 'data' && !isPageField(body, name)) return false
@@ -188,7 +188,10 @@ function isPageField(body: FoundPage, name: string): boolean {
   return PAGE_FIELDS.has(name) && !isObject(body[name])
 }
 
-/** Whether a body is a page of records: a singleton has none, nor what has a schema for the whole. */
+/**
+ * Returns whether a body is a page of records. A singleton has no pages, nor does a method with a schema for the whole
+ * response.
+ */
 function isRecordPage(body: object, { method, isWhole }: MethodResult): body is FoundPage {
   return !isWhole && !method.entry.options.singleton && isPage(method.name, body)
 }

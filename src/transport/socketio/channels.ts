@@ -13,7 +13,7 @@ export function hasEnded(connection: object): boolean {
   return HAS_ENDED in connection
 }
 
-/** The channels of an application by name: those with connections, and those that were only named so far. */
+/** The channels of an application by name: those with connections, and those that were only named. */
 type OpenChannels = Map<string, Channel>
 
 /** Connections that get the same events. Emits `empty` when the last one leaves. */
@@ -23,7 +23,7 @@ export class Channel extends Emitter {
   /** The channels that it combines, none for a channel with its own connections. */
   readonly children: readonly Channel[]
   readonly #name: string
-  /** Has the channel with the connections: one that is kept in a variable may have been replaced. */
+  /** Holds the channel with the connections: one that is kept in a variable may have been replaced. */
   readonly #open: OpenChannels
   readonly #connections = new Set<object>()
 
@@ -54,7 +54,7 @@ export class Channel extends Emitter {
     return [...new Set(this.children.flatMap((child) => child.connections))]
   }
 
-  /** How many connections there are. */
+  /** The number of connections. */
   get length(): number {
     return this.children.length > 0 ? this.connections.length : this.#current.#connections.size
   }
@@ -147,7 +147,7 @@ type ChannelName = string | readonly string[]
 type Entry = MethodEntry['entry']
 type Publishers = Map<string, ChannelPublisher>
 
-/** Stands for all events that have no publisher of their own. */
+/** Applies to all events without their own publisher. */
 const ANY_EVENT = '*'
 
 /** The key of a service's publishers in its entry. */
@@ -168,7 +168,7 @@ export class Channels {
     addPublish(app, this.#ofApp)
   }
 
-  /** Gives a service `publish`, in place of that of `realtime()`. A service with a method `publish` keeps it. */
+  /** Adds `publish` to a service, replacing that of `realtime()`. A service's own method `publish` is kept. */
   addService({ attachments, options, service }: Entry): void {
     const { publish } = service as { readonly publish?: object }
     if (publish !== undefined && metadataOf(publish).isReplaceable !== true) return
@@ -214,7 +214,7 @@ export class Channels {
 }
 
 /**
- * Gives an application or a service `publish`.
+ * Adds `publish` to an application or a service.
  * @param events the events that may have a publisher. Default: any
  */
 function addPublish(owner: object, publishers: Publishers, events?: readonly string[]): void {

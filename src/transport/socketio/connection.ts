@@ -82,20 +82,20 @@ export class Client {
   readonly socket: ServiceSocket
   readonly connection: Connection
   readonly handshake: Handshake
-  /** Called when the client has gone. */
+  /** Called when the client has left. */
   readonly onGone: Map<SocketFacts, () => void> = new Map()
-  /** How many of its calls are running, including those past their time limit. */
+  /** The number of its running calls, including those past their time limit. */
   calls = 0
-  /** How many of its calls have no answer yet. */
+  /** The number of its calls without a response. */
   unanswered = 0
   isLoggingIn = true
   /** Whether the application has emitted `connection` for it. */
   isAdmitted = false
-  /** `Logins.changes` when its oldest running call began. */
+  /** The value of `Logins.changes` when its oldest running call started. */
   changesBefore: number
   /** Stands for the latest read of its user. */
   latestRead: object | null = null
-  /** The credentials of the login that has ended, `null` if none has. */
+  /** The credentials of the ended login, `null` if none has ended. */
   endedLogin: Connection['authentication'] | null = null
 
   constructor(socket: ServiceSocket, changesBefore: number) {
@@ -112,8 +112,8 @@ export class Client {
   }
 
   /**
-   * Whether its login has ended, and it has not logged in again. The socket closes after its calls are answered: one of
-   * them may have ended the login.
+   * Whether its login has ended without a new one. The socket closes after its calls have responses: one of them may
+   * have ended the login.
    */
   get isEnding(): boolean {
     return this.endedLogin !== null && this.endedLogin === this.connection.authentication
@@ -158,7 +158,7 @@ export interface HubOptions {
   readonly maxWaitingBytes?: number
 }
 
-/** What calls, logins and events know of the sockets of an application. */
+/** The part of the sockets of an application that calls, logins and events use. */
 export abstract class Hub {
   readonly app: Application
   readonly channels: Channels
@@ -185,14 +185,14 @@ export abstract class Hub {
     if (ids.length > 0) this.app.io.local.to(ids).emit(name, payload)
   }
 
-  /** Called after each answer. */
+  /** Called after each response. */
   abstract settle(client: Client): void
 
-  /** Ends a client whose login has ended, after its calls are answered. */
+  /** Ends a client whose login has ended, after its calls have responses. */
   abstract end(client: Client): void
 }
 
-/** Logs an error, unless it only says that a caller may not have something. */
+/** Logs an error, unless it only rejects a caller. */
 export function logFault(app: Application, error: unknown, event: string): void {
   const isRejection = error instanceof ServiceError && error.code < 500
   if (!isRejection || error instanceof Timeout) logListenerError(app, error, event)

@@ -29,7 +29,7 @@ interface Message {
   readonly event?: Pick<ServiceEvent, 'data' | 'removed'> & { readonly call: object | undefined }
 }
 
-/** Carries events of services between the sockets of several processes, by the bus of the application. */
+/** Passes service events between the sockets of several processes, over the bus of the application. */
 export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
   readonly #hub: Hub
   readonly #logins: Logins

@@ -31,7 +31,7 @@ import { SocketFacts } from './connection.ts'
 /** The acknowledgement of a message: `(error)`, or `(null, result)`. */
 export type Acknowledge = (error: ErrorJSON | null, result?: unknown) => void
 
-/** One call over a socket, until it is answered. */
+/** One call over a socket, until its response. */
 export class SocketCall extends SocketFacts {
   readonly #hub: Hub
   readonly #acknowledge: Acknowledge | null
@@ -44,14 +44,14 @@ export class SocketCall extends SocketFacts {
     this.#acknowledge = acknowledge
   }
 
-  /** Makes the call that a message asks for, and answers it. Never rejects. */
+  /** Makes the call that a message asks for, and responds. Never rejects. */
   async run(readMessage: ReadMessage, name: string, values: readonly unknown[]): Promise<void> {
     const { client } = this
     const { transport } = this.#hub
     let timed: ReturnType<TimeLimit['start']> | undefined
     let logSlow: CallEnd | undefined
     client.calls += 1
-    // Methods may run on after their time limit.
+    // Methods may continue after their time limit.
     client.unanswered += 1
     try {
       this.#checkLimits()
@@ -93,7 +93,7 @@ export class SocketCall extends SocketFacts {
     this.#fail(error)
   }
 
-  /** Throws for a result that JSON cannot represent. Then the error is the answer. */
+  /** Throws for a result that JSON cannot represent. Then the error is the response. */
   #answer(error: ErrorJSON | null, result?: unknown): void {
     if (this.#isAnswered) return
     // As in Feathers, an error is the only argument.

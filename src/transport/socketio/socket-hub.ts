@@ -28,7 +28,7 @@ export class SocketHub extends Hub {
   readonly #logins = new Logins(this)
   /** The sockets of other processes. */
   readonly #others: SharedEvents | null
-  /** Called when the server is closing and all calls are answered. */
+  /** Called when the server is closing and all calls have responses. */
   #onIdle: () => void = IGNORE
 
   constructor(app: Application, options: HubOptions) {
@@ -58,7 +58,7 @@ export class SocketHub extends Hub {
     })
     app.hooks({
       setup: async ({ server }: { readonly server?: unknown }, next: () => Promise<void>) => {
-        // Without a server, the services are set up to be called within the process.
+        // Without a server, the services are set up for internal calls only.
         if (server !== undefined && this.transport === undefined) throw new TypeError(NOT_SERVED)
         await next()
       },
@@ -74,13 +74,13 @@ export class SocketHub extends Hub {
         next(new Error('Internal error'))
         logListenerError(app, error, 'connection')
       }
-      // Middleware that follows may throw too, and even the logger: neither must end the process.
+      // Later middleware may throw too, and even the logger may: neither must end the process.
       void this.#connect(socket).then(next).catch(fail).catch(IGNORE)
     })
     io.on('connection', (socket: ServiceSocket) => this.#admit(socket))
     server.addHook('preClose', async () => {
       this.isClosing = true
-      // Running calls are answered first, unless their client leaves or is cut off.
+      // Running calls get their responses first, unless their client leaves or is cut off.
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
         this.#tellIdle()
@@ -96,7 +96,7 @@ export class SocketHub extends Hub {
     this.readMessage = createReader(transport)
   }
 
-  /** Logs a socket in. Resolves to the error that rejects it. Middleware that follows may still reject it. */
+  /** Logs a socket in. Resolves to the error that rejects it. Later middleware may still reject it. */
   async #connect(socket: ServiceSocket): Promise<Error | undefined> {
     const client = new Client(socket, this.#logins.changes)
     const { connection, handshake } = client

@@ -88,7 +88,7 @@ export function addPort(server: FastifyInstance, port: number): void {
   const second = createServer(server.routing)
   routeUpgrades(server, second)
   const listen = main.listen.bind(main) as (options: ListenOptions) => HttpServer
-  // Fastify says only afterwards where it listens.
+  // Fastify knows only afterwards where it listens.
   main.listen = ((options: ListenOptions) => {
     second.once('error', (error) => main.emit('error', error))
     second.listen({ host: options.host ?? '127.0.0.1', port }, () => listen(options))
@@ -97,7 +97,7 @@ export function addPort(server: FastifyInstance, port: number): void {
   server.addHook('preClose', async () => void second.close())
 }
 
-/** Sends requests for an upgrade through the routes of Fastify. Other routes than that of Socket.IO answer as usual. */
+/** Sends upgrade requests through the routes of Fastify. Routes other than that of Socket.IO respond as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
     const { headers, socket } = raw

@@ -1,19 +1,19 @@
-/** What a spreadsheet may take for a formula, also behind spaces and quotes. @see OWASP, CSV injection */
+/** Values that a spreadsheet may read as a formula, also after spaces and quotes. @see OWASP, CSV injection */
 const FORMULA = /^[\t\r\n]|^[\s"']*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/
 
 const NEGATIVE_NUMBER = /^-\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
-/** What would end a cell. Spreadsheets of some countries take a semicolon for the end. */
+/** Characters that end a cell. In some countries a semicolon does. */
 const SEPARATING = /[",;\r\n\t]|^\s|\s$/
 
-/** Returns values as one line, with its end. @see RFC 4180 §2 */
+/** Returns values as a line with its line end. @see RFC 4180 §2 */
 export function toCSVLine(values: readonly unknown[]): string {
   return `${values.map(toCell).join(',')}\r\n`
 }
 
 /**
- * Returns a value as a cell: empty for `null` and `undefined`, objects and lists as JSON. What a spreadsheet
- * may take for a formula gets an apostrophe, which makes it text; negative numbers do not.
+ * Returns a value as a cell: empty for `null` and `undefined`, JSON for objects and lists. A value that a spreadsheet
+ * may read as a formula gets an apostrophe, which makes it text; negative numbers do not.
  */
 function toCell(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -9,23 +9,23 @@ import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
-  /** How many streams of records may be open; a further one returns 503. Default: 50. */
+  /** The maximum number of open record streams; more return 503. Default: 50. */
   readonly max?: number
   /**
-   * How many streams one user may have open or, without a login, one network (an IPv4 address, or an IPv6 /64); a
-   * further one returns 429. Default: 10.
+   * The maximum number of open streams per user or, without a login, per network (an IPv4 address, or an IPv6 /64);
+   * more return 429. Default: 10.
    */
   readonly maxPerCaller?: number
   /**
-   * How often the hooks of `find` run again for an open stream, in milliseconds. A caller keeps a withdrawn right for
-   * at most that long. Default: 60,000.
+   * How often the hooks of `find` run again for an open stream, in milliseconds. A caller keeps a revoked right for at
+   * most this long. Default: 60,000.
    */
   readonly recheckMs?: number
 }
 
-/** The options of streams of records in those of a transport. */
+/** The options of a transport about record streams. */
 export interface StreamOptions {
-  /** Limits of streams of records: how many may be open, and how often their callers are checked again. */
+  /** Limits of record streams: how many may be open, and how often their callers are checked again. */
   readonly exports?: ExportOptions
 }
 
@@ -41,7 +41,7 @@ export const STREAM_RULES: Record<keyof StreamOptions, OptionRules[string]> = {
 
 const DEFAULTS: Required<ExportOptions> = { max: 50, maxPerCaller: 10, recheckMs: 60_000 }
 
-/** When a rejected caller may try again, in seconds. It is not known when a stream will end. */
+/** When a rejected caller may retry, in seconds. It is unknown when a stream will end. */
 const RETRY_AFTER_SECONDS = 5
 
 /** The open streams of records, with their callers. */
@@ -63,8 +63,8 @@ export class OpenExports {
   }
 
   /**
-   * Counts one more stream.
-   * @param params those after the hooks, which have proven who calls
+   * Counts another stream.
+   * @param params those after the hooks, which have authenticated the caller
    * @throws {TooManyRequests} the caller has `maxPerCaller` streams
    * @throws {Unavailable} there are `max` streams
    */
@@ -124,7 +124,7 @@ class OpenExport {
   }
 
   /**
-   * Checks that the caller may still read, before further records are sent.
+   * Checks that the caller may still read, before more records are sent.
    * @param recheck runs the hooks of `find` again
    * @throws {NotAuthenticated} the token has expired, or the session has ended
    */

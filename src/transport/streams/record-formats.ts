@@ -4,32 +4,32 @@ import { isObject } from '../../core/value-kind.ts'
 import { listResultFields, pickResult, writeRecord } from '../replies/result-serializer.ts'
 import { toCSVLine } from './csv.ts'
 
-/** How the records of one stream are written. */
+/** Writes the records of one stream. */
 export interface RecordWriter {
-  /** What stands before the first record. */
+  /** The text before the first record. */
   readonly head: string
   /** Returns some records as lines. */
   write(records: readonly unknown[]): string
-  /** Returns the last line of a stream that fails, `''` where none can say so. */
+  /** Returns the last line of a stream that fails, `''` if the format has none. */
   fail(error: ErrorJSON): string
 }
 
-/** A media type that streams of records have. */
+/** A format of record streams. */
 export interface RecordFormat {
   readonly mediaType: string
-  /** What the body is, for those who read of it. */
+  /** The description of the body in documents. */
   readonly description: string
   /** The parameters of the content type. */
   readonly parameters: string
   /**
-   * Returns what writes the records of one call.
+   * Returns the writer for the records of one call.
    * @param select the fields that the caller has named, `undefined` for all
-   * @throws {BadRequest} nothing says which columns there are
+   * @throws {BadRequest} nothing determines the columns
    */
   createWriter(method: MethodEntry, select: readonly string[] | undefined): RecordWriter
 }
 
-/** One record in each line. @see https://github.com/ndjson/ndjson-spec */
+/** One record per line. @see https://github.com/ndjson/ndjson-spec */
 const NDJSON: RecordFormat = {
   mediaType: 'application/x-ndjson',
   description: 'All records, one in each line as JSON. A last line `{"$error":{…}}` is an error.',
@@ -37,7 +37,7 @@ const NDJSON: RecordFormat = {
   createWriter: (method) => ({
     head: '',
     write: (records) => records.map((record) => `${writeRecord(method, record)}\n`).join(''),
-    // No field of a record that callers can write begins with `$`.
+    // No record field that callers can write starts with `$`.
     fail: (error) => `${JSON.stringify({ $error: error })}\n`,
   }),
 }
@@ -65,7 +65,7 @@ const CSV: RecordFormat = {
   },
 }
 
-/** Returns the field of a record, by its name or by a path, `author.name`. */
+/** Returns the field of a record, by its name or a path such as `author.name`. */
 function readField(record: unknown, path: string): unknown {
   if (!isObject(record)) return undefined
   if (Object.hasOwn(record, path)) return record[path]

@@ -20,7 +20,7 @@ import type { RecordFormat, RecordWriter } from './record-formats.ts'
 /** @see RFC 9113 §7 */
 const HTTP2_INTERNAL_ERROR = 2
 
-/** A call whose records are under way. */
+/** A call whose records are being sent. */
 interface SendingCall extends StreamedCall {
   readonly find: FollowedFind
   readonly writer: RecordWriter
@@ -30,9 +30,9 @@ interface SendingCall extends StreamedCall {
 }
 
 /**
- * Answers a call of `find` by all its records. Hooks run around the first of them; those that make the result
- * then run again with each further batch, as it is read.
- * @throws whatever `find` refuses the call for
+ * Responds to a call of `find` with all its records. Hooks run around the first batch; those that shape the result then
+ * run again for each further batch, as it is read.
+ * @throws the error with which `find` rejects the call
  */
 export async function sendRecords(call: StreamedCall, format: RecordFormat): Promise<void> {
   const { method, context, request, reply, transport } = call
@@ -55,9 +55,9 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
       const { value } = await opened.batches.next()
       return toFindResult(opened, value ?? [])
     })
-    // `begin()` fails where the method has not run.
+    // `begin()` fails if the method has not run.
     const stream = opened as unknown as RecordStream
-    // Made before the answer begins: what fails here is an ordinary error.
+    // Created before the response starts, so that a failure here is an ordinary error response.
     const writer = format.createWriter(method, select)
     const first = writer.head + writer.write(checkRecords(answer))
     const isOpen = beginAnswer(call)
@@ -74,11 +74,11 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
       find.call(find.createContext(copyParams(given, given.query)), () => toFindResult(stream, []))
     const check = () => (current as OpenExport).check(recheck)
     const lines = writeLines({ ...call, find, writer, stream, check }, first)
-    // It reads on when what it has is written: a slow reader has the database wait.
+    // It reads more only after the previous chunk was written: a slow reader makes the database wait.
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
     body.once('close', () => void stream.batches.return().catch(() => undefined))
     sendBody(reply, body)
-    // Marked before the first byte is written: neither the time limit nor an error is to answer any more.
+    // Marked before the first byte is written: neither the time limit nor an error may respond any more.
     markAnswered(reply)
     transport.followEndless(reply)
   } catch (error) {
@@ -87,7 +87,7 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   }
 }
 
-/** Where a transport keeps its open streams of records. */
+/** The key of a transport's open record streams. */
 const EXPORTS: unique symbol = Symbol('remex.exports')
 
 function findExports({ app, attachments, options, closers }: RestTransport): OpenExports {
@@ -126,7 +126,7 @@ async function* writeLines(call: SendingCall, first: string): AsyncGenerator<str
   }
 }
 
-/** Has what was written sent, and ends the connection in the middle of the answer. */
+/** Sends what was written, then ends the connection in the middle of the response. */
 async function breakOff(
   raw: FastifyReply['raw'] & { readonly stream?: Http2Stream },
 ): Promise<void> {

@@ -11,13 +11,13 @@ const RECORD_TYPES: readonly StreamType[] = RECORD_FORMATS.map((format) => ({
   open: (call) => sendRecords(call, format),
 }))
 
-/** Answers `find` by NDJSON or CSV, where the records of the service can be streamed. */
+/** Responds to `find` with NDJSON or CSV, if the records of the service can be streamed. */
 export const recordStreams: RestFeature = (method, transport) => {
   const { service } = method.entry
   if (!('streamRecords' in service) || !takesStreams(method, transport)) return null
   return {
     streams: ({ reply }) => {
-      // How many records a stream may have is an option that may change.
+      // The option that allows streams may change.
       if (!isStreamable(service)) return []
       addVary(reply, 'accept')
       return RECORD_TYPES

@@ -16,12 +16,12 @@ import { isRead } from '../rest-plan.ts'
 
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
 
-/** What an entity tag looks like in descriptions. */
+/** The schema of an entity tag in descriptions. */
 export const TAG_SCHEMA = { type: 'string', examples: ['"v-7"'] } as const
 
 const TAG_HEADER = { ETag: { description: 'Names what is answered.', schema: TAG_SCHEMA } } as const
 
-/** Sets the entity tag that a hook has chosen, or that of the version of the record. */
+/** Sets the entity tag that a hook has chosen, or that of the record's version. */
 export const versionTag: RestFeature = (method) => {
   // Only a hook can choose a tag. Whether records have versions is an option that may change.
   const mayBeVersioned = 'recordVersions' in method.entry.service
@@ -36,7 +36,7 @@ export const versionTag: RestFeature = (method) => {
 
 describeFunction(versionTag, { terms: { isFor: hasVersionTag, answerHeaders: TAG_HEADER } })
 
-/** Sets the entity tag of the record that a refused write has found. */
+/** Sets the entity tag of the record that a rejected write has found. */
 export const currentTag: RestFeature = () => ({
   errorHeaders: ({ reply }, { code, data }) => {
     const current = isObject(data) ? data['current'] : undefined
@@ -44,7 +44,7 @@ export const currentTag: RestFeature = () => ({
   },
 })
 
-/** Gives the answer to a read the hash of its body as its tag, where the service has chosen to. */
+/** Uses the hash of the body as the entity tag of a read, if the service has the option. */
 export const bodyTag: RestFeature = (method) => {
   if (!isRead(method) || method.entry.options.etag !== true) return null
   return {
@@ -57,7 +57,7 @@ export const bodyTag: RestFeature = (method) => {
 
 describeFunction(bodyTag, { terms: { isFor: hasBodyTag, answerHeaders: TAG_HEADER } })
 
-/** Answers a read with 304 where the client has the answer already. */
+/** Responds to a read with 304 if the client already has the response. */
 export const notModified: RestFeature = (method, { options }) => {
   if (!isRead(method)) return null
   const answerUnchanged = (call: ContextCall): boolean => {
@@ -95,7 +95,7 @@ function isReading({ method }: DescribedCall): boolean {
   return method === 'find' || method === 'get'
 }
 
-/** @throws {TypeError} `context.http.etag` is no entity tag */
+/** @throws {TypeError} `context.http.etag` is not an entity tag */
 function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): string | undefined {
   const { etag } = http
   if (etag !== undefined) return checkTag(etag)
@@ -109,8 +109,8 @@ function checkTag(tag: string): string {
 }
 
 /**
- * Makes the hash of a JSON body the entity tag, or a part of that of its version: one version may look different
- * for each caller. Where a hook has set the tag, or the body is no JSON, it stays as it is.
+ * Makes the hash of a JSON body the entity tag, or part of the version's tag, as one version may look different for
+ * each caller. If a hook has set the tag, or the body is not JSON, the tag is kept.
  */
 function tagBody(call: ContextCall): void {
   const { reply, context, body } = call
@@ -129,7 +129,10 @@ function tagBody(call: ContextCall): void {
   if (reply.hasHeader('etag')) setRevalidated(reply, context)
 }
 
-/** Lets callers keep an answer to a request with credentials for themselves, unless it says otherwise. */
+/**
+ * Lets callers, but not shared caches, keep a response to a request with credentials, unless it has its own headers for
+ * that.
+ */
 function setRevalidated(reply: FastifyReply, { http }: HookContext): void {
   const names = Object.keys(http.headers ?? {})
   if (names.some((name) => name.toLowerCase() === 'cache-control')) return
@@ -137,7 +140,7 @@ function setRevalidated(reply: FastifyReply, { http }: HookContext): void {
   reply.header('cache-control', isPrivate ? 'private, no-cache' : 'no-cache')
 }
 
-/** Whether the caller of a read has its answer already. Of a POST there is no 304. */
+/** Returns whether the caller of a read already has the response. A POST never gets 304. */
 function isNotModified({ request, reply }: ContextCall): boolean {
   if (request.method === 'POST' || reply.statusCode !== 200) return false
   const tag = reply.getHeader('etag')

@@ -11,7 +11,7 @@ import type { RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 import { TAG_SCHEMA } from './entity-tags.ts'
 
-/** Makes `If-Match` of a write `params.version`. */
+/** Turns the `If-Match` header of a write into `params.version`. */
 export const ifMatch: RestFeature = (method) => {
   if (isRead(method)) return null
   return {
@@ -38,16 +38,16 @@ const TERMS: readonly CallTerms[] = [
 
 describeFunction(ifMatch, { terms: TERMS })
 
-/** Returns how the record that a call changes is versioned, `null` for a call that changes none with a version. */
+/** Returns how the record that a call changes is versioned, `null` if the call changes no versioned record. */
 function findChangedVersions({ method, isRecord, service }: DescribedCall) {
   const isChange = method === 'update' || method === 'patch' || method === 'remove'
   return isChange && isRecord ? findRecordVersions(service) : null
 }
 
 /**
- * Returns the versions that the `If-Match` header of a write names, `undefined` where there is none.
+ * Returns the versions in the `If-Match` header of a write, `undefined` if there is none.
  * @throws {BadRequest} the header is malformed
- * @throws {PreconditionFailed} the call creates a record, which has none yet, or the service has no versions
+ * @throws {PreconditionFailed} the call creates a record, which has no version yet, or the service has no versions
  */
 function readIfMatch(
   method: MethodEntry,
@@ -62,8 +62,8 @@ function readIfMatch(
 }
 
 /**
- * Whether something honours the condition of a write: the service, if it has `recordVersions`, or a hook.
- * A custom method gets it as `params.version`.
+ * Returns whether something honours the condition of a write: the service, if it has `recordVersions`, or a hook. A
+ * custom method gets it as `params.version`.
  */
 function comparesVersion({ name, entry }: MethodEntry): boolean {
   if (!isStandardMethod(name) || 'recordVersions' in entry.service) return true
