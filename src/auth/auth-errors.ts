@@ -46,7 +46,7 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
   try {
     return await run()
   } catch (cause) {
-    throw new Unavailable(`${what} can not be reached`, { retryAfter: 1 }, { cause })
+    throw new Unavailable(`${what} cannot be reached`, { retryAfter: 1 }, { cause })
   }
 }
 

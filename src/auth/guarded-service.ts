@@ -82,7 +82,7 @@ export async function proveOwner(
   const { sub, ...claims } = getTokenClaims(context.params.authentication)
   // Only an access token identifies its user in a claim.
   if (typeof sub === 'string') return { ...claims, sub }
-  throw new NotAuthenticated(`${records} are shown for an access token alone`)
+  throw new NotAuthenticated(`${records} require an access token`)
 }
 
 /**
@@ -93,7 +93,7 @@ export async function proveOwner(
 export function restrictToOwn(context: HookContext, userId: string, records: string): void {
   const query: Query = context.params.query ?? {}
   const other = Object.keys(query).find((name) => !PAGING_NAMES.includes(name))
-  if (other !== undefined) throw new BadRequest(`${records} can not be queried by '${other}'`)
+  if (other !== undefined) throw new BadRequest(`${records} cannot be queried by '${other}'`)
   if (context.method === 'remove' && context.id == null) {
     throw new BadRequest(`${records} are removed one by one, by their ids`)
   }

@@ -157,7 +157,7 @@ const PARAMS_RULES = {
 
 /** Names that libraries know but that would contradict a call, by their counterpart here. */
 const REFUSED: Readonly<Record<string, string>> = {
-  'an option beside connection': 'headers retries timeoutMs',
+  'a top-level option': 'headers retries timeoutMs',
   'an option of params.connection': 'responseType signal',
   'called onResponse': 'onResponseError',
   'called retries': 'retry retryDelay retryStatusCodes',
@@ -213,7 +213,7 @@ function checkLibraryOptions(owner: string, options: Readonly<Record<string, unk
   for (const [instead, refused] of Object.entries(REFUSED)) {
     const name = refused.split(' ').find((one) => names.includes(one))
     if (name !== undefined) {
-      throw new TypeError(`${owner} can not hold '${name}': it is ${instead}`)
+      throw new TypeError(`${owner} cannot hold '${name}': it is ${instead}`)
     }
   }
   const { dispatcher } = options

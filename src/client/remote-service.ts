@@ -158,7 +158,7 @@ export abstract class RemoteService {
       if (this.customMethods.has(method)) continue
       // Each `await` of the service would call a method named `then`.
       if (!isMethodName(method) || method in this || method === 'then') {
-        throw new TypeError(`'${method}' can not be the name of a custom method`)
+        throw new TypeError(`'${method}' cannot be the name of a custom method`)
       }
       const value: CustomMethod = (data, params) => this.callRemote({ method, data, params })
       // The method is not enumerable, as those of the class are not.

@@ -176,7 +176,7 @@ t.test('a client says in which order kinds and methods of hooks stand', async (t
 t.test('an option of calls only cannot be one of the connection, the error says', async (t) => {
   const connect = (connection: Readonly<Record<string, unknown>>) => () =>
     createClient({ baseURL: 'http://localhost', connection })
-  t.throws(connect({ headers: {} }), /'headers': it is an option beside connection$/)
+  t.throws(connect({ headers: {} }), /'headers': it is a top-level option$/)
   t.throws(
     connect({ responseType: 'text' }),
     /'responseType': it is an option of params.connection$/,

@@ -209,7 +209,7 @@ t.test('a mail that fails or hangs changes no answer, and its token is not logge
   t.match(await call('requestReset', { email: ADA.email }), { status: 200, body: {} })
   await accounts.teardown()
   const [{ message, details } = {}] = server.logged.slice(-1)
-  t.equal(message, 'A mail of an account could not be sent')
+  t.equal(message, 'An account email could not be sent')
   t.match(details, { kind: 'reset', err: { message: /550 https.*\[token\]/ } })
   t.match(await call('requestVerification', { email: ADA.email }), { status: 200, body: {} })
   await gate.arrivals(1)

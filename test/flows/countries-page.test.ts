@@ -15,7 +15,10 @@ const URL = 'http://127.0.0.1:3030'
 const PAGES = [
   ['the start', renderIndexPage(URL)],
   ['an answer', renderAnswerPage('/countries?name=<b>', { name: '<script>alert("1")</script>' })],
-  ['an error', renderErrorPage({ status: 400, message: '<script>', hasWayBack: true })],
+  [
+    'an error',
+    renderErrorPage({ status: 400, message: '<script>', requestId: '7', hasWayBack: true }),
+  ],
 ] as const
 
 for (const [name, page] of PAGES) {

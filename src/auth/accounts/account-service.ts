@@ -313,7 +313,7 @@ export class AccountService {
       .then(create)
       .then((notice) => (notice === null ? undefined : this.#notify(notice)))
       .catch((error: unknown) => {
-        this.#app.logger.error({ err: error, kind }, 'A mail of an account could not be sent')
+        this.#app.logger.error({ err: error, kind }, 'An account email could not be sent')
       })
       .finally(() => this.#mails.delete(mail))
     this.#mails.add(mail)

@@ -46,7 +46,7 @@ export function findAccountSetting(
   const strategy = authentication.getStrategy(options.strategy)
   if (!(strategy instanceof LocalStrategy)) {
     throw new TypeError(
-      `AccountService: '${options.strategy}' is no LocalStrategy of '${configKey}'`,
+      `AccountService: '${options.strategy}' is not a LocalStrategy of '${configKey}'`,
     )
   }
   const { entityUsernameField: nameField, entityPasswordField: passwordField } =

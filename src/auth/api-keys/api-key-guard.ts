@@ -32,7 +32,7 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
       return method === 'create' ? createKey(keeper, context, next, null) : next()
     }
     if (!KEY_METHODS.includes(method)) {
-      throw new MethodNotAllowed(`API keys can not be changed by '${method}'`)
+      throw new MethodNotAllowed(`Cannot change API keys by '${method}'`)
     }
     // A key cannot create keys: a copy would outlive the key that created it.
     const owner = await proveOwner(keeper.authentication, context, 'API keys')
@@ -107,7 +107,7 @@ function readNewKey(
   }
   const held = owner?.['scopes']
   if (held !== undefined && !scopes.every((scope) => Array.isArray(held) && held.includes(scope))) {
-    throw new Forbidden('A token with scopes makes keys with these scopes alone')
+    throw new Forbidden('A token with scopes can only create keys with these scopes')
   }
   const user = owner?.sub ?? (userId == null ? null : String(userId))
   const isNobody = user === null && authentication.configuration.entity == null

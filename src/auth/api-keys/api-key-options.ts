@@ -32,7 +32,7 @@ export const API_KEY_RULES: Readonly<Record<keyof ApiKeyConfiguration, OptionRul
     isValid: (value) => typeof value === 'string' && /^[A-Za-z](\w{0,18}[A-Za-z\d])?$/.test(value),
   },
   header: {
-    expected: 'the name of a header of its own',
+    expected: 'the name of a header that nothing else uses',
     isValid: (value) =>
       typeof value === 'string' && /^[\w-]+$/.test(value) && !TAKEN.has(value.toLowerCase()),
   },

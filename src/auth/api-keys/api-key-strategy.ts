@@ -87,7 +87,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     checkOptions(`the setting '${place}'`, section, API_KEY_RULES)
     if (configuration.authStrategies.includes(name)) {
       throw new TypeError(
-        `'${configKey}.authStrategies' can not name '${name}': by a login, a key would become a token ` +
+        `'${configKey}.authStrategies' cannot name '${name}': by a login, a key would become a token ` +
           `that may do more. Name it in '${configKey}.parseStrategies'`,
       )
     }

@@ -237,7 +237,7 @@ export function checkAuthenticate(
   if (unknown === undefined) return
   const hint = suggestName(unknown, strategyNames)
   throw new TypeError(
-    `${hook}: '${unknown}' is no strategy of '${configKey}'${hint || `, registered are ${strategyNames.join(', ') || 'none'}`}`,
+    `${hook}: '${unknown}' is not a strategy of '${configKey}'${hint || `, registered are ${strategyNames.join(', ') || 'none'}`}`,
   )
 }
 
@@ -249,7 +249,9 @@ function checkService(app: Application, path: string | undefined, hook: string):
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate === 'function') return service
   if (path !== undefined) {
-    throw new TypeError(`${hook}: its option 'service' names '${path}', which logs nobody in`)
+    throw new TypeError(
+      `${hook}: its option 'service' names '${path}', which is not an authentication service`,
+    )
   }
   const keys = [...authenticationServices(app).keys()].join(', ')
   throw new TypeError(

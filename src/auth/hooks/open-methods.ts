@@ -73,7 +73,7 @@ export function warnOfOpenMethods(service: object): void {
   const [lack, them] = open.length === 1 ? ['lacks', 'it'] : ['lack', 'them']
   app.logger.warn(
     { service: path },
-    `Of '${path}', ${joinNames(open)} ${lack} the authenticate hook of ${joinNames(guarded)}: unless a hook for all methods refuses callers, everybody may call ${them}. Add the hook, or leave ${them} out of the option methods`,
+    `Of '${path}', ${joinNames(open)} ${lack} the authenticate hook of ${joinNames(guarded)}: unless a hook for all methods rejects callers, anyone may call ${them}. Add the hook, or leave ${them} out of the option methods`,
   )
 }
 

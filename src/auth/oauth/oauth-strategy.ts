@@ -88,7 +88,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const { hasSection, place } = this.providerAccess
     this.#isOn = hasSection
     if (!hasSection) {
-      const message = `The strategy '${name}' has no settings: nobody can log in by it`
+      const message = `The strategy '${name}' has no settings, so it is off`
       service.app.logger.warn({ setting: place }, message)
       return
     }
@@ -293,7 +293,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     }
     const entity = known ?? current
     if (known === null && current !== null && this.#entities.patch === undefined) {
-      throw new NotAuthenticated('Accounts can not be linked: the entity service has no patch')
+      throw new NotAuthenticated('Cannot link accounts: the entity service has no patch')
     }
     try {
       return await (entity === null

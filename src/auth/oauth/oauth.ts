@@ -36,7 +36,7 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
     const settings = findOAuthSettings(authentication.configuration)
     if (settings === null) {
       const setting = `${authentication.configKey}.oauth`
-      app.logger.warn({ setting }, 'oauth(): there is no such setting, so nobody can log in by it')
+      app.logger.warn({ setting }, 'oauth(): the setting is missing, so no provider can be used')
       return
     }
     const path = `${settings.defaults?.prefix ?? '/oauth'}/:provider`

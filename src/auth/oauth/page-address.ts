@@ -28,7 +28,7 @@ function findProblem(base: string, path: string, address: string): string | unde
     'another host':
       [target, resolved].some((url) => url?.origin !== root.origin) || address.startsWith('//'),
     'another folder': target?.pathname.startsWith(root.pathname) !== true,
-    'an outcome of its own': OUTCOME.test(decodeOften(getFragment(address))),
+    'the outcome of a login': OUTCOME.test(decodeOften(getFragment(address))),
   }
   return Object.keys(problems).find((name) => problems[name])
 }

@@ -117,7 +117,7 @@ export class Passwords {
     this.#cost = withDefaults(OWASP_COST, cost)
     if (!isScryptCost(this.#cost)) {
       throw new TypeError(
-        `${owner}: scrypt can not take these parameters: 'cost' is a power of two, 'parallelization' is at most ${MAX_PARALLELIZATION}, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
+        `${owner}: scrypt cannot take these parameters: 'cost' is a power of two, 'parallelization' is at most ${MAX_PARALLELIZATION}, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
       )
     }
     this.#bcryptCost = isScrypt ? null : hashSize

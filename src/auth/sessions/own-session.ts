@@ -65,7 +65,7 @@ export function createSessionGuard(authentication: Authentication, sessions: Ses
       return noteRemoval(sessions, context)
     }
     if (!SESSION_METHODS.includes(context.method)) {
-      throw new MethodNotAllowed(`Sessions can not be changed by '${context.method}'`)
+      throw new MethodNotAllowed(`Cannot change sessions by '${context.method}'`)
     }
     const owner = await proveOwner(authentication, context, 'Sessions')
     restrictToOwn(context, owner.sub, 'Sessions')

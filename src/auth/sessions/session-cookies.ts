@@ -76,7 +76,7 @@ export class SessionCookies {
     if (isRefresh || isOfPage) this.#checkOrigin(headers, requestUrl)
     if (isRefresh) {
       if ('refreshToken' in data) {
-        throw new BadRequest("'refreshToken' is read from its cookie alone")
+        throw new BadRequest("'refreshToken' is only read from its cookie")
       }
       // Every visit of a guest tries to renew a session, so this is not logged.
       if (before === null) throw createRefusal('There is no session to be refreshed', NO_ATTEMPT)

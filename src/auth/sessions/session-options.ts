@@ -107,9 +107,7 @@ export function resolveSessionOptions(
   const toSeconds = (option: TimeOption, otherwise: string): number => {
     const seconds = parseTimeSpan(options[option] ?? otherwise, `${name}.${option}`)
     if (seconds >= 1) return seconds
-    throw new TypeError(
-      `'${name}.${option}' must be at least a second: nobody could stay logged in`,
-    )
+    throw new TypeError(`'${name}.${option}' must be at least a second: sessions would end at once`)
   }
   const accessSeconds = toSeconds('accessExpiresIn', '10m')
   const idleMs = toSeconds('idle', '14d') * 1000

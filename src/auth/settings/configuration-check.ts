@@ -102,7 +102,7 @@ function warnOfMemory(service: Authentication): void {
   if (settings.length === 0) return
   app.logger.warn(
     { settings },
-    `Each worker of a cluster has a memory of its own: give '${settings.join("', '")}' what all of them share, CollectionThrottleStore and CollectionRevocationList for example`,
+    `Each worker of a cluster has its own memory: give '${settings.join("', '")}' a shared store, such as CollectionThrottleStore or CollectionRevocationList`,
   )
 }
 
@@ -138,7 +138,7 @@ function checkNames({ configKey, configuration, strategyNames }: Authentication)
     if (unknown === undefined) continue
     const known = strategyNames.join(', ') || 'none'
     throw new TypeError(
-      `'${configKey}.${list}' names '${unknown}', which is no strategy: registered are ${known}`,
+      `'${configKey}.${list}' names '${unknown}', which is not a strategy: registered are ${known}`,
     )
   }
 }

@@ -248,7 +248,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const omitted = this.#omitted === 0 ? {} : { omitted: this.#omitted }
     this.#omitted = 0
     const line = { event: 'token', strategy: this.name, address, ...known }
-    this.app.logger.warn({ ...line, ...describeRefusal(error), ...omitted }, 'Token refused')
+    this.app.logger.warn({ ...line, ...describeRefusal(error), ...omitted }, 'Token rejected')
   }
 
   /**

@@ -83,7 +83,9 @@ export class TokenIssuer {
     })
     // Single calls may ask for such a token, for example in a test of what happens after it expires.
     if (options.expiresIn === undefined && rules.expiresIn < 1) {
-      throw new TypeError(`'${name}.expiresIn' must be at least a second: nobody could log in`)
+      throw new TypeError(
+        `'${name}.expiresIn' must be at least a second: tokens would expire at once`,
+      )
     }
     const { algorithm, header, cacheSize } = rules
     const keys =
@@ -129,7 +131,7 @@ export class TokenIssuer {
       checkClaims(claims, rules)
     } catch (error) {
       const { message } = error as Error
-      throw new TypeError(`A token with these claims would be refused: ${message}`)
+      throw new TypeError(`A token with these claims would be rejected: ${message}`)
     }
     return issuer.#sign(claims)
   }

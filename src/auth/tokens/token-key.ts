@@ -89,7 +89,7 @@ function readKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey 
   try {
     publicKey = createPublicKey(isPrivate ? createPrivateKey(pem) : pem)
   } catch (cause) {
-    throw new TypeError(`'${name}' is no key in PEM format, which ${algorithm} takes`, { cause })
+    throw new TypeError(`'${name}' is not a key in PEM format, as ${algorithm} requires`, { cause })
   }
   checkKeyKind(publicKey, algorithm, name)
   const der = publicKey.export({ type: 'spki', format: 'der' })

@@ -50,7 +50,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   }
   const code = causes.map((one) => one['code']).find((one) => typeof one === 'string') ?? ''
   if (MISUSE_CODE.test(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
-    return new TypeError(`${method} ${path} can not be sent (${code})`, { cause })
+    return new TypeError(`${method} ${path} cannot be sent (${code})`, { cause })
   }
   const place = causes.find((one) => typeof one['port'] === 'number')
   const data = {

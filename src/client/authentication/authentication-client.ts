@@ -242,7 +242,7 @@ export class AuthenticationClient {
         const result = location && (await exchangeCode(location, this.#call()))
         const message = takeError()
         if (message !== undefined) throw createLocationError(message)
-        if (!result) throw new NoAccessToken('Nobody is logged in by a cookie')
+        if (!result) throw new NoAccessToken('There is no login by a cookie')
         return result
       },
     }
@@ -389,7 +389,7 @@ export class AuthenticationClient {
       await this.#removeOwn(tokens)
     } catch (error) {
       // Only logged: the caller gets the rejection, which is why the login has ended.
-      this.app.logger.error({ err: error }, 'A token that the server refuses is still kept')
+      this.app.logger.error({ err: error }, 'A token that the server rejects is still kept')
     }
   }
 }

@@ -39,7 +39,7 @@ export class SuperagentClient extends RemoteService {
     if (responseType === 'stream') throw new BadRequest('superagent has no answers as streams')
     if (request.isBound && 'XMLHttpRequest' in globalThis) {
       throw new BadRequest(
-        'superagent follows redirects in browsers: a token can be sent in the header Authorization alone',
+        'superagent follows redirects in browsers: only the header Authorization can carry a token',
       )
     }
     const superagent = this.connection as (method: string, url: string) => SuperagentRequest
@@ -85,9 +85,7 @@ function applyOptions(request: object, options: Readonly<Record<string, unknown>
   for (const [name, value] of Object.entries(options)) {
     const method: unknown = (request as Record<string, unknown>)[name]
     if (!OPTION_NAMES.has(name) || typeof method !== 'function') {
-      throw new BadRequest(
-        `params.connection can not hold '${name}': superagent has no such option`,
-      )
+      throw new BadRequest(`params.connection cannot hold '${name}': superagent has no such option`)
     }
     method.call(request, value)
   }

@@ -44,7 +44,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
-      if (!isList) throw new BadRequest(`${path} is an empty object, which can not be sent`)
+      if (!isList) throw new BadRequest(`${path} is an empty object, which cannot be sent`)
       parameters.push(`${encoded}%5B%24empty%5D=`)
       return
     }
@@ -56,7 +56,7 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     for (const [key, inner] of entries) {
       const innerPath = isList ? `${path}[${key}]` : `${path}.${key}`
       if (!isList && LIST_KEY.test(String(key))) {
-        throw new BadRequest(`${innerPath} can not be sent: the server would read a list`)
+        throw new BadRequest(`${innerPath} cannot be sent: the server would read a list`)
       }
       const innerName = isList ? name : String(key)
       const innerKey = isList ? key : encodeName(innerName, innerPath)
@@ -95,6 +95,6 @@ function toText(value: unknown, path: string): string {
   // `toJSON` of an invalid date returns null.
   const form = isObject(value) ? toSentForm(value) : undefined
   if (form !== undefined && !isObject(form)) return toText(form, path)
-  const reason = value === null ? "is '' in a query" : 'a query can not hold'
+  const reason = value === null ? "is '' in a query" : 'a query cannot hold'
   throw new BadRequest(`${path} is ${describeValue(value)}, which ${reason}`)
 }

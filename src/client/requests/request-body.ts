@@ -21,7 +21,7 @@ export function toBody(data: unknown): string | undefined {
     // The original value, before `toJSON` made a string or an object of it.
     const given = this[key]
     if (isLost(given, sent)) {
-      throw new BadRequest(`${path} is ${describeValue(given)}, which JSON can not hold`)
+      throw new BadRequest(`${path} is ${describeValue(given)}, which JSON cannot hold`)
     }
     if (isObject(sent)) paths.set(sent, path)
     return sent
@@ -30,7 +30,7 @@ export function toBody(data: unknown): string | undefined {
     return JSON.stringify(data, check)
   } catch (cause) {
     if (cause instanceof BadRequest) throw cause
-    throw new BadRequest('The data can not be sent as JSON', undefined, { cause })
+    throw new BadRequest('The data cannot be sent as JSON', undefined, { cause })
   }
 }
 

@@ -26,11 +26,11 @@ export function toBaseURL(baseURL: unknown): string {
   }
   // Browsers read a backslash as a slash and drop line breaks: the URL would change.
   if (/[\\\p{Cc}]/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
-    throw new TypeError('The base URL is no valid URL')
+    throw new TypeError('The base URL is not valid')
   }
   // The value is not repeated: it may contain a password.
   if (/^[^/]*\/\/[^/]*@/.test(baseURL)) {
-    throw new TypeError('The base URL can not hold a user name or password')
+    throw new TypeError('The base URL cannot hold a user name or password')
   }
   if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
   // The colon keeps a leading slash of the URL.
@@ -97,7 +97,7 @@ export function encodeSegment(value: unknown, label: string): string {
   if (segment === '') throw new BadRequest(`${label} is required`)
   // A dot cannot be percent-encoded: URLs are resolved like file paths, even with `%2E`.
   if (segment === '.' || segment === '..') {
-    throw new BadRequest(`${label} can not be '${segment}': a URL means another path by it`)
+    throw new BadRequest(`${label} cannot be '${segment}': a URL means another path by it`)
   }
   return encodeString(segment, label)
 }

@@ -149,7 +149,7 @@ export class ErrorAnswers {
   ): void {
     // Below a prefix, `/` does not belong to this application.
     const hasWayBack = !this.#hasPrefix && toPath(request.originalUrl, DEFAULT_ROUTING) !== '/'
-    sendPage(reply, renderErrorPage({ status, message, hasWayBack }))
+    sendPage(reply, renderErrorPage({ status, message, requestId: request.id, hasWayBack }))
   }
 }
 
@@ -212,7 +212,7 @@ function sendFile(
   readFile(path, 'utf8').then(
     (page) => sendPage(reply, page),
     (failure: unknown) => {
-      request.log.error({ err: failure }, `The page for ${reply.statusCode} can not be read`)
+      request.log.error({ err: failure }, `The page for ${reply.statusCode} cannot be read`)
       sendDefault()
     },
   )

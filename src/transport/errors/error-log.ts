@@ -73,7 +73,7 @@ export class ErrorLog {
   logLost(name: string, reason: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const own = this.#own
     if (own === false) return
-    const message = `The ${name} of an error can not be written as JSON, and was left out`
+    const message = `The ${name} of an error cannot be written as JSON, and was left out`
     if (own === undefined) this.#write(reason, message, request, reply)
     else {
       const error = new Error(message, { cause: toLoggableError(reason) })

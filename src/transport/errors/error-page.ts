@@ -14,6 +14,8 @@ interface ErrorPage {
    * here.
    */
   readonly message: unknown
+  /** The id of the request, shown from 500 on, so that the developer finds the error in the log. */
+  readonly requestId: string
   /** Whether the page links to `/`. */
   readonly hasWayBack: boolean
 }
@@ -24,14 +26,14 @@ const TITLES: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Returns the page for an error. For a server error it shows only the status and the id of the request. */
-export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): string {
+export function renderErrorPage({ status, message, requestId, hasWayBack }: ErrorPage): string {
   const text = String(message ?? '')
   const isOurs = status >= 500
-  const heading = isOurs ? 'Oh no!' : String(status)
   const title = isOurs
     ? 'Something went wrong'
     : (TITLES.get(status) ?? STATUS_CODES[status] ?? 'Something went wrong')
-  const says = isOurs || text.toLowerCase() === title.toLowerCase() ? '' : text
+  const isRepeated = text.toLowerCase() === title.toLowerCase()
+  const says = isOurs ? `Request id: ${requestId}` : isRepeated ? '' : text
   const detail = says === '' ? '' : `\n<p id="error-detail">${escapeHtml(says)}</p>`
   const wayBack = hasWayBack ? '\n<p><a href="/">Back to the start</a></p>' : ''
   return `<!doctype html>
@@ -39,11 +41,11 @@ export function renderErrorPage({ status, message, hasWayBack }: ErrorPage): str
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${heading} ${title}</title>
+<title>${status} ${title}</title>
 <style>${STYLE}</style>
 </head>
 <body class="center-text">
-<h1 id="error-code">${heading}</h1>
+<h1 id="error-code">${status}</h1>
 <p id="error-message">${title}</p>${detail}${wayBack}
 </body>
 </html>

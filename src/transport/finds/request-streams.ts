@@ -36,7 +36,7 @@ export function findStreams(app: object): RequestStreams | null {
 export function beginAnswer({ context, request, reply, transport }: StreamedCall): boolean {
   const { status = 200, location } = context.http
   if (status !== 200 || location !== undefined) {
-    throw new NotAcceptable('A hook of find answers by another status: there is no stream')
+    throw new NotAcceptable('A hook of find sets another status: there is no stream')
   }
   if (isAnswered(reply)) return false
   if (isGone(reply.raw)) throw new BadRequest('The client has gone')

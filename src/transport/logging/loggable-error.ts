@@ -3,15 +3,13 @@ import type { ServiceError } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { redactLogged, redactText } from './redact.ts'
 
-/**
- * How many nested causes of an error are logged; deeper ones are left out, which also ends circles.
- */
+/** How many nested causes of an error are logged. The limit also ends circular causes. */
 const MAX_CAUSES = 5
 
-/** How many keys are named of an object that was thrown. */
+/** How many keys of a thrown object are named. */
 const MAX_KEYS = 10
 
-/** An error as it is logged: nothing else that it holds. */
+/** A logged error, without its other properties. */
 export interface LoggedError {
   [key: string]: unknown
   type: string
@@ -40,7 +38,7 @@ function toText(value: unknown): string {
   return redactText(isObject ? Object.prototype.toString.call(value) : String(value))
 }
 
-/** Values of an object may be secrets: its keys show where it was thrown. */
+/** Values of an object may be secrets; its keys show where it was thrown. */
 function describeThrown(thrown: unknown): string {
   if (thrown instanceof Hint) return redactText(thrown.hint)
   if (!isPlainObject(thrown)) return toText(thrown)
@@ -54,22 +52,19 @@ function describeThrown(thrown: unknown): string {
 function toPlainError({ type, message, stack, cause }: LoggedError): Error {
   const options = cause === undefined ? {} : { cause: toPlainError(cause as LoggedError) }
   const error = new Error(message, options)
-  // Defined, so that what writes all properties of an object repeats neither.
+  // Defined as non-enumerable, so that loggers that write all properties do not repeat them.
   return Object.defineProperties(error, { name: { value: type }, stack: { value: stack } })
 }
 
-/**
- * Returns a copy of an error that any logger may write: without properties added to it, which may
- * be secrets.
- */
+/** Returns a copy of an error that any logger may write: without additional properties, which may be secrets. */
 export function toLoggableError(error: unknown): Error {
   return toPlainError(serializeError(error))
 }
 
 /**
- * Returns a copy of what was thrown for a logger that takes errors: of its class, with its name, message,
- * stack and causes, and with the status, `data` and `errors` of the answer, all without secrets.
- * @param answered what was made of it: copied where what was thrown is no error, or can't be read
+ * Returns a copy of a thrown value for a logger that takes errors: of its class, with its name, message, stack and
+ * causes, and with the status, `data` and `errors` of the response, all without secrets.
+ * @param answered the error of the response: copied if the thrown value is not an error or cannot be read
  */
 export function copyError(thrown: unknown, answered: ServiceError): Error {
   try {

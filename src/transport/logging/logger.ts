@@ -10,7 +10,7 @@ import type { Logger } from '../../core/index.ts'
 import { serializeError, toLoggableError } from './loggable-error.ts'
 import { redactLogged, redactNamed, redactText, redactUrl, SECRET_KEYS } from './redact.ts'
 
-/** Returns the logging options for a new server: one line a request of ours, and no secrets. */
+/** Returns the logging options for a new server: one line per request, without secrets. */
 export function toLoggerOptions(
   options: FastifyServerOptions,
   app: WithLogger,
@@ -18,7 +18,7 @@ export function toLoggerOptions(
   const { logger, loggerInstance } = options
   const logController = options.logController ?? new RequestLog(options)
   if (loggerInstance !== undefined) {
-    // A list of the user is kept: a second `redact` would replace it.
+    // The user's list is kept: a second `redact` would replace it.
     return { logController, loggerInstance: loggerInstance.child({}, { serializers: SERIALIZERS }) }
   }
   if (logger === undefined || logger === false) {
@@ -36,9 +36,8 @@ export function toLoggerOptions(
 }
 
 /**
- * Every value that is logged, the message too, passes through here. Pino gives a formatter only the
- * keys that it lists, and a redact path for each key at each depth would cost more than the rest of
- * a line.
+ * Every logged value, including the message, passes through here. Pino gives a formatter only listed keys, and a redact
+ * path for each key at each depth would cost more than the rest of a line.
  */
 const REDACTION = {
   redact: {
@@ -52,13 +51,11 @@ const REDACTION = {
 
 type LogMethod = (...values: unknown[]) => void
 
-/**
- * Used where the user has a `redact` list: it covers keys, but messages may quote a URL or a token.
- */
+/** Used if the user has a `redact` list: it covers keys, but messages may quote a URL or a token. */
 function redactMessages(this: unknown, values: unknown[], log: LogMethod): void {
   const [details, message] = values
   const error = details instanceof Error ? details : (details as { err?: unknown } | null)?.err
-  // Without a message pino would log that of the error as it stands.
+  // Without a message, pino would log that of the error unredacted.
   const implied = message === undefined && error instanceof Error ? [error.message] : []
   log.apply(
     this,
@@ -74,13 +71,13 @@ const SERIALIZERS = { req: serializeRequest, err: serializeError }
 
 type Serializers = NonNullable<RegisterOptions['logSerializers']>
 
-/** Where pino keeps the serializers of a logger; other loggers have none. */
+/** The key of a pino logger's serializers; other loggers have none. */
 const PINO_SERIALIZERS = Symbol.for('pino.serializers')
 
 /**
- * Returns the serializers of the services' routes in a host: of a request they write what the host's
- * own serializer does, without secrets. A plugin can not change the logger of its host.
- * @param given those that the plugin is registered with, which stay as they are
+ * Returns the serializers for the services' routes in a host: a request is written as by the host's own serializer,
+ * without secrets. A plugin cannot change the logger of its host.
+ * @param given those that the plugin is registered with, which are kept
  */
 export function toHostSerializers({ log }: FastifyInstance, given: Serializers = {}): Serializers {
   const { req } = (log as { [PINO_SERIALIZERS]?: Partial<Serializers> })[PINO_SERIALIZERS] ?? {}
@@ -89,7 +86,7 @@ export function toHostSerializers({ log }: FastifyInstance, given: Serializers =
   return { req: (request: unknown) => redactLogged(req(request)) as string, ...given }
 }
 
-/** Used where logging is off: a fault after the status was sent would be seen nowhere else. */
+/** Used if logging is off: a failure after the status was sent would otherwise be invisible. */
 class StreamErrorLog extends LogController {
   readonly #logger: Logger
 
@@ -104,10 +101,10 @@ class StreamErrorLog extends LogController {
   }
 }
 
-/** Logs one line for each answered request: what was called, the status, and how long it took. */
+/** Logs one line per request after its response: what was called, the status, and how long it took. */
 class RequestLog extends LogController {
   override incomingRequest(): void {
-    // The line for the answer names the request as well.
+    // The line for the response includes the request.
   }
 
   override requestCompleted(
@@ -127,12 +124,12 @@ class RequestLog extends LogController {
   }
 }
 
-/** Returns which method of which service a request has called, `undefined` for none. */
+/** Returns the method and service that a request has called, `undefined` if there is none. */
 export function toCalled(
   { routeOptions }: FastifyRequest,
   { hook }: FastifyReply,
 ): Record<'service' | 'method', string | undefined> {
-  // What the routes of services carry.
+  // The config on routes of services.
   const config = routeOptions.config as { service?: string; serviceMethod?: string } | undefined
   return {
     service: hook?.path ?? config?.service,
@@ -140,14 +137,14 @@ export function toCalled(
   }
 }
 
-/** An application, or whatever has a logger that may be replaced. */
+/** An application, or any object whose logger may be replaced. */
 interface WithLogger {
   readonly logger: Logger
 }
 
 /**
- * Returns a logger that writes to the one an application has at the time, which may print every
- * property of an error, as `console` does: errors become copies with name, message, stack and causes.
+ * Returns a logger that writes to the application's current logger. That may print every property of an error, as
+ * `console` does, so errors are copied with only name, message, stack and causes.
  */
 export function createPlainLogger(app: WithLogger): Logger {
   const createLog =

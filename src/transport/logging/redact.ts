@@ -6,7 +6,7 @@ const REDACTED = '[redacted]'
 /** Longest URL that is logged or repeated in an error. */
 const LONGEST_URL = 2_048
 
-/** In a URL it holds the authorization code of an OAuth login; elsewhere it is a status. */
+/** In a URL, `code` is the authorization code of an OAuth login; elsewhere it is a status. */
 const LOGIN_CODE = 'code'
 
 /**
@@ -19,7 +19,7 @@ const PARAMETER =
 /** From `eyJ`, as JSON begins in base64, to the last of three parts, five where it is encrypted. */
 const JWT = /eyJ(?:(?!eyJ)[\w-])*(?:(?:\.|%2[Ee])[\w-]*){2,4}/g
 
-/** The header with its value: in quotes, or to the end of the line. */
+/** The header with its value: in quotes, or up to the end of the line. */
 const AUTHORIZATION =
   /(authorization["']?\s*[:=]\s*)(?:"[^"\r\n]*"?|'[^'\r\n]*'?|[^\s"'&][^\r\n&]*)/gi
 
@@ -27,20 +27,20 @@ const AUTHORIZATION =
 const CREDENTIALS =
   /\b([Bb]earer|BEARER|[Bb]asic|BASIC)(\s+)(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))[\w.~+/=-]{6,}/g
 
-/** An API key of `ApiKeyStrategy` behind its prefix: the id of the key stays, so that people find it. */
+/** An API key of `ApiKeyStrategy` after its prefix: its id is kept, so that the key can be found. */
 const API_KEY = /(_[\da-f]{24}_)[\dA-Za-z]{50}/g
 
-/** A refresh token, or one of a mail of `AccountService`: 256 random bits behind a dot, and what follows. */
+/** A refresh token, or an emailed token of `AccountService`: 256 random bits after a dot, and what follows. */
 const OPAQUE_TOKEN = /\.[\w-]{43}(?:\.[\w-]*\.\d{1,9}\.[\w-]{22})?(?![\w-])/g
 
-/** What each secret is told by, so that one search finds most strings to hold none. */
+/** Matches a part of each secret, so that one search clears most strings. */
 const SUSPICIOUS = /\/\/|2f|=|3d|eyJ|authorization|bearer|basic|_[\da-f]{24}_|\.[\w-]{43}/i
 
 /** Returns a URL without its fragment and without secrets, cut at 2 kB. */
 export function redactUrl(url: string): string {
   const hash = url.indexOf('#')
   const redacted = redactText(hash === -1 ? url : url.slice(0, hash))
-  // Cut last: half of a secret would no longer be recognised as one.
+  // Shortened last: half a secret would no longer be recognized.
   if (redacted.length <= LONGEST_URL) return redacted
   return `${redacted.slice(0, LONGEST_URL)}… (${url.length} characters)`
 }
@@ -62,9 +62,9 @@ export function redactText(text: string): string {
 }
 
 /**
- * Returns what JSON keeps of the data of an error, without the values of secret keys. An error at such a
- * key stays, because it says what is wrong with the field: resolvers put it there.
- * @throws what JSON can't hold
+ * Returns the JSON form of the data of an error, without the values of secret keys. An error at such a key is kept,
+ * because it says what is wrong with the field: resolvers put it there.
+ * @throws if JSON cannot represent the data
  */
 export function redactData(data: unknown): unknown {
   if (isOpen(data)) return data
@@ -82,7 +82,7 @@ function isErrorJSON(value: unknown): boolean {
   return hasMessage && Object.keys(value).every((name) => ERROR_NAMES.includes(name))
 }
 
-/** Whether data is a plain object of strings without secret keys, which JSON would not change. */
+/** Returns whether data is a plain object of strings without secret keys, which JSON would not change. */
 function isOpen(data: unknown): boolean {
   if (typeof data !== 'object' || data === null) return false
   if (Object.getPrototypeOf(data) !== Object.prototype) return false
@@ -93,10 +93,9 @@ function isOpen(data: unknown): boolean {
 }
 
 /**
- * Returns what JSON keeps of the `errors` of an error. There a key names a field, and a string
- * under it says what is wrong with that field: strings stay, any other value under the name of a
- * secret goes.
- * @throws what JSON can't hold
+ * Returns the JSON form of the `errors` of an error. There a key names a field, and a string under it says what is
+ * wrong with that field: strings are kept, other values of secret keys are removed.
+ * @throws if JSON cannot represent the errors
  */
 export function redactErrors(errors: unknown): unknown {
   return toPlain(errors, (key, value) => {
@@ -105,8 +104,8 @@ export function redactErrors(errors: unknown): unknown {
 }
 
 /**
- * Returns what may be logged of a value: without the values of secret keys, and without the secrets
- * that its strings quote. A value that JSON can't hold is reduced to its primitive properties.
+ * Returns the loggable form of a value: without the values of secret keys, and without secrets quoted in strings. A
+ * value that JSON cannot represent is reduced to its primitive properties.
  */
 export function redactLogged(value: unknown): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -118,7 +117,7 @@ export function redactLogged(value: unknown): unknown {
   }
 }
 
-/** Returns what may be logged of the value of a key, which may say that it is a secret. */
+/** Returns the loggable form of the value of a key, which may name a secret. */
 export function redactNamed(key: string, value: unknown): unknown {
   return isSecretName(key) ? REDACTED : redactLogged(value)
 }
@@ -130,10 +129,7 @@ function redactEntry(key: string, value: unknown): unknown {
   return typeof value === 'string' ? redactText(value) : value
 }
 
-/**
- * Returns the primitive properties of an object that JSON can't hold: one with circles,
- * for example.
- */
+/** Returns the primitive properties of an object that JSON cannot represent, for example a circular one. */
 function toShallow(value: object): unknown {
   try {
     const entries = Object.entries(value).filter(([, one]) => typeof one !== 'object')
@@ -153,8 +149,8 @@ function isMessage(value: unknown): boolean {
 }
 
 /**
- * Returns a string without what stands after matches of an expression.
- * @param findEnd returns where that ends, -1 where it is no secret
+ * Returns a string without the text after matches of an expression.
+ * @param findEnd returns where that text ends, -1 if it is not a secret
  */
 function redactAfter(
   text: string,
@@ -181,7 +177,7 @@ function findParameterEnd(start: number, match: RegExpExecArray): number {
   return isCode || isSecretName(decoded) ? start + input.slice(start).search(/[&#\s]|$/) : -1
 }
 
-/** What stands between spaces and quotes: a URL, among others. */
+/** Text between spaces and quotes, such as a URL. */
 const WORD = /[^\s"'`<>]+/g
 
 /** Colon and slashes of a URL, perhaps percent-encoded as in a URL inside a URL, or twice. */
@@ -193,9 +189,8 @@ const AT = /@|%(?:25)*40/gi
 const HOST = /^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
 /**
- * Returns a word without user and password of the URLs in it. A password with a slash that is not
- * encoded, as people write them into connection strings, is found as well. The effort is linear: each
- * part of the word is looked at a fixed number of times.
+ * Returns a word without user and password in its URLs. It also finds a password with an unencoded slash, as people
+ * write them into connection strings. The effort is linear: each part of the word is visited a fixed number of times.
  */
 function redactUserInfo(word: string): string {
   const lastAt = findLastAt(word)
@@ -211,13 +206,12 @@ function redactUserInfo(word: string): string {
 }
 
 /**
- * Returns what ends the authority of a URL that stands as it is, or that is encoded as often as its
- * slashes are.
- * @param level what stands between the percent sign and the code of a slash, `undefined` for `/`
+ * Returns an expression for the end of the authority of a URL, in plain form or encoded as often as its slashes are.
+ * @param level what is between the percent sign and the code of a slash, `undefined` for `/`
  */
 function toAuthorityEnd(level: string | undefined): RegExp {
   if (level === undefined) return /[/?#]|$/
-  // Those who send a URL may not choose how long an expression is.
+  // Limited, as the sender of a URL must not control the length of an expression.
   return new RegExp(`[/?#&]|%${level.slice(0, 4)}(?:2f|3f|23|26)|$`, 'i')
 }
 
@@ -227,13 +221,13 @@ function findLastAt(text: string): number {
   return last
 }
 
-/** Whether an authority is a host, or several as databases have them. */
+/** Returns whether an authority is a host, or several as in database URLs. */
 function isHosts(authority: string): boolean {
   const plain = authority.replace(/%(?:25)*3a/gi, ':')
   return plain.split(',').every((host) => HOST.test(host))
 }
 
-/** Keys whose values never reach a log, wherever they stand in what is logged. */
+/** Keys whose values are never logged, at any depth. */
 export const SECRET_KEYS: readonly string[] = [
   ...['password', 'passwd', 'passphrase', 'passcode', 'pass', 'pwd', 'pin', 'otp', 'secret'],
   ...['accessToken', 'access_token', 'refreshToken', 'refresh_token', 'idToken', 'id_token'],
@@ -246,9 +240,7 @@ export const SECRET_KEYS: readonly string[] = [
 const SECRET_PART =
   /token|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|jwt|api[_-]?key|authorization|cookie|signature|sessionid|sessid/i
 
-/**
- * Short words that others contain (`monkey`, `compass`): they count only as a whole word of a name.
- */
+/** Short words that occur within others (`monkey`, `compass`): they count only as a whole word of a name. */
 const SECRET_WORDS: ReadonlySet<string> = new Set([
   ...['pass', 'otp', 'totp', 'pin', 'sig', 'session', 'sid', 'auth', 'bearer', 'authcode'],
   ...['accesskey', 'authkey', 'passkey', 'privatekey', 'sessionkey', 'signingkey', 'userpass'],
@@ -262,7 +254,7 @@ const KEY_KINDS: ReadonlySet<string> = new Set([
 const MAY_HAVE_WORD = /pass|otp|pin|sig|session|sid|auth|bearer|key/i
 
 /**
- * Whether the name of a parameter or of a logged value is that of a secret: `userPass`, `x-key` and
+ * Returns whether the name of a parameter or a logged value is that of a secret: `userPass`, `x-key` and
  * `X-Amz-Signature` are, `passenger` is not.
  */
 function isSecretName(name: string): boolean {
@@ -270,14 +262,14 @@ function isSecretName(name: string): boolean {
 }
 
 /**
- * Whether the name of a field in the data of an error is that of a secret. Clients read it, and
- * `key` may be that of a translation: there only `privateKey` and its like are secrets.
+ * Returns whether the name of a field in the data of an error is that of a secret. Clients read it, and `key` may be
+ * that of a translation: only `privateKey` and the like are secrets there.
  */
 function isSecretField(name: string): boolean {
   return isSecret(name, (before) => KEY_KINDS.has(before))
 }
 
-/** @param isSecretKey whether the word `key` is that of a secret after another word, `''` for none */
+/** @param isSecretKey returns whether the word `key` is secret after another word, `''` for none */
 function isSecret(name: string, isSecretKey: (before: string) => boolean): boolean {
   if (SECRET_PART.test(name)) return true
   if (!MAY_HAVE_WORD.test(name)) return false

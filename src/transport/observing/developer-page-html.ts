@@ -123,7 +123,7 @@ async function refresh() {
     await showCalls()
     showState('')
   } catch {
-    showState('The server does not answer; it may be starting anew.')
+    showState('The server does not respond; it may be restarting.')
   } finally {
     isReading = false
   }
@@ -159,7 +159,7 @@ export function toHtml(base: string): string {
 <title>Services</title>
 <link rel="icon" href="data:,">
 <style>${STYLE}</style>
-<header><h1>Services</h1><span>for developers, on this machine alone</span><span id="state" role="status"></span></header>
+<header><h1>Services</h1><span>for developers, only on this machine</span><span id="state" role="status"></span></header>
 <main>
   <section><h2>Services and their hooks</h2><div id="services"></div></section>
   <section>

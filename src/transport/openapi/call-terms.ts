@@ -5,14 +5,14 @@ import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { REST_FEATURES } from '../rest-features.ts'
 import type { DocumentSchema, Parameter } from './components.ts'
 
-/** What features of the transport, and the hooks around a method, add to its operation. */
+/** What features of the transport and the hooks around a method add to its operation. */
 interface OperationTerms {
   readonly parameters: readonly Parameter[]
-  /** The headers of an answer that went well. */
+  /** The headers of a successful response. */
   readonly headers: Readonly<Record<string, DocumentSchema>>
-  /** What such an answer may be beside JSON, by media types. */
+  /** Other forms of that response in addition to JSON, by media types. */
   readonly content: Readonly<Record<string, DocumentSchema>>
-  /** Answers beside that one, by statuses. */
+  /** Other responses, by statuses. */
   readonly responses: Readonly<Record<string, DocumentSchema>>
   readonly errors: readonly number[]
 }
@@ -21,7 +21,7 @@ const STRING: DocumentSchema = { type: 'string' }
 
 /**
  * Returns what features and hooks add to an operation.
- * @param isRecord whether the operation answers with one record
+ * @param isRecord whether the response of the operation is one record
  */
 export function describeCall(
   entry: ServiceEntry,
@@ -54,7 +54,7 @@ export function describeCall(
   }
 }
 
-/** Of several that read one header, any may require it. */
+/** If several read one header, any of them may require it. */
 function toParameters(terms: readonly CallTerms[]): readonly Parameter[] {
   const headers = new Map<string, Parameter>()
   for (const { header } of terms) {

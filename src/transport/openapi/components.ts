@@ -3,7 +3,7 @@ import { writeReferences } from '../../core/schema/model/references.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 
-/** A schema as it stands in the document: always an object, as many generators read no booleans. */
+/** A schema in the document: always an object, as many generators do not support booleans. */
 export type DocumentSchema = Readonly<Record<string, unknown>>
 
 /** A parameter of an operation. @see https://spec.openapis.org/oas/v3.1.1.html#parameter-object */
@@ -18,7 +18,7 @@ export interface Parameter {
   readonly example?: object
 }
 
-/** Names that a component can have, and an `$id` of an application mostly is. */
+/** Names that a component can have; most `$id`s of applications qualify. */
 const COMPONENT_NAME = /^[A-Za-z0-9._-]+$/
 
 const SCHEMAS = '#/components/schemas/'
@@ -42,9 +42,9 @@ export const ERROR_SCHEMA: DocumentSchema = {
   },
 }
 
-/** The errors that the document names, by their codes; the others are its `default`. */
+/** The errors that the document names, by their codes; all others are its `default`. */
 const ERRORS: Readonly<Record<string | number, readonly [name: string, description: string]>> = {
-  400: ['BadRequest', 'The query or the data can not be accepted.'],
+  400: ['BadRequest', 'The query or the data cannot be accepted.'],
   401: ['NotAuthenticated', 'Nothing proves who calls.'],
   404: ['NotFound', 'There is no such record.'],
   409: [
@@ -59,11 +59,11 @@ const ERRORS: Readonly<Record<string | number, readonly [name: string, descripti
 }
 
 /**
- * What a document gives names to: schemas, so that generators make a type of each; parameters, which
- * the operations of a service share; errors; and what proves who calls.
+ * The named parts of a document: schemas, so that generators create a type for each; parameters, which the operations
+ * of a service share; errors; and security schemes.
  */
 export class Components {
-  /** With linked references: what definitions are called depends on all schemas. */
+  /** With linked references: the names of definitions depend on all schemas. */
   readonly #schemas = new Map<string, JSONSchema>()
   readonly #parameters = new Map<string, Parameter>()
   readonly #operationIds = new Set<string>()
@@ -76,8 +76,8 @@ export class Components {
   }
 
   /**
-   * Returns a reference to a schema: by its `$id` where that can be a name and stands for no other
-   * schema yet, else by the name given.
+   * Returns a reference to a schema: by its `$id` if that is a valid name not used for another schema, otherwise by the
+   * given name.
    */
   refer(name: string, schema: JSONSchema): DocumentSchema {
     const id = isPlainObject(schema) ? schema['$id'] : undefined
@@ -85,7 +85,7 @@ export class Components {
     return { $ref: SCHEMAS + addPart(this.#schemas, names, schema) }
   }
 
-  /** Returns a schema to be written where it is used; one that refers to its parts gets a name. */
+  /** Returns a schema to be written inline; one that refers to its own parts gets a name. */
   inline(name: string, schema: JSONSchema): DocumentSchema {
     const hasReference = someSchema(schema, ({ $ref }) => $ref !== undefined)
     return hasReference ? this.refer(name, schema) : toDocumentSchema(schema)
@@ -96,15 +96,15 @@ export class Components {
     return { $ref: PARAMETERS + addPart(this.#parameters, [name], parameter) }
   }
 
-  /** Returns references to the errors of some codes, and to that of all others. */
+  /** Returns references to the errors of some codes, and to the default for all others. */
   referErrors(codes: readonly number[]): Readonly<Record<string, DocumentSchema>> {
     const names = [...codes, 'default'] as const
     return Object.fromEntries(names.map((code) => [code, { $ref: RESPONSES + ERRORS[code]?.[0] }]))
   }
 
   /**
-   * Returns an id for an operation, as generators make a function of each: `findUsers` for `find` of
-   * `users`, with a number where that is taken.
+   * Returns an id for an operation, from which generators create a function: `findUsers` for `find` of `users`, with a
+   * number if that is taken.
    */
   createOperationId(method: string, typeName: string): string {
     const base = `${method.replace(/[^A-Za-z0-9_]+/g, '')}${typeName}`
@@ -126,7 +126,7 @@ export class Components {
     }
   }
 
-  /** Definitions inside of schemas become schemas of their own: some generators find no others. */
+  /** Definitions within schemas become separate schemas: some generators find no others. */
   #writeSchemas(): Readonly<Record<string, DocumentSchema>> {
     const written = new Map<string, DocumentSchema>(
       [...this.#schemas.keys()].map((name) => [name, {}]),
@@ -157,7 +157,7 @@ export class Components {
   }
 }
 
-/** Adds a part by a name that is free or has the same part already. Returns the name. */
+/** Adds a part under a name that is free or already has the same part. Returns the name. */
 function addPart<Part extends JSONSchema>(
   parts: Map<string, Part>,
   names: readonly string[],
@@ -171,7 +171,7 @@ function addPart<Part extends JSONSchema>(
   return name
 }
 
-/** Returns the first of some names that is free, else the last one with a number. */
+/** Returns the first of some names that is free, otherwise the last one with a number. */
 export function findName(names: readonly string[], isFree: (name: string) => boolean): string {
   const given = names.find(isFree)
   if (given !== undefined) return given
@@ -190,10 +190,10 @@ export function toComponentName({ $ref }: DocumentSchema): string {
   return String($ref).slice(SCHEMAS.length)
 }
 
-/** Keywords that say what a schema is to its own document, and mean another one inside of ours. */
+/** Keywords that describe a schema as a document of its own, and would mean something else within ours. */
 const OWN_DOCUMENT = ['$id', '$schema', '$dynamicAnchor']
 
-/** Returns a schema as an object. Some libraries keep functions in theirs, which no document can have. */
+/** Returns a schema as an object. Some libraries keep functions in schemas, which a document cannot contain. */
 function toDocumentSchema(schema: unknown): DocumentSchema {
   if (!isPlainObject(schema)) return schema === false ? { not: {} } : {}
   const kept = Object.entries(schema).filter(([keyword]) => !OWN_DOCUMENT.includes(keyword))

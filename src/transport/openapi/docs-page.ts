@@ -6,10 +6,10 @@ import { askToInstall } from '../missing-package.ts'
 import { escapeHtml } from '../replies/html.ts'
 import type { OpenApiDocument } from './document.ts'
 
-/** What applications install for the page. */
+/** The packages that applications install for the page. */
 export const PAGE_PACKAGES = ['@fastify/swagger', '@fastify/swagger-ui', 'yaml'] as const
 
-/** What the page may load: its own files. The styles of its parts stand in the page itself. */
+/** The page may load only its own files. Its styles are inline. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "base-uri 'self'",
@@ -30,7 +30,7 @@ const EMPTY_ICON = {
   content: '<svg xmlns="http://www.w3.org/2000/svg"/>',
 }
 
-/** Serves a document at `<path>/json`, and a page to read it and to try it out at `<path>`. */
+/** Serves a document at `<path>/json`, and a page to read and try it at `<path>`. */
 export async function addDocsPage(
   scope: FastifyInstance,
   path: string,
@@ -45,7 +45,7 @@ export async function addDocsPage(
     staticCSP: CONTENT_SECURITY_POLICY,
     theme: { title: escapeHtml(title), favicon: [EMPTY_ICON] },
     logo: null as never,
-    // The layout without a bar at the top, which has a logo that is not the application's.
+    // The layout without the top bar, whose logo is not the application's.
     uiConfig: {
       layout: 'BaseLayout',
       deepLinking: true,
@@ -53,14 +53,14 @@ export async function addDocsPage(
       displayRequestDuration: true,
     },
     uiHooks: {
-      // Not before that: functions of `app.use()` that guard the page come first.
+      // Runs after functions of `app.use()` that guard the page.
       preHandler: async (request, reply) => {
-        // The path of the route differs from that of the URL where routers are lenient.
+        // With lenient routers, the path of the route differs from that of the URL.
         const route = request.routeOptions.url?.replace(/\/$/, '') ?? ''
         const [own = ''] = request.url.split('?', 1)
         if (route.endsWith(path) && !own.endsWith('/')) {
-          // With a slash at its end the page finds its files and the document by relative paths,
-          // whatever a proxy has put before the path or taken from it.
+          // With a trailing slash the page finds its files and the document by relative paths, whatever a proxy has
+          // added to or removed from the path.
           return reply.redirect(request.url.replace(/^(?:[^?]*\/)?([^/?]*)/, './$1/'), 308)
         }
         return sendDocument(route, read, request, reply)
@@ -69,7 +69,7 @@ export async function addDocsPage(
   })
 }
 
-/** Sends the document in place of the handlers of the page, which would write it for each request. */
+/** Sends the document instead of the page's handlers, which would write it for each request. */
 async function sendDocument(
   route: string,
   read: DocumentReader,
@@ -77,7 +77,7 @@ async function sendDocument(
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   reply.header('x-content-type-options', 'nosniff')
-  // Services come and go: a cache has to ask whether it still has the document of now.
+  // Services may be added and removed: a cache must ask whether its document is current.
   reply.header('cache-control', 'no-cache')
   const [, form] = /\/(json|yaml)$/.exec(route) ?? []
   if (form === undefined) return undefined
@@ -88,7 +88,7 @@ async function sendDocument(
   return reply.type('application/x-yaml').send(await yaml())
 }
 
-/** A document as it is sent, written once for all requests. */
+/** A document as it is sent, serialized once for all requests. */
 interface WrittenDocument {
   readonly json: string
   /** Resolves to the document as YAML. A large one takes a third of a second the first time. */
@@ -97,10 +97,10 @@ interface WrittenDocument {
   readonly tag: string
 }
 
-/** Resolves to the document of the services that are there now. */
+/** Resolves to the document of the current services. */
 type DocumentReader = () => Promise<WrittenDocument>
 
-/** Returns what reads a document, which is made anew when services have come or gone. */
+/** Returns a reader of a document, which is rebuilt when services were added or removed. */
 export function keepDocument(
   scope: FastifyInstance,
   app: Application,
@@ -116,7 +116,7 @@ export function keepDocument(
     const writing = create().then(writeDocument)
     written = writing
     writing.catch(() => {
-      // The next request tries again: the function `transform` may depend on more than the document.
+      // The next request tries again: the function `transform` may depend on other things than the document.
       if (written === writing) written = null
     })
     return writing
@@ -131,8 +131,8 @@ function writeDocument(document: OpenApiDocument): WrittenDocument {
 }
 
 /**
- * Returns the same document as YAML, which has forms for dates and maps that JSON has not. Its package is
- * loaded only where somebody asks for it, as few do.
+ * Returns the document as YAML, which has forms for dates and maps that JSON lacks. Its package is loaded only on
+ * request, since few ask for it.
  */
 async function toYAML(json: string): Promise<string> {
   const { stringify } = await import('yaml').catch(

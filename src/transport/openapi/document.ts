@@ -10,7 +10,7 @@ import type { PlacedOperation } from './operations.ts'
 import { ServiceOperations } from './operations.ts'
 import type { SecuritySchemes } from './security.ts'
 
-/** What a document says of the whole. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
+/** The description of the whole document. @see https://spec.openapis.org/oas/v3.1.1.html#info-object */
 export interface OpenApiInfo {
   /** The name of the interface. */
   readonly title: string
@@ -18,7 +18,7 @@ export interface OpenApiInfo {
   readonly version: string
   /** What it is for, in Markdown. */
   readonly description?: string
-  /** Further members of the object: `contact`, `license`. */
+  /** Other members of the object: `contact`, `license`. */
   readonly [member: string]: unknown
 }
 
@@ -38,17 +38,17 @@ export interface OpenApiDocument {
   info: OpenApiInfo
   /** Where the interface is served. */
   servers?: OpenApiServer[]
-  /** The services, each of which has its operations below a tag of its own. */
+  /** The services. Each has its own tag for its operations. */
   tags?: OpenApiTag[]
   /** The operations, by path and then by verb in lower case. */
   paths: Record<string, Record<string, unknown>>
   /** What operations refer to, by kind and then by name. */
   components: Record<string, Record<string, unknown>>
-  /** Further members: `security`, `externalDocs`, `x-…`. */
+  /** Other members: `security`, `externalDocs`, `x-…`. */
   [member: string]: unknown
 }
 
-/** A name that operations are shown below. */
+/** A heading for operations. */
 export interface OpenApiTag {
   /** The path of a service. */
   readonly name: string
@@ -56,24 +56,24 @@ export interface OpenApiTag {
   readonly description?: string
 }
 
-/** What the document of an application says beside its services. */
+/** The content of a document in addition to the services. */
 export interface OpenApiDocumentOptions {
-  /** The title and the version of the interface, and what else OpenAPI has for it. */
+  /** The title and the version of the interface, and other members of OpenAPI's `info`. */
   readonly info: OpenApiInfo
   /** Where the interface is served. Default: on the server of the document. */
   readonly servers?: readonly OpenApiServer[]
-  /** The paths of services that are left out. Default: none. */
+  /** The paths of services to leave out. Default: none. */
   readonly exclude?: readonly string[]
   /**
-   * Returns the document to serve, for what only you know: summaries, examples, other security
-   * schemes. It may change the document that it gets. Default: the document as it is.
+   * Returns the document to serve. Use it to add summaries, examples or other security schemes. It may change the
+   * document that it gets. Default: the document unchanged.
    */
   readonly transform?: (document: OpenApiDocument) => OpenApiDocument
 }
 
 /** Options of `openapiDocument()`. */
 export interface ServiceDocumentOptions extends OpenApiDocumentOptions {
-  /** Path that all services are below: the `prefix` of the plugin. Default: none. */
+  /** The prefix of all services: that of the plugin. Default: none. */
   readonly prefix?: string
   /** Whether `rest()` has the option `methodPaths`. Default: false. */
   readonly methodPaths?: boolean
@@ -107,9 +107,9 @@ const RULES = {
 export const OPENAPI_VERSION = '3.1.0'
 
 /**
- * Resolves to the OpenAPI document of the services that an application has now, without a server: to
- * write it to a file, or to hand it to `@fastify/swagger` as its option `openapi`.
- * @throws {TypeError} an unknown option, no `info`, or a service whose schemas can not be compiled
+ * Resolves to the OpenAPI document of the current services of an application, without a server: to write it to a file,
+ * or to pass it to `@fastify/swagger` as its option `openapi`.
+ * @throws {TypeError} an option is unknown, `info` is missing, or the schemas of a service cannot be compiled
  */
 export async function openapiDocument(
   app: AnyApplication,
@@ -123,7 +123,7 @@ export async function openapiDocument(
   return transformDocument('openapiDocument()', options, document)
 }
 
-/** @throws {TypeError} an unknown option, an invalid one, or no `info` */
+/** @throws {TypeError} an option is unknown or invalid, or `info` is missing */
 export function checkDocumentOptions(owner: string, options: object, rules: OptionRules): void {
   checkOptions(owner, options, rules)
   if ((options as Partial<OpenApiDocumentOptions>).info !== undefined) return
@@ -142,8 +142,8 @@ export function createDocument({ info, servers }: OpenApiDocumentOptions): OpenA
 }
 
 /**
- * Returns a document as the application wants it.
- * @throws {TypeError} its function returns no document
+ * Returns a document after the application's changes.
+ * @throws {TypeError} its function does not return a document
  */
 export function transformDocument(
   owner: string,
@@ -158,8 +158,8 @@ export function transformDocument(
 }
 
 /**
- * Resolves to a document with the services of an application in it. What it has already stays.
- * @param tellFailure called with each service that the document lacks, as its schemas can not be compiled
+ * Resolves to a document with the services of an application added. Existing content is kept.
+ * @param tellFailure called with each service that the document lacks, as its schemas cannot be compiled
  * @param routeSchemes the security schemes that the routes of the document name
  */
 export async function addServices(
@@ -171,7 +171,7 @@ export async function addServices(
 ): Promise<OpenApiDocument> {
   const excluded = exclude.map(toServicePath)
   const loading = [...app.entries].map(async ([path, entry]): Promise<[string, ServiceEntry][]> => {
-    // Browsers are sent to pages, programs do not call them.
+    // Browsers are sent to pages; programs do not call them.
     if (excluded.includes(path) || entry.options.page) return []
     try {
       await entry.schemas?.load()
@@ -191,7 +191,7 @@ export async function addServices(
     new ServiceOperations(scope, path, entry).create(),
   )
   const { tags = [] } = document
-  // A service that callers outside can not call is not theirs to know of, its name neither.
+  // A service that external callers cannot call must not be revealed, not even by its name.
   const names = new Set(operations.map(({ service }) => service))
   for (const { name } of tags) names.delete(name)
   return {
@@ -203,8 +203,8 @@ export async function addServices(
 }
 
 /**
- * Puts operations together by their paths. Of two paths that differ in the names of parameters only,
- * requests reach the first one.
+ * Groups operations by their paths. Of two paths that differ only in the names of parameters, requests reach the first
+ * one.
  */
 function toPaths(operations: readonly PlacedOperation[]): OpenApiDocument['paths'] {
   const paths: OpenApiDocument['paths'] = {}

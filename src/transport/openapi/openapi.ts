@@ -24,7 +24,7 @@ import { toSecurity } from './security.ts'
 
 /** Options of `openapi()`. */
 export interface OpenApiOptions extends OpenApiDocumentOptions {
-  /** Where the page is; the document is at `<path>/json`. Default: `'/docs'`. */
+  /** The path of the page; the document is at `<path>/json`. Default: `'/docs'`. */
   readonly path?: string
 }
 
@@ -43,12 +43,11 @@ interface WithServer {
 }
 
 /**
- * Describes all services in an OpenAPI document, with a page to read it and to try it out:
- * `app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' } }))`. The page is at
- * `/docs`, the document at `/docs/json`; below the prefix of `rest()` or the plugin, where there is one.
- * Needs the packages `@fastify/swagger` and `@fastify/swagger-ui`, and `yaml` for `/docs/yaml`.
- * @throws {TypeError} an unknown option, or no `info`; when configured, a second time, or after the
- *   start
+ * Returns a function for `app.configure()` that describes all services in an OpenAPI document, with a page to read and
+ * try it: `app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' } }))`. The page is at `/docs`, the
+ * document at `/docs/json`, below the prefix of `rest()` or the plugin, if there is one. Needs the packages
+ * `@fastify/swagger` and `@fastify/swagger-ui`, and `yaml` for `/docs/yaml`.
+ * @throws {TypeError} an option is unknown, or `info` is missing; when configured, a second time, or after the start
  */
 export function openapi(options: OpenApiOptions): (app: AnyApplication) => void {
   const configure = createConfigurator('openapi', options, (app: AnyApplication & WithServer) => {
@@ -64,7 +63,7 @@ export function openapi(options: OpenApiOptions): (app: AnyApplication) => void 
   return configure
 }
 
-/** In the schema of a route: `@fastify/swagger` leaves it out. */
+/** Put in the schema of a route, it makes `@fastify/swagger` leave the route out. */
 const HIDDEN = Object.freeze({ hide: true })
 
 /** The documentation of one application. */
@@ -72,7 +71,7 @@ class Docs implements ScopePart {
   isServed = false
   readonly #options: OpenApiOptions
   readonly #path: string
-  /** The routes that the server got before `@fastify/swagger` was loaded. */
+  /** The routes that were added to the server before `@fastify/swagger` was loaded. */
   readonly #earlyRoutes: RouteOptions[] = []
   /** The security schemes of the routes of the server. */
   readonly #routeSchemes: SecuritySchemes = {}
@@ -87,17 +86,17 @@ class Docs implements ScopePart {
   }
 
   /**
-   * Has `@fastify/swagger` document the routes of a server, unless somebody has done so. Call it before
-   * the services get theirs.
+   * Makes `@fastify/swagger` document the routes of a server, unless it already does. Call it before the routes of
+   * services are added.
    */
   async prepare(server: FastifyInstance, app: Application): Promise<void> {
     this.isServed = true
     if (server.hasDecorator('swagger')) return
-    // Loaded only where it is wanted, as `openapi()` is by few servers.
+    // Loaded only if it is used, as few servers use `openapi()`.
     const { default: swagger } = await import('@fastify/swagger').catch(
       askToInstall('openapi()', ...PAGE_PACKAGES),
     )
-    // The plugin looks up what the `security` of a route names.
+    // The plugin looks up the schemes that the `security` of a route names.
     const components = { securitySchemes: this.#routeSchemes }
     const options = {
       openapi: { ...createDocument(this.#options), components } as object,
@@ -123,7 +122,7 @@ class Docs implements ScopePart {
     const taken = ['', '/', '/json', '/yaml']
       .map((end) => `${scope.prefix}${path}${end}`)
       .find((url) => scope.hasRoute({ method: 'GET', url }))
-    // The plugin of the page would throw where nobody can catch it.
+    // The plugin of the page would throw an error that nothing can catch.
     if (taken !== undefined) {
       throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
@@ -131,17 +130,17 @@ class Docs implements ScopePart {
     const options = { ...this.#options, prefix: scope.prefix, methodPaths, queryBodies }
     const read = keepDocument(scope, app, async () => {
       const tellFailure = (error: unknown, path: string): void => {
-        // The start fails by itself then; one that is added later answers each call with an error.
+        // At the start such an error fails the start itself; a service added later returns an error for each call.
         app.logger.error({ err: error, path }, 'openapi(): the document lacks a service')
       }
       const routes = this.#readRoutes(scope)
       const document = await addServices(routes, app, options, tellFailure, this.#routeSchemes)
-      // A copy, which the application may change: that of the routes is kept by its plugin.
+      // A copy, which the application may change: the plugin keeps the document of the routes.
       return transformDocument('openapi()', options, structuredClone(document))
     })
     await scope.register(async (own) => {
       await addDocsPage(own, path, this.#options.info.title, read)
-      // After the services are set up: what is wrong with a document is told at the start.
+      // After the services are set up, so that mistakes in a document are reported at the start.
       own.addHook('onReady', async () => {
         this.#warnOfExcluded(app)
         await read()
@@ -149,7 +148,7 @@ class Docs implements ScopePart {
     })
   }
 
-  /** Returns the `security` of a route that `authenticateRequest` guards, nothing for others. */
+  /** Returns the `security` of a route that `authenticateRequest` guards, an empty object for other routes. */
   #readSecurity(
     app: Application,
     { onRequest = [], preParsing = [], preValidation = [], preHandler = [] }: RouteOptions,
@@ -159,17 +158,16 @@ class Docs implements ScopePart {
     return security.length > 0 ? { security } : {}
   }
 
-  /** Returns the document of the routes that a server has beside those of services. */
+  /** Returns the document of a server's routes other than those of services. */
   #readRoutes(server: FastifyInstance): OpenApiDocument {
     const own = createDocument(this.#options)
     const document = server.swagger() as Partial<OpenApiDocument>
-    // A server that documents its routes by itself may do so in an older version. Of that before 3.0
-    // nothing fits.
+    // A server that documents its own routes may use an older version of OpenAPI. Versions before 3.0 do not fit.
     if (document.openapi === undefined) return own
     return { ...own, ...document, openapi: OPENAPI_VERSION, info: own.info }
   }
 
-  /** Warns of names that no service has: one that was mistyped is in the document. */
+  /** Warns of names that no service has: a misspelled service stays in the document. */
   #warnOfExcluded({ entries, logger }: Application): void {
     const excluded = (this.#options.exclude ?? []).map(toServicePath)
     const services = excluded.filter((path) => !entries.has(path))
@@ -181,8 +179,8 @@ class Docs implements ScopePart {
 type RouteHook = (this: FastifyInstance, route: RouteOptions) => void
 
 /**
- * Has a plugin see the routes that were there before it, by the hook that it adds for routes. It is
- * loaded only when the server starts, and by then applications have added their routes.
+ * Passes earlier routes to a plugin through the hook that it adds for routes. The plugin is loaded only when the server
+ * starts, after applications have added their routes.
  */
 async function replayRoutes(
   server: FastifyInstance,

@@ -15,7 +15,7 @@ import { toQueryParameters } from './query-parameters.ts'
 import { readSecurity, toLoginSchemas } from './security.ts'
 import { toSelectedRecord } from './selected-record.ts'
 
-/** One operation of the document, and where it stands. */
+/** One operation of the document with its place. */
 export interface PlacedOperation {
   /** The path of the service. */
   readonly service: string
@@ -26,34 +26,34 @@ export interface PlacedOperation {
   readonly operation: Readonly<Record<string, unknown>>
 }
 
-/** What the operations of a document share. */
+/** Shared by the operations of a document. */
 interface OperationScope {
   readonly app: Application
   readonly components: Components
   /** Path that all services are below, `''` for none. */
   readonly prefix: string
-  /** Whether a custom method can be called by a path of its own. */
+  /** Whether a custom method can be called by its own path. */
   readonly hasMethodPath: (path: string) => boolean
-  /** Whether `find` takes its query as a body. */
+  /** Whether `find` accepts its query as a body. */
   readonly takesQueryBodies: boolean
 }
 
-/** Any object: the data and the results of services that say nothing of them. */
+/** Any object: the data and the results of services without schemas. */
 const ANY_RECORD: DocumentSchema = { type: 'object', additionalProperties: true }
 
 const NO_CONTENT = { 204: { description: 'Done, and there is nothing to return.' } } as const
 
-/** What an operation answers with: a record, all it has written or found of them, or what it likes. */
+/** The response of an operation: a record, all that it has written or found, or any value. */
 type OperationAnswer = 'record' | 'written' | 'found' | 'custom'
 
 /** How one kind of operation differs from the others. */
 type OperationKind = readonly [
   method: string,
-  /** What the id of the operation begins with. */
+  /** The prefix of the operation's id. */
   id: string,
   summary: string,
   answer: OperationAnswer,
-  /** The errors beside 400, and 401 behind the `authenticate` hook. */
+  /** The errors in addition to 400, and to 401 after the `authenticate` hook. */
   errors: readonly number[],
 ]
 
@@ -69,7 +69,7 @@ const RECORD_KINDS: readonly OperationKind[] = [
   ['remove', 'removeMany', 'Remove all records that match', 'written', []],
 ]
 
-/** A service that is one record. */
+/** A service with a single record. */
 const SINGLETON_KINDS: readonly OperationKind[] = [
   ['find', 'get', 'Get the record', 'record', [404]],
   ['create', 'create', 'Create the record', 'record', [409]],
@@ -78,21 +78,21 @@ const SINGLETON_KINDS: readonly OperationKind[] = [
   ['remove', 'remove', 'Remove the record', 'record', [404]],
 ]
 
-/** An authentication service has no records: a login is made, and the own one ended. */
+/** An authentication service has no records: a login is created, and the caller's own login ended. */
 const LOGIN_KINDS: readonly OperationKind[] = [
   ['create', 'create', 'Log in', 'record', [401]],
   ['remove', 'remove', 'Log out', 'record', []],
 ]
 
-/** Returns the kinds of operations that a service may have, by what it is. */
+/** Returns the kinds of operations that a service may have. */
 function listKinds({ service, options }: ServiceEntry): readonly OperationKind[] {
   if (isAuthentication(service)) return LOGIN_KINDS
   return options.singleton ? SINGLETON_KINDS : RECORD_KINDS
 }
 
-/** A method, and what the document says of it. */
+/** A method with its description in the document. */
 interface Method extends Pick<MethodEntry, 'name' | 'spec'> {
-  /** As they hold over HTTP; `undefined` where nothing is known. */
+  /** The schemas over HTTP; `undefined` if they are unknown. */
   readonly schemas: MethodSchemas | undefined
   /** Whether one call of it may write many records. */
   readonly isForMany: boolean
@@ -105,7 +105,7 @@ export class ServiceOperations {
   readonly #entry: ServiceEntry
   readonly #typeName: string
   readonly #isLogin: boolean
-  /** The option of the same name: of services that are no adapters nobody knows. */
+  /** The options of the same names; unknown for services that are not adapters. */
   readonly #options: { readonly paginate?: unknown } | undefined
 
   constructor(scope: OperationScope, path: string, entry: ServiceEntry) {
@@ -142,7 +142,7 @@ export class ServiceOperations {
   }
 
   /**
-   * Returns the operation of `find` that takes its query as a body: a copy of the one with a query in the URL. Its
+   * Returns the operation of `find` that accepts its query as a body: a copy of the one with a query in the URL. Its
    * path ends with `#find`, since `POST` of the path itself is `create`.
    */
   #toQueryBody(query: JSONSchema | undefined, find: PlacedOperation): PlacedOperation {
@@ -218,9 +218,9 @@ export class ServiceOperations {
   }
 
   /**
-   * Custom methods share their URL with `create`. Their key has a fragment, which makes it one of its own
-   * and which no client sends: the header says which method is meant. What comes after a fragment is not
-   * sent either, so that a query is documented where the method has a path.
+   * Custom methods share their URL with `create`. Their path has a fragment, which makes it unique and which no client
+   * sends: the header names the method. A query after a fragment is not sent either, so it is documented only if the
+   * method has a path.
    */
   #toCustomParts(method: Method) {
     const { components, hasMethodPath, prefix } = this.#scope
@@ -236,12 +236,12 @@ export class ServiceOperations {
   }
 
   #toQuery({ name, schemas }: Method, use: QueryUse): readonly Parameter[] {
-    // Custom methods of a service without schemas mostly have no query.
+    // Custom methods of a service without schemas usually have no query.
     const query = schemas === undefined && !isStandardMethod(name) ? false : schemas?.query
     return toQueryParameters(this.#scope.components, this.#typeName, query, use)
   }
 
-  /** Operations of a service mostly have the same query, which is long: they refer to its parameters. */
+  /** Operations of a service usually share a long query, so they refer to its parameters. */
   #refer(query: readonly Parameter[]): readonly object[] {
     return query.map((parameter) => {
       const name = `${this.#typeName}.${parameter.name.replace(/[^\w.-]/g, '')}`
@@ -253,7 +253,7 @@ export class ServiceOperations {
   #toRecord({ schemas }: Method, name: string, canSelect: boolean): DocumentSchema {
     const result = schemas?.result
     if (result === undefined) return ANY_RECORD
-    // Of an answer as a whole, `$select` is about what is inside.
+    // With a schema for the whole response, `$select` applies to its content.
     const kept = schemas?.isWhole
       ? Object.keys((result as { properties?: object }).properties ?? {})
       : findIdNames(this.#entry.service)
@@ -289,7 +289,7 @@ export class ServiceOperations {
     return this.#hasPages === undefined ? { oneOf: [named, list] } : named
   }
 
-  /** By the option `paginate`: with a default size there are pages, without the option nobody knows. */
+  /** By the option `paginate`: a default size means pages; without the option it is unknown. */
   get #hasPages(): boolean | undefined {
     const paginate = this.#options?.paginate
     const size = (paginate || {}) as { readonly default?: unknown }
@@ -297,7 +297,7 @@ export class ServiceOperations {
   }
 }
 
-/** Returns the schema of a page of records. One with further fields has a total where it is asked for. */
+/** Returns the schema of a page of records. A page with additional fields has a total only on request. */
 function toPageSchema(record: DocumentSchema, further: object): DocumentSchema {
   const count = { type: 'integer', minimum: 0 }
   const isPlain = Object.keys(further).length === 0
@@ -314,7 +314,7 @@ function toPageSchema(record: DocumentSchema, further: object): DocumentSchema {
   }
 }
 
-/** Returns the header by which a POST calls another method than `create`. */
+/** Returns the header with which a POST calls a method other than `create`. */
 function toMethodHeader(name: string): Parameter {
   return {
     ...{ name: 'X-Service-Method', in: 'header', required: true },

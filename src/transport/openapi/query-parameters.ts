@@ -8,13 +8,13 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import type { Components, Parameter } from './components.ts'
 import { capitalize } from './components.ts'
 
-/** What services without a query schema are asked mostly. */
+/** The usual query parameters of services without a query schema. */
 const USUAL_QUERY: Keywords = {
   type: 'object',
   properties: { ...PAGING_SCHEMAS, $select: { type: 'array', items: { type: 'string' } } },
 }
 
-/** The kinds of a value that is an object, where it is there at all. */
+/** The types of an optional value that is an object. */
 const OBJECT_KINDS: ReadonlySet<unknown> = new Set(['object', 'null', undefined])
 
 /** Returns the parameters of a query, by its schema. Without a schema they are the usual ones. */
@@ -58,8 +58,8 @@ function toStyle(kinds: ReadonlySet<unknown>): Pick<Parameter, 'style' | 'explod
 }
 
 /**
- * What forms to fill in begin with: nothing. Made up from the schema, they would sort by every field and
- * have conditions that no record fits. Fields that may be a plain value begin empty anyway.
+ * Examples to start with in forms: empty. Generated from the schema, they would sort by every field and have conditions
+ * that no record matches. Fields that may be a plain value start empty anyway.
  */
 function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'example'> {
   if (key === '$or' || key === '$and') return { example: [] }
@@ -67,7 +67,7 @@ function toExample(key: string, kinds: ReadonlySet<unknown>): Pick<Parameter, 'e
   return isObject ? { example: {} } : {}
 }
 
-/** Returns the types that a value may have, `undefined` where a part of its schema names none. */
+/** Returns the types that a value may have, `undefined` if a part of its schema names none. */
 function toKinds(parts: readonly Keywords[]): ReadonlySet<unknown> {
   const all = parts.flatMap((part) => {
     return [...('properties' in part ? ['object'] : []), ...[part['type']].flat()]
@@ -75,7 +75,7 @@ function toKinds(parts: readonly Keywords[]): ReadonlySet<unknown> {
   return new Set(all)
 }
 
-/** Returns the properties of an object by the parts of its schema, and which of them it needs. */
+/** Returns the properties of an object from the parts of its schema, and which of them are required. */
 function toProperties([own = {}, ...parts]: readonly Keywords[]): {
   readonly properties: ReadonlyMap<string, JSONSchema>
   readonly required: ReadonlySet<unknown>

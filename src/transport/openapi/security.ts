@@ -8,7 +8,7 @@ import { getMiddleware } from '../middleware.ts'
 import type { DocumentSchema } from './components.ts'
 import { findName } from './components.ts'
 
-/** Schemes that are all to be passed, by their names. Of several requirements, one is enough. */
+/** Schemes that must all be passed, by their names. Of several requirements, one is enough. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 
 /** The name that the scheme of tokens has in documents. */
@@ -22,7 +22,7 @@ const BEARER_SCHEME: DocumentSchema = {
   description: 'The `accessToken` that a login returns.',
 }
 
-/** The strategy that accepts callers who prove nothing, in Feathers too. */
+/** The strategy that accepts anonymous callers, as in Feathers. */
 const ANONYMOUS = 'anonymous'
 
 /** The strategy of tokens, for documents of applications without an authentication service. */
@@ -36,7 +36,7 @@ export type SecuritySchemes = Record<string, DocumentSchema>
 
 /**
  * Returns what callers of a method must prove, `null` if nothing. A logout takes the token that it ends.
- * @param schemes gets the schemes that the requirements name
+ * @param schemes receives the schemes that the requirements name
  */
 export function readSecurity(
   app: Application,
@@ -54,8 +54,8 @@ export function readSecurity(
 }
 
 /**
- * Returns requirements for a proof, `null` without one; an empty list where nobody knows how to give it.
- * @param schemes gets the schemes that the requirements name
+ * Returns requirements for a proof, `null` without one; an empty list if it is unknown how to provide it.
+ * @param schemes receives the schemes that the requirements name
  */
 export function toSecurity(
   app: Application,
@@ -71,7 +71,7 @@ export function toSecurity(
 
 type NamedScheme = readonly [name: string, scheme: DocumentSchema]
 
-/** Strategies say what they read; of those that do not, `authenticate` says that there is a proof. */
+/** Strategies describe what they read; for those that do not, `authenticate` says that a proof is needed. */
 function listSchemes(app: Application, proof: RequiredProof, name: string): NamedScheme[] {
   const own = proof.authentication === null ? [] : [proof.authentication]
   const authentication = [...own, ...authenticationServices(app).values()].find(
@@ -87,7 +87,7 @@ function listSchemes(app: Application, proof: RequiredProof, name: string): Name
   ]
 }
 
-/** Returns what extensions of logins accept in place of a strategy, `null` for a logout. */
+/** Returns what login extensions accept instead of a strategy, `null` for a logout. */
 function listLoginSchemes(
   { loginExtensions = [] }: Authentication,
   strategy: string | null,
@@ -102,7 +102,7 @@ function describeLogins(extensions: readonly LoginExtension[]): LoginDescription
   return extensions.flatMap((one) => one.describe?.() ?? [])
 }
 
-/** Adds schemes, each by a name that is free or has the same scheme already. Returns a requirement for each. */
+/** Adds schemes, each under a name that is free or already has the same scheme. Returns a requirement for each. */
 function addSchemes(
   schemes: SecuritySchemes,
   named: readonly NamedScheme[],
@@ -116,7 +116,7 @@ function addSchemes(
   return [...new Set(names)].map((name) => ({ [name]: [] }))
 }
 
-/** Returns what a login sends and gets, by the settings of an authentication service. */
+/** Returns the data and the result of a login, by the settings of an authentication service. */
 export function toLoginSchemas(
   { configuration, loginExtensions = [] }: Authentication,
   method: string,
@@ -151,14 +151,14 @@ export function toLoginSchemas(
       ...Object.assign({}, ...added.map(({ data: fields }) => fields)),
     },
     additionalProperties: true,
-    // A page fills in all properties otherwise: the token of one strategy beside the password of another.
+    // Otherwise a page fills in all properties: the token of one strategy next to the password of another.
     ...(local.example === null ? {} : { examples: [local.example] }),
   }
   const query: JSONSchema = { type: 'object', additionalProperties: false }
   return { data: method === 'remove' ? undefined : data, query, result }
 }
 
-/** Returns the fields that the strategy of passwords reads, and a login by it where it is allowed. */
+/** Returns the fields that the strategy of passwords reads, and an example of a login if it is allowed. */
 function describeLocal({ authStrategies, ...settings }: Authentication['configuration']) {
   const { usernameField, passwordField } = (settings[LOCAL] ?? {}) as Record<string, string>
   if (usernameField === undefined || passwordField === undefined) {

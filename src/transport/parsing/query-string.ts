@@ -103,10 +103,10 @@ function callParser(parser: QueryParser, raw: string, noun: string): Query {
   try {
     query = parser(raw)
   } catch (error) {
-    throw new BadRequest(`The ${noun} can not be parsed`, null, { cause: error })
+    throw new BadRequest(`The ${noun} cannot be parsed`, null, { cause: error })
   }
   if (typeof query !== 'object' || query === null) {
-    throw new BadRequest(`The ${noun} can not be parsed`)
+    throw new BadRequest(`The ${noun} cannot be parsed`)
   }
   return query as Query
 }

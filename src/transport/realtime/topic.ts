@@ -165,7 +165,7 @@ export class Topic {
       // The next event, or the next visit of the timer, tries again.
       this.#isRunning = false
       const { app, path } = this.#method.entry
-      app.logger.warn({ err: error, service: path }, 'Streams could not be told of events')
+      app.logger.warn({ err: error, service: path }, 'Events could not be sent to streams')
     })
   }
 
@@ -258,7 +258,7 @@ export class Topic {
       return true
     } catch (err) {
       const { app, path } = this.#method.entry
-      app.logger.error({ err, service: path, event }, 'An event that is no JSON is told to nobody')
+      app.logger.error({ err, service: path, event }, 'An event was not sent, as it is not JSON')
       return false
     }
   }

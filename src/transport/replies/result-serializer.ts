@@ -27,7 +27,8 @@ const PAGE_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(CURSOR_FIELDS),
 ])
 
-const OTHER_TYPES = 'A result has other types than its schema; what is no object is sent as it is'
+const OTHER_TYPES =
+  'The types of a result differ from its schema; values that are not objects are sent unchanged'
 
 const LEFT_OUT = 'A result has an object where its schema means none: it is left out'
 

@@ -6,7 +6,7 @@ const ORIGIN = /^https?:\/\/[^/?#]*/i
 /** Longest id or route value, which may be a token; the request line limits them anyway. */
 export const MAX_PARAM_LENGTH = 16_384
 
-/** How a server reads paths: options of Fastify, which our routers have to follow. */
+/** How a server reads paths: options of Fastify that our routers must follow. */
 export interface Routing {
   readonly caseSensitive: boolean
   readonly ignoreDuplicateSlashes: boolean
@@ -39,19 +39,18 @@ export function getRouting({ initialConfig }: FastifyInstance): Routing {
   }
 }
 
-/** Whether a server has a route for a path of its own, below its prefix. */
+/** Returns whether a server itself has a route for a path below its prefix. */
 export function hasRoute(server: FastifyInstance, method: HTTPMethods, path: string): boolean {
   return server.hasRoute({ method, url: `${server.prefix.replace(/\/$/, '')}${path}` })
 }
 
-/** Whether a path has one slash before each segment; a guard of `/admin` may not see `//admin`. */
+/** Returns whether a path has one slash before each segment; a guard of `/admin` may not see `//admin`. */
 export function isCanonical(path: string): boolean {
   return path.startsWith('/') && !path.includes('//')
 }
 
 /**
- * Returns the path of a request target, still percent-encoded: without query, and without the
- * origin where one was sent.
+ * Returns the path of a request target, still percent-encoded, without query and origin.
  * @see RFC 9112 §3.2.2
  */
 export function toPath(target: string, { useSemicolonDelimiter }: Routing): string {
@@ -66,7 +65,7 @@ export function splitPath(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '')
 }
 
-/** Returns a segment in lower case where that makes no difference. */
+/** Returns a segment in lower case if case makes no difference. */
 export function fold(segment: string, { caseSensitive }: Routing): string {
   return caseSensitive ? segment : segment.toLowerCase()
 }
@@ -100,21 +99,21 @@ export const MALFORMED_TARGET =
 
 const SLASH = '/'.charCodeAt(0)
 
-/** Whether the value of a `Host` header names one host, or, as it may, none. */
+/** Returns whether the value of a `Host` header names one host or, as is allowed, none. */
 export function isHost(host: string): boolean {
   return host === '' || HOST.test(host)
 }
 
 /**
- * Whether a request target begins with a path, or with `http` or `https` and a host. The router of
- * Fastify skips the first character whatever it is, and takes `*admin` for `/admin`.
+ * Returns whether a request target starts with a path, or with `http` or `https` and a host. Fastify's router skips the
+ * first character whatever it is, and reads `*admin` as `/admin`.
  * @see RFC 9112 §3.2
  */
 export function isPathTarget(target: string | undefined): target is string {
   return target !== undefined && (target.charCodeAt(0) === SLASH || ABSOLUTE.test(target))
 }
 
-/** Whether a request target asks about the server as a whole. */
+/** Returns whether a request target means the server as a whole. */
 export function isServerTarget(method: string | undefined, target: string | undefined): boolean {
   return method === 'OPTIONS' && target === '*'
 }

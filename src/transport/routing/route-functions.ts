@@ -12,7 +12,7 @@ interface RouteFunctions {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/** Where a request keeps its call until the handler runs. */
+/** The key of a request's call, until the handler runs. */
 const CALL: unique symbol = Symbol('remex.call')
 
 type RequestWithCall = FastifyRequest & { [CALL]?: RestCall }

@@ -5,15 +5,15 @@ import { allowsMany } from '../../core/services/multi-option.ts'
 import { isMethodName } from '../../core/services/service-options.ts'
 import { hasMethod } from '../../core/value-kind.ts'
 
-/** A service, as its methods know it. */
+/** The entry of a service, as its methods have it. */
 type CalledEntry = MethodEntry['entry']
 
 /** The standard methods of a verb, without and with an id in the URL. */
 type VerbMethods = Readonly<Record<'all' | 'one', string>>
 
 /**
- * The methods of each verb; `HEAD` is read as `GET`. Where a verb has one method, it is that with
- * an id and without: an id behind a `POST` has no meaning, and none behind the others is `null`.
+ * The methods of each verb; `HEAD` is treated as `GET`. If a verb has only one method, that is used with and without an
+ * id: an id after a `POST` has no meaning, and a missing one after the others is `null`.
  */
 const METHOD_BY_VERB: ReadonlyMap<string, VerbMethods> = createMethodByVerb()
 
@@ -28,7 +28,7 @@ function createMethodByVerb(): Map<string, VerbMethods> {
   return methods
 }
 
-/** The verbs that call a method, `HEAD` aside. */
+/** The verbs that call a method, except `HEAD`. */
 export const VERBS: ReadonlySet<MethodSpec['verb']> = new Set(
   Object.values(METHOD_TABLE).map(({ verb }) => verb),
 )
@@ -38,7 +38,7 @@ const LONGEST_NAME = 64
 
 /**
  * Returns the method that a request calls: by its verb, or for POST by `X-Service-Method`.
- * @throws {MethodNotAllowed} no such method for callers from outside
+ * @throws {MethodNotAllowed} there is no such method for external callers
  */
 export function findMethod(
   entry: ServiceEntry,
@@ -56,7 +56,7 @@ export function findMethod(
   throw createNotOffered(entry, hasId ? names.one : names.all)
 }
 
-/** Returns the standard method of a verb, `null` when it is not offered to callers from outside. */
+/** Returns the standard method of a verb, `null` if it is not offered to external callers. */
 export function findByVerb(entry: CalledEntry, verb: string, hasId: boolean): MethodEntry | null {
   if (hasId && entry.options.singleton) return null
   const names = METHOD_BY_VERB.get(verb)
@@ -66,8 +66,8 @@ export function findByVerb(entry: CalledEntry, verb: string, hasId: boolean): Me
 }
 
 /**
- * Returns a custom method that the service lists. Every other name has the same answer, whether it
- * is a standard method, something inherited, or nothing at all.
+ * Returns a custom method that the service lists. Every other name gets the same response, whether it is a standard
+ * method, inherited, or does not exist.
  * @throws {MethodNotAllowed} the service does not list it
  */
 function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
@@ -82,8 +82,8 @@ function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
 }
 
 /**
- * Checks that custom methods can have paths of their own, `/users/ping`.
- * @throws {TypeError} no path can end in the name of one, or a proxy may read it as another
+ * Checks that custom methods can have their own paths, `/users/ping`.
+ * @throws {TypeError} no path can end in a method's name, or a proxy may read it as another
  */
 export function checkMethodPaths({ methods, path }: ServiceEntry): void {
   for (const [name, { external }] of methods) {
@@ -95,8 +95,8 @@ export function checkMethodPaths({ methods, path }: ServiceEntry): void {
 }
 
 /**
- * Callers outside get the same text whether the service has the method or not.
- * @param hint what the log says where the service has it
+ * External callers get the same text whether or not the service has the method.
+ * @param hint what the log says if the service has it
  */
 function createNotOffered(
   { service, path }: ServiceEntry,
@@ -111,10 +111,10 @@ function createNotOffered(
 }
 
 /**
- * Returns the verbs that a URL answers to, as the `Allow` header lists them.
- * @param queryVerbs the verbs by which `find` takes its query as a body
- * @param refused the verb of a request that the service itself has refused. `POST` stays, which calls
- *   several methods, and one of them with one record or many
+ * Returns the verbs of a URL for the `Allow` header.
+ * @param queryVerbs the verbs with which `find` accepts its query as a body
+ * @param refused the verb of a request that the service itself has rejected. `POST` stays, as it calls several methods,
+ *   and one of them with one record or many
  */
 export function toAllow(
   entry: CalledEntry,
@@ -134,15 +134,15 @@ export function toAllow(
 }
 
 /**
- * Whether a method can be called without an id. An adapter says by its option `multi` which of those that
- * have one take `null` for it; of other services nobody knows.
+ * Returns whether a method can be called without an id. The option `multi` of an adapter says which methods accept the
+ * id `null`; for other services this is unknown.
  */
 function takesNoId({ name, spec, entry }: MethodEntry): boolean {
   if (!spec.withId || entry.options.singleton) return true
   return allowsMany(name, (entry.service as { readonly options?: unknown }).options) !== false
 }
 
-/** Whether a service offers methods that are called by their name. */
+/** Returns whether a service offers custom methods. */
 export function hasCustomMethod({ methods }: CalledEntry): boolean {
   return [...methods].some(([name, { external }]) => external && !isStandardMethod(name))
 }

@@ -25,7 +25,7 @@ export interface ServiceMatch {
 interface ServiceRouterOptions extends Partial<Routing> {
   /** Path that all services are below; may hold placeholders. Default: none. */
   readonly prefix?: string
-  /** Whether custom methods have paths of their own. Default: `false`. */
+  /** Whether custom methods have their own paths. Default: `false`. */
   readonly methodPaths?: boolean
 }
 
@@ -39,7 +39,7 @@ const ANY_VERB = 'GET'
 
 type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-/** What the router keeps for each path. */
+/** The value that the router stores for each path. */
 interface Registered {
   readonly entry: ServiceEntry
   /** Whether this is the root service, where `/` does not lack an id. */
@@ -69,12 +69,12 @@ export class ServiceRouter {
     this.#router = this.#createRouter()
   }
 
-  /** Reads the registered services anew. */
+  /** Reads the registered services again. */
   rebuild(): void {
     this.#router = this.#createRouter()
   }
 
-  /** Returns a router for the services that there are, without those whose path no URL can have. */
+  /** Returns a router for the current services, without those whose path no URL can have. */
   #createRouter(): Router {
     const router = findMyWay({ ...this.#routing, maxParamLength: MAX_PARAM_LENGTH })
     const shapes = new Set<string>()
@@ -86,7 +86,7 @@ export class ServiceRouter {
         shapes.add(shape)
         const registered: Registered = { entry, isRoot: path === '/' }
         const url = pattern === '/' && this.#prefix !== '' ? '' : pattern
-        // The router is only asked what matches; nothing is ever handled by it.
+        // The router only matches paths; it never handles anything.
         router.on(ANY_VERB, `${this.#prefix}${url}`, () => undefined, registered)
       }
     }
@@ -94,13 +94,13 @@ export class ServiceRouter {
   }
 
   /**
-   * Returns what a request target addresses, `null` for nothing. Each segment is percent-decoded
-   * once, and a slash at the end does not count. Any other spelling reaches nothing, since a guard
-   * in front of the server may read it as another path.
+   * Returns the target of a request, `null` if nothing is served there. Each segment is percent-decoded once, and a
+   * trailing slash is ignored. Any other spelling matches nothing, since a guard in front of the server may read it as
+   * another path.
    */
   find(target: string): ServiceMatch | null {
     const sent = toPath(target, this.#routing)
-    // Fastify's router does the same under this option.
+    // Fastify's router does the same with this option.
     const path = this.#routing.ignoreDuplicateSlashes ? sent.replaceAll(/\/{2,}/g, '/') : sent
     if (!isCanonical(path)) return null
     const endsInSlash = path.length > 1 && path.endsWith('/')
@@ -109,9 +109,9 @@ export class ServiceRouter {
     const { entry, isRoot } = found.store as Registered
     const { [ID_PLACEHOLDER]: id = null, ...values } = found.params as Record<string, string>
     const { singleton = false } = entry.options
-    // What is behind the path of a singleton is no id.
+    // A segment after the path of a singleton is not an id.
     if (singleton && id !== null && !this.#methodPaths) return null
-    // Empty where a prefix has a literal and a placeholder in one segment.
+    // Empty if a prefix has a literal and a placeholder in one segment.
     if (Object.values(values).includes('')) return null
     const route = { ...entry.options.routeParams, ...values } as Record<string, string>
     return { entry, id, route, lacksId: endsInSlash && id === null && !isRoot && !singleton }
@@ -126,8 +126,8 @@ export class ServiceRouter {
 
 /**
  * Returns the two routes of a service: all records, and one record.
- * @param prefix what stands before the path, where that is known
- * @throws {TypeError} no URL can have the path, or a value of it would be lost
+ * @param prefix the prefix, if it is known
+ * @throws {TypeError} no URL can have the path, or a value in it would be lost
  */
 export function toPatterns(path: string, prefix = ''): [collection: string, record: string] {
   const collection = toCollection(path)
@@ -141,8 +141,8 @@ function toCollection(path: string): string {
 }
 
 /**
- * Returns what is wrong with a path. A placeholder is a whole segment, with a name of its own; other
- * characters with a meaning for the router are refused.
+ * Returns what is wrong with a path. A placeholder is a whole segment with a unique name; other characters with a
+ * meaning for the router are rejected.
  */
 function findFault(collection: string, prefix: string): string | undefined {
   const segment = collection
@@ -159,7 +159,7 @@ function findFault(collection: string, prefix: string): string | undefined {
   return `The placeholder '${taken}' in the path '${prefix}${collection}' ${reason}: give it another name`
 }
 
-/** Whether services can be below a path. */
+/** Returns whether services can be served below a path. */
 export function isPrefix(value: unknown): boolean {
   if (value === '' || value === '/') return true
   return (
@@ -171,11 +171,11 @@ function isSegment(segment: string): boolean {
   return /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*()?#\s]+$/.test(segment)
 }
 
-/** What a path addresses: a service, and the values of its placeholders. */
+/** The target of a path: a service and the values of its placeholders. */
 export interface ServiceLookup {
-  /** The service as callers hold it, with hooks and events. */
+  /** The service as callers use it, with hooks and events. */
   readonly service: object
-  /** The route values, and the id as `__id` where the path ends in one. */
+  /** The route values, and the id as `__id` if the path ends in one. */
   readonly params: Readonly<Record<string, string>>
 }
 

@@ -24,7 +24,7 @@ interface ServiceUrl {
 
 type Verb = MethodSpec['verb']
 
-/** What a route says of itself. */
+/** The config of a route. */
 type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: string | undefined }
 
 /**
@@ -45,7 +45,7 @@ export function addServiceRoutes(
     toServiceUrls(transport, path, entry),
   )
   const claimed = new Set<string>()
-  /** Whether a shape is free: of two services with the same one the first counts. */
+  /** Returns whether a shape is free: of two services with the same one, the first counts. */
   const claim = (verb: string, shape: string): boolean => {
     const isFree = !claimed.has(`${verb} ${shape}`)
     claimed.add(`${verb} ${shape}`)
@@ -67,11 +67,11 @@ export function addServiceRoutes(
       const { shape, path, entry, hasId } = target
       const method = findByVerb(entry, verb, hasId)
       const isCalled = method !== null && (method.spec.withId || !hasId)
-      // Fastify has a tree for each verb, so that a service with a less specific path would answer.
+      // Fastify has a tree per verb, so a service with a less specific path would respond.
       const isNearest = (): boolean =>
         offering.some((other) => other.entry !== entry && overlaps(target, other))
       if (!(isCalled || isNearest()) || !claim(verb, shape)) continue
-      // There '/notes/' has the route of '/notes', and the router tells that an id is missing.
+      // There '/notes/' has the route of '/notes', and the router reports that an id is missing.
       const isAmbiguous = ignoreTrailingSlash && !hasId && method?.spec.withId === true
       const open = isCalled && !isAmbiguous ? toOpenCall(plans, method, path) : openAny
       addRoute(withHead(verb), target, { service: path, serviceMethod: method?.name }, open)
@@ -85,7 +85,7 @@ export function addServiceRoutes(
     const methods = verbs
       .filter((verb) => claim(verb, shape))
       .flatMap(withHead)
-      // What the host has there already stays.
+      // Existing routes of the host are kept.
       .filter((verb) => !hasRoute(scope, verb, url))
     if (methods.length > 0) addRoute(methods, { url, entry }, { service: path }, openAny)
   }
@@ -98,7 +98,7 @@ export function addServiceRoutes(
       addOther(target, transport.queryVerbs)
     }
     if (url === '/' || ignoreTrailingSlash) continue
-    // With an empty id '/notes/' has the route of '/notes/:id', where there is one.
+    // With an empty id, '/notes/' has the route of '/notes/:id', if there is one.
     const others = hasId ? verbs : verbs.filter((verb) => !isOffered(entry, verb, true))
     addOther({ url: `${url}/`, shape: `${shape}/`, path, entry }, others)
   }
@@ -119,12 +119,12 @@ function withHead(verb: string): HTTPMethods[] {
   return verb === 'GET' ? ['GET', 'HEAD'] : [verb]
 }
 
-/** Whether a verb calls a service: one of the standard methods, or a custom one by its name. */
+/** Returns whether a verb calls a service: one of its standard methods, or a custom one by name. */
 function isOffered(entry: ServiceEntry, verb: Verb, hasId: boolean): boolean {
   return findByVerb(entry, verb, hasId) !== null || (verb === 'POST' && hasCustomMethod(entry))
 }
 
-/** Whether there are paths that fit both. */
+/** Returns whether any path matches both. */
 function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   return (
     segments.length === other.segments.length &&
@@ -135,10 +135,10 @@ function overlaps({ segments }: ServiceUrl, other: ServiceUrl): boolean {
   )
 }
 
-/** Returns what opens the calls of one method, for requests whose route is that of the method. */
+/** Returns a function that opens the calls of one method, for requests whose route is that of the method. */
 function toOpenCall(plans: RestPlans, method: MethodEntry, path: string): OpenCall {
   const { transport } = plans
-  // What an application gives of its own may be of other types than the values of URLs.
+  // Route params that the application sets itself may have other types than the values of URLs.
   const routeParams = method.entry.options.routeParams as Readonly<Record<string, string>>
   const hasPlaceholders = `${transport.prefix}/${path}`.includes(':')
   const isCreate = method.name === 'create'
@@ -148,7 +148,7 @@ function toOpenCall(plans: RestPlans, method: MethodEntry, path: string): OpenCa
     const id = values[ID_PLACEHOLDER]
     const isCustom = isCreate && request.headers['x-service-method'] !== undefined
     const isEmpty = id === '' || (hasPlaceholders && Object.values(values).includes(''))
-    // An absolute target, and one that is none: `*notes` has come here too.
+    // An absolute target, or an invalid one: `*notes` gets here too.
     const isPath = request.raw.url?.charCodeAt(0) === SLASH
     if (isCustom || isEmpty || !isPath || transport.isDynamic) {
       return openAnyCall(plans, request, reply)

@@ -15,7 +15,7 @@ import { errorHandler, json, notFound, parseAuthentication, rest, urlencoded } f
 import { compress, cors, serveStatic } from './server-plugins.ts'
 import type { ServerSetup } from './server-setup.ts'
 
-/** Returns `app.use` for an application with a server: it takes functions too, for REST only. */
+/** Returns `app.use` for an application with a server: it also accepts functions, for REST only. */
 export function createUse(
   app: Application,
   setup: ServerSetup,
@@ -35,7 +35,7 @@ export function createUse(
       if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
       useService(path, service)
     } else if (service !== undefined) {
-      // Before it is registered: a path that no URL can have is refused as a whole.
+      // Before registration: if no URL can have the path, nothing is registered.
       toPatterns(servicePath)
       useService(path, service, ...(options === undefined ? [] : [options]))
       const entry = app.entries.get(servicePath)
@@ -46,7 +46,7 @@ export function createUse(
       return app
     }
     if (before.length > 0) {
-      // Refuses '/admin/*': a guard there would never run.
+      // Rejects '/admin/*': a guard there would never run.
       toPatterns(servicePath)
       // `rest()` may be configured later.
       const getPrefix = (): string => setup.restOptions.prefix ?? ''
@@ -56,7 +56,7 @@ export function createUse(
   }
 }
 
-/** @throws {TypeError} parsers without a service that they are for, or too late for its routes */
+/** @throws {TypeError} parsers have no service, or come too late for its routes */
 function checkParsers(
   app: Application,
   path: string,
@@ -74,7 +74,7 @@ function checkParsers(
   }
 }
 
-/** Tells the arguments of `app.use(path, ...before, service, ...after, options?)` apart. */
+/** Sorts the arguments of `app.use(path, ...before, service, ...after, options?)`. */
 function toParts(path: string, values: readonly unknown[]) {
   const flat = values.flat(Number.POSITIVE_INFINITY).filter((value) => value !== undefined)
   const index = flat.findIndex(isObject)
@@ -95,7 +95,7 @@ function toParts(path: string, values: readonly unknown[]) {
   }
 }
 
-/** The factories of functions for `app.configure()`, by their names. */
+/** The factories of functions for `app.configure()`, by name. */
 const FACTORIES: ReadonlyMap<unknown, string> = new Map<unknown, string>(
   [
     ...Object.entries({ rest, errorHandler, notFound, parseAuthentication, json, urlencoded }),
@@ -103,7 +103,7 @@ const FACTORIES: ReadonlyMap<unknown, string> = new Map<unknown, string>(
   ].map(([name, factory]) => [factory, name]),
 )
 
-/** Where `fastify-plugin` notes the name of a plugin. */
+/** The key under which `fastify-plugin` stores the name of a plugin. */
 const PLUGIN_NAME = Symbol.for('fastify.display-name')
 
 function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
@@ -115,7 +115,7 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
     }
     const mistake = findMistake(path, value)
     if (mistake !== undefined) {
-      throw new TypeError(`app.use('${path}') can not take this: ${mistake}`)
+      throw new TypeError(`app.use('${path}') cannot take this: ${mistake}`)
     }
     if (value.length <= 3) return value as Middleware
     throw new TypeError(
@@ -124,7 +124,7 @@ function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
   })
 }
 
-/** Returns what a function is for that would do nothing with a request, `undefined` for others. */
+/** Returns what a function is actually for, if it cannot handle requests; `undefined` otherwise. */
 function findMistake(path: string, value: { readonly name: string }): string | undefined {
   const factory = FACTORIES.get(value)
   if (factory !== undefined) return `${factory} belongs to app.configure(${factory}())`

@@ -18,22 +18,21 @@ export interface ConfigurationOptions {
   /** Folder of the configuration files. Default: `NODE_CONFIG_DIR`, else `config`. */
   readonly directory?: string | undefined
   /**
-   * Checks the settings when the application is set up: a function of Ajv, or any that throws,
-   * rejects or returns `false`. An object that it returns has the settings to use. Default: nothing
-   * is checked.
+   * Checks the settings when the application is set up: a function of Ajv, or any that throws, rejects or returns
+   * `false`. If it returns an object, that contains the settings to use. Default: no check.
    */
   readonly validate?: ConfigurationValidator | undefined
 }
 
 /**
- * Sets the settings of an application from the files `default.json`, `<NODE_ENV>.json` and so on,
- * from the JSON in the variable `NODE_CONFIG`, and from the environment as
- * `custom-environment-variables.json` maps it: `createApp().configure(configuration())`. Returns them,
- * and without an application, `configuration()()`, does nothing else. Warns of a folder that is
- * missing, and of an environment that no file is for. Needs the package `config`.
+ * Returns a function that sets the settings of an application from the files `default.json`, `<NODE_ENV>.json` and so
+ * on, from the JSON in the variable `NODE_CONFIG`, and from the environment as mapped by
+ * `custom-environment-variables.json`: `createApp().configure(configuration())`. The function returns the settings;
+ * without an application, `configuration()()`, it does nothing else. It warns if the folder is missing, or if an
+ * environment has no file. Needs the package `config`.
  * @param options options, or only the function that checks the settings
- * @throws {TypeError} an unknown option; when configured, a file or variable that can not be read, or
- *   no folder of the option's name
+ * @throws {TypeError} an option is unknown; when configured, a file or variable cannot be read, or the folder of the
+ *   option does not exist
  * @throws {Error} when configured: the package `config` is not installed
  * @see https://github.com/node-config/node-config/wiki/Configuration-Files
  */
@@ -42,7 +41,7 @@ export function configuration(
 ): (app?: WithSettings) => Record<string, unknown> {
   const given = typeof options === 'function' ? { validate: options } : options
   checkFactoryCall('configuration', options)
-  // A schema of a library is an object of a class, with more in it than `validate`.
+  // A schema of a library is an instance of a class, with other members besides `validate`.
   const isSchema = !isPlainObject(given) && isObject(given)
   checkOptions('configuration()', isSchema ? { validate: given.validate } : given, RULES)
   const configure = (app?: WithSettings): Record<string, unknown> => {
@@ -53,7 +52,7 @@ export function configuration(
     app.hooks({
       setup: async (_context, next) => {
         const checked = await check({ ...settings }, given)
-        // Defaults and converted types count, unless the application has set another value.
+        // Defaults and converted types are used, unless the application has set another value.
         for (const [name, value] of Object.entries(checked)) {
           if (app.get(name) === settings[name]) app.set(name, value)
         }
@@ -80,19 +79,19 @@ function readSettings(directory: string | undefined, logger: Logger): Record<str
 }
 
 /**
- * Returns the module of the package that reads files anew for each call, which its README names. Its main
- * module reads them once for the process, when it is loaded.
+ * Returns the module of the package that reads files again for each call, as named in its README. Its main module reads
+ * them once per process, when it is loaded.
  */
 function requireConfig(): typeof import('config/lib/util.js') {
   try {
-    // Loaded here, since many applications have no such files; configure functions can't wait.
+    // Loaded here, since many applications have no such files, and configure functions cannot wait.
     return require('config/lib/util.js')
   } catch (error) {
     return askToInstall('configuration()', 'config')(error)
   }
 }
 
-/** Returns the settings of the variable `NODE_CONFIG`, which win over those of the files. */
+/** Returns the settings in the variable `NODE_CONFIG`, which override those of the files. */
 function readVariable(): { name: string; config: unknown }[] {
   const { NODE_CONFIG = '' } = process.env
   if (NODE_CONFIG === '') return []
@@ -100,7 +99,7 @@ function readVariable(): { name: string; config: unknown }[] {
   try {
     config = JSON.parse(NODE_CONFIG)
   } catch {
-    // The error of the parser would repeat a part of it, a secret perhaps.
+    // The parser's error would quote part of the text, possibly a secret.
   }
   if (!isPlainObject(config)) {
     throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
@@ -109,9 +108,9 @@ function readVariable(): { name: string; config: unknown }[] {
   return [{ name: '$NODE_CONFIG', config }]
 }
 
-/** The package merges what it reads key by key, and would write `__proto__` into every object. */
+/** The package merges settings key by key, and would write `__proto__` into every object. */
 function guardParser(load: Load): void {
-  // Its types leave out the method.
+  // Its types omit the method.
   const parser = load.parser as { parse(file: string, content: string): unknown } & Load['parser']
   const parse = (file: string, content: string): unknown => {
     const parsed = parser.parse(file, content)
@@ -126,7 +125,7 @@ function hasPrototypeKey(value: unknown): boolean {
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
 }
 
-/** What is needed of an application: its settings and its setup. */
+/** The parts of an application that are used: its settings and its setup. */
 interface WithSettings {
   readonly logger: Logger
   get(name: string): unknown
@@ -147,8 +146,8 @@ interface Finding {
 }
 
 /**
- * @throws {Error} the settings are not valid; its message names each place, its `data` has what Ajv
- *   found there or what the check threw as data, and neither has values of the settings
+ * @throws {Error} the settings are invalid; its message names each place, its `data` has the findings of Ajv or the
+ *   data of the thrown error, and neither contains values of the settings
  */
 async function check(
   settings: Record<string, unknown>,
@@ -165,21 +164,21 @@ async function check(
 }
 
 /**
- * A function of Ajv keeps what it found in `errors`, and so does what an asynchronous one throws; a
- * `BadRequest` has it as `data`.
+ * A function of Ajv keeps its findings in `errors`, as does the error of an asynchronous one; a `BadRequest` has them
+ * as `data`.
  */
 function createError(source: unknown, options?: ErrorOptions): Error {
   const { errors, data, message } = (source ?? {}) as Record<string, unknown>
   const isFindings = (list: unknown): list is Finding[] => Array.isArray(list) && list.length > 0
   const findings = [errors, data].find(isFindings)?.map(toFinding)
-  const text = typeof message === 'string' ? message : 'the check refused it'
+  const text = typeof message === 'string' ? message : 'the check rejected it'
   const problem = findings?.map(describeFinding).join(', ') ?? text
   const error = new Error(`The configuration is not valid: ${problem}`, options)
   const told = findings ?? data
   return told === undefined ? error : Object.assign(error, { data: told })
 }
 
-/** With the option `verbose` Ajv notes the values, too: secrets perhaps. */
+/** With the option `verbose` Ajv also records the values, possibly secrets. */
 function toFinding({ instancePath, schemaPath, keyword, params, message }: Finding): Finding {
   return withDefaults<Finding>({}, { instancePath, schemaPath, keyword, params, message })
 }
@@ -188,10 +187,10 @@ function describeFinding({ instancePath = '', message = 'is not valid' }: Findin
   return `${instancePath} ${message}`.trim()
 }
 
-/** Environments that need no file of their own. */
+/** Environments that need no file. */
 const COMMON: readonly string[] = ['development', 'test', 'production']
 
-/** Warns of environments that no file is for. */
+/** Warns of environments without a file. */
 function checkEnvironments(
   variable: 'NODE_CONFIG_ENV' | 'NODE_ENV',
   environments: readonly string[],
@@ -212,8 +211,8 @@ function checkEnvironments(
 }
 
 /**
- * Returns the files of a folder; warns of one that is not there.
- * @throws {TypeError} the one that is not there is that of the option `directory`
+ * Returns the files of a folder; warns if it does not exist.
+ * @throws {TypeError} the missing folder is that of the option `directory`
  */
 function readFolder(folder: string, isOption: boolean, logger: Logger): string[] {
   try {

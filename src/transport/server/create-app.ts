@@ -5,8 +5,8 @@ import type { ServerSupport } from '../../core/services/method-entry.ts'
 import { createSupport } from '../transport-features.ts'
 
 /**
- * Returns a new application. `Services` maps each path to its service and types everything else:
- * `createApp<{ users: UserService }>().service('users').get(id)`. Its services may have schemas.
+ * Returns a new application. `Services` maps each path to its service and types everything else: `createApp<{ users:
+ * UserService }>().service('users').get(id)`. Its services may have schemas.
  */
 export function createServerApp<
   Services = AnyServices,
@@ -18,19 +18,19 @@ export function createServerApp<
   return new Application<Services, Settings>(support)
 }
 
-/** Made while the module loads: the context of a caller must not be held with the object. */
+/** Created while the module loads, so that the object does not hold the context of a caller. */
 const OUTSIDE = new AsyncResource('RemexTick')
 
-/** What an application holds for as long as it lives, to keep `process.nextTick` fast. */
+/** The object that an application holds all its life to keep `process.nextTick` fast. */
 interface HeldTick {
   readonly heldTick: object | undefined
 }
 
 /**
- * Returns the object of a tick. While one is alive, `process.nextTick` stays as fast as it is at the start of a
- * process. Node makes an object with computed names for each tick, eight for a request. A full garbage collection
- * that meets none of them drops their hidden classes, and V8 makes each later one by calls into its runtime.
- * `bench ticks` measures it.
+ * Returns the object of a tick. While one is alive, `process.nextTick` stays as fast as at the start of a process. Node
+ * creates an object with computed names for each tick, eight per request. If a full garbage collection finds none of
+ * them, it drops their hidden classes, and V8 creates each later one by calls into its runtime. `bench ticks` measures
+ * it.
  */
 function createTickObject(): object | undefined {
   let made: object | undefined

@@ -23,54 +23,51 @@ import type { WithServer } from './server-setup.ts'
 import { ServerSetup } from './server-setup.ts'
 import { addWriteTimeout, trackSockets } from './server-sockets.ts'
 
-/** Options of `fastifyApp()`: those of Fastify, limits, and how the server ends. */
+/** Options of `fastifyApp()`: those of Fastify, limits, and how the server closes. */
 export type FastifyAppOptions = ServerOptions &
   CloseOptions & {
-    /** How long a client may leave an answer unread, 0 for ever. Default: 60,000. */
+    /** How long a client may leave a response unread, in milliseconds, 0 for no limit. Default: 60,000. */
     readonly writeTimeoutMs?: number
   }
 
-/** What an application gets from its HTTP server. */
+/** The members that an application gets from its HTTP server. */
 export interface ServerMembers<Services> extends WithServer {
   /** The Node server, there from the start. */
   readonly server: Server
   /**
-   * Sets the services up, then listens, once. Resolves to the Node server; rejects when the setup
-   * or the binding of the port fails or it is closed meanwhile, and leaves nothing open then.
+   * Sets the services up, then listens, once. Resolves to the Node server. Rejects if the setup fails, the port cannot
+   * be bound, or the server is closed meanwhile; nothing is open then.
    * @param options a port, as a number or string, or Fastify's options. Default: any free port
    * @param host Default: 127.0.0.1
    */
   listen(options?: number | string | FastifyListenOptions, host?: string): Promise<Server>
   /**
-   * Answers what is in flight, closes the server and tears the services down.
-   * `teardown()` does so too, where the server was opened.
+   * Waits for running requests, closes the server and tears the services down. `teardown()` does the same if the server
+   * was opened.
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
    */
   close(): Promise<void>
   // Fits that of Feathers, which never declares `null`; nobody can call it.
   /** @internal */ lookup(this: never): never
   /**
-   * Returns what a request to a path below the prefix would reach, `null` for no service:
-   * `{ service, params: { userId: '1', __id: '7' } }` for `/users/1/notes/7`.
+   * Returns the target of a request to a path below the prefix, `null` if there is no service: `{ service, params: {
+   * userId: '1', __id: '7' } }` for `/users/1/notes/7`.
    */
   lookup(path: string): ServiceLookup | null
   /** Registers functions that run before every request, for REST only. */
   use(...functions: Handlers[]): this
-  /**
-   * Registers functions that run before every request below a path, with the prefix of `rest()` and
-   * without.
-   */
+  /** Registers functions that run before every request below a path, with and without the prefix of `rest()`. */
   use(path: `/${string}`, ...functions: Handlers[]): this
   /** Registers the services of another application below a path, with functions before them. */
   use(path: string, ...parts: (Handlers | AnyApplication)[]): this
-  /** Registers a service with the options that the map names, with functions before and after it. */
+  /** Registers a service with the options in the map, with functions before and after it. */
   use<Path extends keyof Services & string, const Options>(
     path: Path,
     ...parts: [...(Handlers | Services[Path])[], options: Named<Services[Path], Options>]
   ): this
   /** Registers a service, with functions before and after it. */
   use<Path extends keyof Services & string>(path: Path, ...parts: Part<Services[Path]>[]): this
-  /** Registers a service, with functions before and after it and, last, its options. */
+  /** Registers a service, with functions before and after it, and its options last. */
   use<Path extends keyof Services & string>(
     path: Path,
     first: Part<Services[Path]>,
@@ -78,10 +75,10 @@ export interface ServerMembers<Services> extends WithServer {
   ): this
 }
 
-/** A service whose options the map does not name, or a function around it. */
+/** A service whose options are not in the map, or a function around it. */
 type Part<S> = Handlers | Unserved<S, ServiceInput<S>>
 
-/** Tells options from services: a service can have `events`, as they do, and no options beside. */
+/** Distinguishes options from services: a service may have `events` like options, but no other option. */
 interface NoService {
   readonly find?: never
   readonly get?: never
@@ -93,9 +90,9 @@ interface NoService {
 
 type Handlers = Middleware | readonly Handlers[]
 
-/** An application with an HTTP server of its own. */
+/** An application with its own HTTP server. */
 export type FastifyApplication<Services = AnyServices, Settings = Record<string, unknown>> =
-  // First, so that its `use` is tried first: a function would be taken for a service object.
+  // First, so that its overloads of `use` are tried first: a function would be taken for a service object.
   ServerMembers<Services> &
     Application<Services, Settings> &
     DeclaredMembers<ServerMembers<Services> & Application<Services, Settings>>
@@ -103,11 +100,11 @@ export type FastifyApplication<Services = AnyServices, Settings = Record<string,
 /** Returns a plain Fastify server. */
 export function fastifyApp(): FastifyInstance
 /**
- * Returns the application, extended by `listen`, `close` and the Fastify server behind it. Without
- * an application it returns a plain Fastify server.
- * @param server options for a new Fastify server, or an existing one, which keeps its own limits,
- *   and its own answers to errors and unknown paths outside of services
- * @throws {TypeError} an option that can't have its value, or a server that speaks HTTP/2
+ * Returns the application, extended with `listen`, `close` and the Fastify server behind it. Without an application it
+ * returns a plain Fastify server.
+ * @param server options for a new Fastify server, or an existing one, which keeps its own limits and its own responses
+ *   to errors and unknown paths outside of services
+ * @throws {TypeError} an option is invalid, or the server speaks HTTP/2
  */
 export function fastifyApp<Services, Settings>(
   app: Application<Services, Settings>,
@@ -136,7 +133,7 @@ export function fastifyApp(
   return addMembers(app, instance, closing)
 }
 
-/** Those without overloads. */
+/** The members without overloads. */
 type Members = Omit<ServerMembers<AnyServices>, 'use' | 'lookup'> &
   Pick<Application, 'setup' | 'teardown'>
 
@@ -182,14 +179,14 @@ function addMembers(
   return Object.assign(app, members, others) as FastifyApplication
 }
 
-/** Warns of services that no request reaches; routes of Fastify alone need no `rest()`. */
+/** Warns of services that no request can reach; plain routes of Fastify need no `rest()`. */
 function warnUnserved(app: Application): void {
   const services = [...app.entries.keys()]
   if (services.length === 0 || isServed(app)) return
   app.logger.warn({ services }, 'No request reaches the services: app.configure(rest()) is missing')
 }
 
-/** Whether a server was created by the user, for HTTPS for example: its requests are led here. */
+/** Returns whether a server was created by the user, for example for HTTPS; its requests are passed on. */
 function isOtherServer(server: unknown, instance: FastifyInstance): server is Server {
   return typeof (server as Server | undefined)?.on === 'function' && server !== instance.server
 }
@@ -208,23 +205,22 @@ function toListenOptions(
   return options.path === undefined ? withDefaults({ port: 0, host }, options) : options
 }
 
-/** @throws {RangeError} no port, `''` for example, which `Number()` reads as any free one */
+/** @throws {RangeError} the value is not a port, for example `''`, which `Number()` reads as any free one */
 function toPort(value: number | string): number {
   const port = value === '' ? Number.NaN : Number(value)
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
   const message = `listen(): the port '${value}' must be a whole number from 0 to 65535`
-  // The error of Node for ports in options.
+  // Same as Node's error for ports in options.
   throw Object.assign(new RangeError(message), { code: 'ERR_SOCKET_BAD_PORT' })
 }
 
 /**
- * Returns a server that speaks HTTP/1.1 alone. The time limits of Node do not hold over HTTP/2, so that
- * slow and silent clients would stay. An option, a server that is there already and the option
- * `serverFactory` all end here.
+ * Returns the server if it speaks only HTTP/1.1. Node's time limits do not apply to HTTP/2, so slow and silent clients
+ * would stay. Options, existing servers and the option `serverFactory` are all checked here.
  * @throws {TypeError} the server speaks HTTP/2
  */
 function checkProtocol(instance: FastifyInstance): FastifyInstance {
-  // Servers for HTTP/2 alone have this method; their classes are not exported.
+  // HTTP/2 servers have this method; their classes are not exported.
   if (!('updateSettings' in instance.server)) return instance
   throw new TypeError(
     'fastifyApp(): a server with http2 has no time limits for slow clients. Let a proxy (nginx, Caddy) ' +

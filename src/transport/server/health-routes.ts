@@ -3,13 +3,13 @@ import type { RestTransport } from '../rest-transport.ts'
 import { hasRoute } from '../routing/request-path.ts'
 import { CLOSING } from './server-lifecycle.ts'
 
-/** Longest time for one check, in milliseconds. */
+/** Time limit for one check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 2_000
 
 /**
- * Adds the two probes: `/health/live` answers 200 as long as the process runs, `/health/ready` only
- * while every check of the application passes and the server is not closing. Failures are named in
- * the log only, as anybody may ask. A route of the same path that exists already is left alone.
+ * Adds the two probes: `/health/live` returns 200 while the process runs, `/health/ready` only while every check of the
+ * application passes and the server is not closing. Failures are named only in the log, as anyone may call the probes.
+ * An existing route with the same path is kept.
  */
 export function addHealthRoutes(server: FastifyInstance, transport: RestTransport): void {
   if (!hasRoute(server, 'GET', LIVE)) {
@@ -18,7 +18,7 @@ export function addHealthRoutes(server: FastifyInstance, transport: RestTranspor
   if (hasRoute(server, 'GET', READY)) return
   let running: Promise<boolean> | null = null
   server.get(READY, PROBE, async (_request, reply) => {
-    // Probes at the same time share one round of checks, since anybody may ask.
+    // Concurrent probes share one round of checks, since anyone may call them.
     running ??= isReady(transport).finally(() => {
       running = null
     })
@@ -34,7 +34,7 @@ const READY = '/health/ready'
 /** Neither logged nor subject to functions of `app.use()`. */
 const PROBE = { logLevel: 'warn', config: { isProbe: true } } as const
 
-/** Whether every check passes. One that fails is logged, unless the server was told to close. */
+/** Returns whether every check passes. A failed one is logged, unless the server was told to close. */
 async function isReady({ app, logger }: RestTransport): Promise<boolean> {
   const checks = [...app.readiness].map(async ([name, check]) => {
     try {

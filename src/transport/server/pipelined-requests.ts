@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many requests of one connection run behind the one whose response is being sent. */
+/** How many requests of one connection may run while an earlier response is being sent. */
 const MAX_RUNNING = 20
 
 /**
@@ -16,10 +16,10 @@ const PIPELINE: unique symbol = Symbol('remex.pipeline')
 type PipelinedSocket = Socket & { [PIPELINE]?: Pipeline }
 
 /**
- * Runs a request whose connection still has to send earlier responses: at once, or when enough of these have
- * been sent. The `socket` of a response is `null` until it is the next one to be sent. Until then its data
- * stays in memory, which is why the number of such responses is limited.
- * @param run is not called if the connection ends first
+ * Runs a request whose connection still has to send earlier responses: at once, or when enough of these were sent. The
+ * `socket` of a response is `null` until its turn to be sent. Until then its data stays in memory, which is why the
+ * number of such responses is limited.
+ * @param run not called if the connection ends first
  */
 export function runInTurn(
   { socket }: IncomingMessage,
@@ -30,8 +30,8 @@ export function runInTurn(
 }
 
 /**
- * Makes further requests of a connection wait until a stream has ended, since no response can be sent before
- * that. It does nothing over HTTP/2, where responses have no order.
+ * Makes later requests of a connection wait until a stream has ended, since no response can be sent before that. Does
+ * nothing over HTTP/2, where responses have no order.
  */
 export function holdFurtherRequests(request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor < 2) pipelineOf(request.socket).hold(response)
@@ -44,9 +44,9 @@ function pipelineOf(socket: PipelinedSocket): Pipeline {
 
 class Pipeline {
   readonly #socket: Socket
-  /** The responses under way that were not the next ones when their requests began. */
+  /** The running responses that were not next in line when their requests started. */
   readonly #running = new Set<ServerResponse>()
-  /** How many of the responses under way are streams. */
+  /** The number of running responses that are streams. */
   #streams = 0
   #waiting: (() => void)[] = []
 
@@ -56,7 +56,7 @@ class Pipeline {
   }
 
   run(response: ServerResponse, run: () => void): void {
-    // Node still parses what it has read from a closed connection.
+    // Node still parses data that it has read from a closed connection.
     if (this.#socket.destroyed) return
     const start = (): void => {
       this.#running.add(response)
@@ -88,13 +88,13 @@ class Pipeline {
     if (this.#waiting.length > 1) return
     const socket = this.#socket
     socket.pause()
-    // Node would resume the connection after each response that it sends, and each body that it reads.
+    // Node would resume the connection after each response it sends and each body it reads.
     socket.resume = () => socket
   }
 
   /**
-   * Emits `close` for responses whose turn has not come, which Node does not do when the connection ends.
-   * Streams wait for this event.
+   * Emits `close` for responses that were not sent yet, which Node does not do when the connection ends. Streams wait
+   * for this event.
    */
   #close(): void {
     for (const response of [...this.#running]) {

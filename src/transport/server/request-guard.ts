@@ -9,16 +9,15 @@ import { isHost, isPathTarget, isServerTarget, MALFORMED_TARGET } from '../routi
 import { runInTurn } from './pipelined-requests.ts'
 import type { GracefulClose } from './server-lifecycle.ts'
 
-/** Most headers of one request; Node would drop those beyond its own limit without a word. */
+/** Maximum number of headers in one request; Node would silently drop those beyond its own limit. */
 const MAX_HEADERS = 100
 
 /**
- * Refuses requests that HTTP leaves open to more than one reading: a target that is no path, no
- * `Host` header, several or a malformed one, more headers than are kept, no version at all;
- * expectations that nobody meets; and those that come after the port closed. Node would answer some
- * of them without a body. Limits how many pipelined requests of a connection run at the same time, and
- * how much of a body is read after its response.
- * @param keepsQueries whether queries were left to be read when the route is known
+ * Rejects requests that HTTP allows to be read in several ways: a target that is not a path; a missing, repeated or
+ * malformed `Host` header; more headers than are kept; a missing version. Also rejects expectations that cannot be met,
+ * and requests that arrive after the port closed. Node would respond to some of them without a body. Limits how many
+ * pipelined requests of a connection run at the same time, and how much of a body is read after its response.
+ * @param keepsQueries whether queries are parsed only when the route is known
  * @see RFC 9112 §3.2
  */
 export function addRequestGuard(
@@ -30,7 +29,7 @@ export function addRequestGuard(
   server.server.on('checkExpectation', server.routing)
   const known: KnownHost = { last: '' }
   const guardRequest: onRequestHookHandler = (request, reply, done) => {
-    // As in `finishBody`: a request behind the last response must not be run.
+    // As in `finishBody`: a request after the last response must not run.
     if (request.raw.socket.writableEnded) return
     if (keepsQueries) readKeptQuery(request)
     closing.track(request.raw)
@@ -38,7 +37,7 @@ export function addRequestGuard(
     if (length !== undefined || encoding !== undefined) finishUnread(request, reply.raw)
     const error = findFault(request.raw, known)
     if (error !== null) done(error)
-    // Probes are answered until the end.
+    // Probes get responses until the end.
     else if (closing.isClosed && !isProbe(request.routeOptions)) {
       done(new Unavailable('The server is closing'))
     } else if (reply.raw.socket === null) runInTurn(request.raw, reply.raw, done)
@@ -49,7 +48,7 @@ export function addRequestGuard(
 
 const SLASH = '/'.charCodeAt(0)
 
-/** What a server knows of its hosts: the last valid one is not checked again, as a server has few names. */
+/** The last valid host, which is not checked again, as a server has few names. */
 interface KnownHost {
   last: string
 }
@@ -60,7 +59,7 @@ function findFault(raw: RoutedMessage, known: KnownHost): Error | null {
   const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
   if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
   const { url, originalUrl = url } = raw
-  // Most targets are a path, and nothing has rewritten them.
+  // Most targets are a path that nothing has rewritten.
   const isUsual = originalUrl === url && url?.charCodeAt(0) === SLASH
   if (!isUsual && !hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
   if (rawHeaders.length > 2 * MAX_HEADERS) {
@@ -79,7 +78,7 @@ function findFault(raw: RoutedMessage, known: KnownHost): Error | null {
   return null
 }
 
-/** Checks the target that was sent, and what `rewriteUrl` made of it, which is routed. */
+/** Checks both the target that was sent and the one that `rewriteUrl` made of it, which is routed. */
 function hasTarget({ method, url, originalUrl = url }: RoutedMessage): boolean {
   if (isServerTarget(method, originalUrl)) return url === originalUrl || isPathTarget(url)
   return isPathTarget(url) && (originalUrl === url || isPathTarget(originalUrl))

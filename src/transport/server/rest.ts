@@ -14,14 +14,14 @@ import { addHealthRoutes } from './health-routes.ts'
 import type { Configurator, WithServer } from './server-setup.ts'
 import { createServerConfigurator } from './server-setup.ts'
 
-/** Defaults for a server created by `fastifyApp()`; the plugin leaves these matters to its host. */
+/** Defaults for a server created by `fastifyApp()`; the plugin leaves these to its host. */
 const OWN_SERVER_DEFAULTS: RestOptions = { handlerTimeoutMs: 30_000, health: true }
 
 /**
- * Serves the services of the application over REST: `app.configure(rest())`. Services may be
- * registered before or after it.
+ * Returns a function for `app.configure()` that serves the services of the application over REST:
+ * `app.configure(rest())`. Services may be registered before or after it.
  * @param options options, or only a formatter
- * @throws {TypeError} an unknown option; when configured, a second time
+ * @throws {TypeError} an option is unknown; when configured, a second time
  */
 export function rest(options: RestOptions | Formatter | null = {}): Configurator {
   const given = typeof options === 'function' ? { formatter: options } : (options ?? {})
@@ -35,19 +35,19 @@ export function rest(options: RestOptions | Formatter | null = {}): Configurator
   return configure
 }
 
-/** Sets how errors are answered and logged: `app.configure(errorHandler({ html: false }))`. */
+/** Sets how errors are returned and logged: `app.configure(errorHandler({ html: false }))`. */
 export function errorHandler(options: ErrorHandlerOptions = {}): Configurator {
   return createOptionSetter('errorHandler', options)
 }
 
-/** Sets how unknown paths are answered: `app.configure(notFound({ verbose: true }))`. */
+/** Sets the response for unknown paths: `app.configure(notFound({ verbose: true }))`. */
 export function notFound(options: NotFoundOptions = {}): Configurator {
   return createOptionSetter('notFound', options)
 }
 
 /**
- * Adds an authentication service that reads the credentials of requests, after those that do
- * already: `app.configure(parseAuthentication({ service: 'admin-login' }))`.
+ * Adds an authentication service that reads the credentials of requests, after the existing ones:
+ * `app.configure(parseAuthentication({ service: 'admin-login' }))`.
  */
 export function parseAuthentication(options: ParseAuthenticationOptions): Configurator {
   const configure = createServerConfigurator('parseAuthentication', options, (app) => {
@@ -63,12 +63,12 @@ export function json(options: JsonOptions = {}): Configurator {
   return createOptionSetter('json', options)
 }
 
-/** Sets the limits for URL-encoded bodies, which are read without it too. */
+/** Sets the limits for URL-encoded bodies, which are parsed without it too. */
 export function urlencoded(options: FormOptions = {}): Configurator {
   return createOptionSetter('urlencoded', options)
 }
 
-/** Returns a configurator that merges options into those of earlier calls: limits add up. */
+/** Returns a configurator that merges options into those of earlier calls. */
 function createOptionSetter<Name extends 'errorHandler' | 'notFound' | 'json' | 'urlencoded'>(
   name: Name,
   options: NonNullable<RestOptions[Name]>,

@@ -12,13 +12,13 @@ import { getAnswer } from './server-sockets.ts'
 /** `setup` and `teardown` of the application itself, without the server. */
 type ServiceLifecycle = Pick<Application, 'setup' | 'teardown'>
 
-/** Starts the server of an application and ends it, each once. */
+/** Starts and ends the server of an application, each once. */
 export class ServerLifecycle {
   readonly #instance: FastifyInstance
   readonly #services: ServiceLifecycle
   readonly #graceful: GracefulClose | null
   readonly #app: Application
-  /** Set while the services are torn down, to recognise calls that come from there. */
+  /** Set while the services are torn down, to recognize calls made by them. */
   readonly #isTearingDown = new AsyncLocalStorage<true>()
   #isStarted = false
   #isClosed = false
@@ -35,7 +35,7 @@ export class ServerLifecycle {
     this.#instance = instance
     this.#services = services
     this.#graceful = graceful
-    // The user may also close it as a Fastify server.
+    // The user may also close it directly as a Fastify server.
     instance.addHook('preClose', (done) => {
       this.#isClosed = true
       done()
@@ -44,8 +44,8 @@ export class ServerLifecycle {
 
   /**
    * Sets the services up, then listens.
-   * @throws {TypeError} it has been started or closed before
-   * @throws {Unavailable} it was closed meanwhile; nothing is open then
+   * @throws {TypeError} the server was started or closed before
+   * @throws {Unavailable} the server was closed in the meantime; nothing is open then
    */
   async listen(options: FastifyListenOptions): Promise<Server> {
     if (this.#isClosed) {
@@ -125,7 +125,7 @@ const END_MS = 1_000
 const STANDARD_STREAMS: readonly string[] = ['PipeWrap', 'TTYWrap', 'FSReqCallback']
 
 /**
- * Logs a warning if the process still runs after a failed start, and names what keeps it running. The server of
+ * Logs a warning if the process is still running after a failed start, and names what keeps it running. The server of
  * the application is closed by then, but a database connection of the user may still be open.
  */
 function warnIfRunning(app: Application): void {
@@ -142,52 +142,51 @@ function warnIfRunning(app: Application): void {
   timer.unref()
 }
 
-/** How a server ends. */
+/** How a server closes. */
 export interface CloseOptions {
   /**
-   * How long `/health/ready` answers 503 before the port closes, in milliseconds, for a load
-   * balancer to see it; everything else is served meanwhile. Default: 0.
+   * How long `/health/ready` returns 503 before the port closes, in milliseconds, so that a load balancer notices;
+   * everything else is still served. Default: 0.
    */
   readonly closeDelayMs?: number
   /**
-   * How long requests in flight may take, in milliseconds, before they are cut off; infinite for as
-   * long as they like. Default: 10,000.
+   * How long running requests may take, in milliseconds, before they are cut off; `Infinity` for no limit. Default:
+   * 10,000.
    */
   readonly closeTimeoutMs?: number
 }
 
 const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
   closeDelayMs: {
-    // With an infinite delay nothing would ever close.
+    // With an infinite delay the server would never close.
     expected: 'a finite number from 0 on',
     isValid: (value) => OPTION.limit.isValid(value) && Number.isFinite(value),
   },
   closeTimeoutMs: OPTION.limit,
 }
 
-/** Why a server is not ready any more: as it was told to, so that nobody has to be warned. */
+/** The reason why a closing server is not ready. It was told to close, so no warning is logged. */
 export const CLOSING: Unavailable = new Unavailable('The server is closing')
 
-/** Longest delay of a timer of Node, which ends after 1 ms for a longer one. */
+/** Longest delay of a Node timer, which fires after 1 ms for a longer one. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 const SWEEP_MS = 50
-/** How long a connection that has sent no request yet is waited for: it may be on its way. */
+/** How long a connection without a request so far is kept: one may be on its way. */
 const SILENCE_MS = 300
-/** Whether a request has come by a connection. */
+/** Whether a connection has sent a request. */
 const HAS_ASKED = Symbol('remex.hasAsked')
 
 type TrackedSocket = Socket & { [HAS_ASKED]?: boolean }
 
 /**
- * Makes `close()` wait for requests, not for connections: a connection ends as soon as its
- * request is answered, and after the time limit in any case. Fastify alone waits for the
- * keep-alive timeout.
+ * Makes `close()` wait for requests rather than connections: a connection ends as soon as its request has its response,
+ * and after the time limit in any case. Fastify itself would wait for the keep-alive timeout.
  */
 export class GracefulClose {
-  /** The port is closed: a request that comes now, on a connection that is open, is not handled. */
+  /** Whether the port is closed: a later request on an open connection is not handled. */
   isClosed = false
-  /** How many requests had to be cut off. */
+  /** The number of requests that had to be cut off. */
   cutOff = 0
   readonly #app: Application
   readonly #fastify: FastifyInstance
@@ -217,7 +216,7 @@ export class GracefulClose {
     })
   }
 
-  /** Notes that a connection is in use. */
+  /** Records that a connection is in use. */
   track(request: IncomingMessage): void {
     const socket: TrackedSocket = request.socket
     if (socket[HAS_ASKED] !== true) socket[HAS_ASKED] = true
@@ -237,7 +236,7 @@ export class GracefulClose {
 
   #closeIdle(): void {
     this.#fastify.server.closeIdleConnections()
-    // Browsers open connections in advance, which Node counts as idle after the first request only.
+    // Browsers open connections in advance, which Node counts as idle only after their first request.
     if (performance.now() - this.#closedAt < SILENCE_MS) return
     for (const socket of this.#sockets) if (socket[HAS_ASKED] !== true) socket.destroy()
   }

@@ -58,8 +58,8 @@ const LIMIT_RULES: Readonly<Record<keyof ServerLimits, OptionRule>> = {
 }
 
 /**
- * Returns the options for Fastify, with safe limits where the user sets none.
- * @throws {TypeError} limits that can't work together, or a proxy trusted by a number of hops
+ * Returns the options for Fastify, with safe limits as defaults.
+ * @throws {TypeError} limits contradict each other, or a proxy is trusted by a number of hops
  */
 export function toServerOptions(
   options: ServerOptions,
@@ -74,9 +74,9 @@ export function toServerOptions(
     ...options.http,
     headersTimeout,
     connectionsCheckingInterval,
-    // Checked by the request guard, which answers with a body.
+    // The request guard checks this and responds with a body.
     requireHostHeader: false,
-    // Set here, since a flag of the process may allow it.
+    // Set explicitly, since a flag of the process may allow it.
     insecureHTTPParser: false,
   }
   const { https, maxParamLength = MAX_PARAM_LENGTH, ...others } = options
@@ -97,13 +97,13 @@ export function toServerOptions(
   } as FastifyServerOptions
 }
 
-/** Whether the user has chosen how the server parses queries. */
+/** Returns whether the user has chosen how the server parses queries. */
 export function hasQueryParser(options: FastifyServerOptions): boolean {
   const { querystringParser, routerOptions } = options
   return querystringParser != null || routerOptions?.querystringParser != null
 }
 
-/** Refuses names that were meant for Remex: Fastify checks its own, and would ignore these. */
+/** Rejects misspelled options of Remex: Fastify checks only its own, and would ignore these. */
 function checkNames(options: object): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(REST_RULES, name)) {
@@ -121,7 +121,7 @@ const OWN_NAMES: readonly string[] = [
   ...['closeDelayMs', 'closeTimeoutMs', 'writeTimeoutMs', 'http', 'https', 'http2'],
 ]
 
-/** Returns a name without its unit, and without regard to upper case. */
+/** Returns a name without its unit, in lower case. */
 function toStem(name: string): string {
   return name.toLowerCase().replace(/(?:ms|millis|seconds|bytes)$/, '')
 }
@@ -142,13 +142,13 @@ function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   )
 }
 
-/** Returns what answers requests that reach no route: their URL can't be decoded, for example. */
+/** Returns the handler for requests that reach no route, for example because their URL cannot be decoded. */
 function createFrameworkErrors(
   app: Partial<Pick<WithServer, 'serverSetup'>>,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
   return (error, request, reply) => {
     const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null, '')
-    // The path can't be read, so it may be that of a login.
+    // The path is unreadable, so it may be that of a login.
     setPrivate(reply)
     answers.send(fromFastifyError(error), error, request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
@@ -162,9 +162,9 @@ const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, t
     ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'The chunk extensions are too large']],
   ])
 
-/** Answers bytes that are no HTTP request, unless another answer has begun, and hangs up. */
+/** Responds to bytes that are not an HTTP request, unless another response has started, and closes the connection. */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
-  // Its response is sent: a second one would be taken for that to a later request.
+  // Its response was sent: a second one would be read as the response to a later request.
   if (isUnread(socket)) {
     socket.destroy()
     return

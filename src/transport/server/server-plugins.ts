@@ -17,9 +17,9 @@ import type { Configurator, ServerSetup } from './server-setup.ts'
 import { createServerConfigurator } from './server-setup.ts'
 
 /**
- * Returns the configurator that adds a plugin of Fastify. The plugin is loaded only where it is
- * wanted: a server without it starts sooner.
- * @throws {TypeError} an unknown option
+ * Returns the configurator for a Fastify plugin. The plugin is loaded only if it is used: a server without it starts
+ * sooner.
+ * @throws {TypeError} an option is unknown
  */
 function createPluginConfigurator(
   name: 'cors' | 'compress' | 'serveStatic',
@@ -37,10 +37,10 @@ function createPluginConfigurator(
 
 type CorsCallback = (error: Error | null, options: FastifyCorsOptions) => void
 
-/** The headers of requests for services; those of features stand beside them. */
+/** The headers of requests for services; features add theirs. */
 const HEADERS = ['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'X-Service-Method']
 
-/** What a browser may send when nothing else is said: the headers of services, and {@link listVerbs}. */
+/** The default headers and verbs that a browser may send: the headers of services, and {@link listVerbs}. */
 const CORS_DEFAULTS: FastifyCorsOptions = {
   allowedHeaders: [
     ...HEADERS,
@@ -48,29 +48,29 @@ const CORS_DEFAULTS: FastifyCorsOptions = {
   ].toSorted(),
 }
 
-/** Returns the verbs of services: with `QUERY` where they take queries as bodies. */
+/** Returns the verbs of services: with `QUERY` if they accept queries as bodies. */
 function listVerbs({ queryBodies = false }: RestOptions): string[] {
   return ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', ...(queryBodies ? [QUERY] : [])]
 }
 
-/** The options that the plugin takes for each request. */
+/** The options that the plugin accepts per request. */
 const CORS_NAMES: readonly string[] = [
   ...['origin', 'methods', 'allowedHeaders', 'exposedHeaders', 'credentials', 'maxAge'],
   ...['cacheControl', 'preflight', 'preflightContinue', 'optionsSuccessStatus', 'strictPreflight'],
 ]
 
 /**
- * Lets browsers call the services from other origins: `app.configure(cors({ origin: [...] }))`.
- * Without it no origin is allowed.
- * @throws {TypeError} an unknown option; an `origin` that is `undefined`; credentials together with
- *   every origin; when configured, a second time
+ * Returns a function for `app.configure()` that lets browsers call the services from other origins:
+ * `app.configure(cors({ origin: [...] }))`. Without it no origin is allowed.
+ * @throws {TypeError} an option is unknown; `origin` is `undefined`; credentials are combined with every origin; when
+ *   configured, a second time
  * @see https://github.com/fastify/fastify-cors for the options
  */
 export function cors(options: FastifyCorsOptions = {}): Configurator {
   const configure = createPluginConfigurator('cors', options, CORS_NAMES, async (server, setup) => {
     const { default: fastifyCors } = await import('@fastify/cors')
     await server.register(fastifyCors, () => (request: FastifyRequest, callback: CorsCallback) => {
-      // An OPTIONS request without these headers is no preflight: it asks what a service offers.
+      // An OPTIONS request without these headers is not a preflight: it asks what a service offers.
       const { origin, 'access-control-request-method': wanted } = request.headers
       const isPlain = origin === undefined || wanted === undefined
       if (isPlain) callback(null, { ...resolved, preflight: false })
@@ -92,8 +92,8 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
 const STRANGERS = ['https://a.invalid', 'http://b.test:8080']
 
 /**
- * Whether the option `origin` allows every site: by `'*'`, by an expression that matches anything,
- * or by a value like `true`. Functions can't be judged.
+ * Returns whether the option `origin` allows every site: by `'*'`, by an expression that matches anything, or by a
+ * value like `true`. Functions cannot be checked.
  */
 function allowsEveryOrigin(origin: unknown): boolean {
   return [origin].flat(Number.POSITIVE_INFINITY).some((one: unknown) => {
@@ -111,15 +111,15 @@ const COMPRESS_OPTIONS: readonly string[] = [
 ]
 
 /**
- * Compresses answers that are worth it. Answers with `no-store` are sent uncompressed: the size of
- * a compressed answer with a secret and a part of the request gives the secret away (BREACH).
- * Compressed request bodies are refused.
- * @throws {TypeError} an unknown option; when configured, a second time
+ * Returns a function for `app.configure()` that compresses responses. Responses with `no-store` are sent uncompressed:
+ * the size of a compressed response that contains both a secret and part of the request reveals the secret (BREACH).
+ * Compressed request bodies are rejected.
+ * @throws {TypeError} an option is unknown; when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
 export function compress(options: FastifyCompressOptions = {}): Configurator {
   return createPluginConfigurator('compress', options, COMPRESS_OPTIONS, async (server) => {
-    // The plugin excepts an answer only by this request header; this hook runs before the plugin's.
+    // The plugin skips a response only by this request header; this hook runs before the plugin's.
     server.addHook('onSend', (request, reply, payload, done) => {
       const isPrivate = String(reply.getHeader('cache-control') ?? '').includes('no-store')
       if (isPrivate) request.headers['x-no-compression'] = 'true'
@@ -134,7 +134,7 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
   })
 }
 
-/** Without the options that are for the routes of other plugins. */
+/** Excludes options for the routes of other plugins. */
 const STATIC_OPTIONS: readonly string[] = [
   ...['root', 'prefix', 'prefixAvoidTrailingSlash', 'decorateReply', 'serve', 'wildcard'],
   ...['globIgnore', 'redirect', 'list', 'allowedPath', 'preCompressed', 'suppressWarning'],
@@ -150,12 +150,12 @@ const DOTFILES: readonly unknown[] = ['allow', 'deny', 'ignore']
 const WELL_KNOWN = '.well-known'
 
 /**
- * Serves the files of a folder beside the services: `app.configure(serveStatic({ root }))`. Several
- * folders have a prefix each; `reply.sendFile` is that of the first one. Files and folders whose
- * names begin with a dot are not there for anybody, but for what is below `/.well-known`. The
- * option `dotfiles` says it for all of them: `'allow'` serves them, `'deny'` answers 403,
- * `'ignore'` 404. Needs the package `@fastify/static`.
- * @throws {TypeError} an unknown option, another value of `dotfiles`
+ * Returns a function for `app.configure()` that serves the files of a folder in addition to the services:
+ * `app.configure(serveStatic({ root }))`. With several folders, each needs a prefix; `reply.sendFile` uses the first
+ * one. Files and folders whose names start with a dot are not served, except below `/.well-known`. The option
+ * `dotfiles` applies to all of them: `'allow'` serves them, `'deny'` returns 403, `'ignore'` 404. Needs the package
+ * `@fastify/static`.
+ * @throws {TypeError} an option is unknown, or `dotfiles` has another value
  * @see https://github.com/fastify/fastify-static for the options
  * @see RFC 8615 for `/.well-known`
  */
@@ -183,7 +183,7 @@ function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
     if (DOTFILES.includes(dotfiles)) return options
     throw new TypeError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
   }
-  // A listing would name files that `allowedPath` refuses.
+  // A listing would show files that `allowedPath` rejects.
   const isOfOrigin = stripSlashes(prefix) === '' && !list
   if (!isOfOrigin) return { ...options, dotfiles: 'ignore' }
   return {
@@ -194,14 +194,14 @@ function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
   }
 }
 
-/** Whether no name of a path begins with a dot, the first one of `/.well-known/…` aside. */
+/** Returns whether no name in a path starts with a dot, except the first one in `/.well-known/…`. */
 function isOpen(path: string): boolean {
   const names = path.split(/[\\/]/).filter((name) => name !== '')
   const others = names[0] === WELL_KNOWN && names.length > 1 ? names.slice(1) : names
   return others.every((name) => !name.startsWith('.'))
 }
 
-/** Leaves paths with repeated slashes to the services: the plugin would refuse them. */
+/** Leaves paths with repeated slashes to the services: the plugin would reject them. */
 const leaveToServices: preHandlerHookHandler = (request, reply, done) => {
   const path = toPath(request.raw.url ?? '', getRouting(request.server))
   if (path.includes('//')) reply.callNotFound()

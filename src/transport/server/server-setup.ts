@@ -3,31 +3,31 @@ import fastifyPlugin from 'fastify-plugin'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RestOptions } from '../rest-options.ts'
 
-/** What `fastifyApp()` gives an application that configurators write to. */
+/** The members that `fastifyApp()` gives an application and that configurators use. */
 export interface WithServer {
-  /** The Fastify server behind the application: for routes, hooks and plugins of one's own. */
+  /** The Fastify server behind the application: for custom routes, hooks and plugins. */
   readonly fastify: FastifyInstance
-  /** Whether the server was made for the application; one that was there keeps its own handlers. */
+  /** Whether the server was created for the application; an existing one keeps its own handlers. */
   readonly ownsServer: boolean
-  /** What is configured for the server before it starts. */
+  /** The configuration of the server before it starts. */
   readonly serverSetup: ServerSetup
 }
 
 /** Part of an application's set-up, for `app.configure()`. */
 export type Configurator = (app: WithServer) => void
 
-/** Adds something to the server that has to be there before the services are. */
+/** Adds something to the server before the services are added. */
 export type ServerPlugin = (server: FastifyInstance) => unknown
 
-/** What a server can have only once. */
+/** Features that a server can have only once. */
 type UniqueName = 'rest' | 'cors' | 'compress'
 
-/** Where a server keeps what it has of these: several applications may share it. */
+/** The key of a server's features of this kind: several applications may share the server. */
 const CONFIGURED: unique symbol = Symbol('remex.configured')
 
 type ConfiguredServer = FastifyInstance & { [CONFIGURED]?: readonly UniqueName[] }
 
-/** What `app.configure()` and `app.use()` have said of a server that has not started yet. */
+/** The configuration by `app.configure()` and `app.use()` for a server that has not started yet. */
 export class ServerSetup {
   /** Options of the REST transport; `rest()`, `errorHandler()` and others add to them. */
   restOptions: RestOptions = {}
@@ -42,7 +42,7 @@ export class ServerSetup {
 
   /**
    * Adds to the options of the REST transport.
-   * @throws {TypeError} the application has started: nobody would read them
+   * @throws {TypeError} the application has started, so they would have no effect
    */
   addRestOptions(options: RestOptions): void {
     if (this.#hasStarted) {
@@ -51,16 +51,16 @@ export class ServerSetup {
     this.restOptions = { ...this.restOptions, ...options }
   }
 
-  /** Returns the options of the REST transport for the start; from now on none can be added. */
+  /** Returns the options of the REST transport for the start; after that none can be added. */
   readRestOptions(): RestOptions {
     this.#hasStarted = true
     return this.restOptions
   }
 
-  /** @throws {TypeError} the server has it already */
+  /** @throws {TypeError} the server already has it */
   configureOnce(name: UniqueName): void {
     const server = this.#server
-    // A server inside of another one inherits that of the outer one.
+    // A nested server inherits the property of the outer one.
     const configured = (Object.hasOwn(server, CONFIGURED) ? server[CONFIGURED] : undefined) ?? []
     if (configured.includes(name)) {
       throw new TypeError(`${name}() is configured already, and a server can have it once`)
@@ -68,7 +68,7 @@ export class ServerSetup {
     server[CONFIGURED] = [...configured, name]
   }
 
-  /** Adds a plugin, which is loaded before the services, so that its hooks run for them too. */
+  /** Adds a plugin that is loaded before the services, so that its hooks run for them too. */
   addPlugin(plugin: ServerPlugin): void {
     this.#pending.push(plugin)
     this.#server.register(fastifyPlugin((server: FastifyInstance) => this.loadPlugins(server)))

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 /** Returns the set of the open connections of a server, kept up to date. */
 export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
-  // With TLS the sockets that requests come from are those after the handshake.
+  // With TLS, requests come from the sockets after the handshake.
   server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -13,19 +13,19 @@ export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
   return sockets
 }
 
-/** Returns the answer that a connection is busy with, `null` for none. The name is private. */
+/** Returns the response that a connection is sending, `null` if there is none. The property is private to Node. */
 export function getAnswer(
   socket: Socket & { _httpMessage?: ServerResponse | null },
 ): ServerResponse | null {
   return socket._httpMessage ?? null
 }
 
-/** How often all connections are looked at within the time limit. */
+/** How many times all connections are checked within the time limit. */
 const LOOKS = 4
 
 /**
- * Cuts off clients that do not read what they asked for. All connections are looked at from time to
- * time: a timeout of each socket would have to be set anew with every request.
+ * Cuts off clients that do not read their responses. All connections are checked at intervals: a timeout per socket
+ * would have to be reset with every request.
  */
 export function addWriteTimeout(
   fastify: FastifyInstance,
@@ -36,7 +36,7 @@ export function addWriteTimeout(
     throw new TypeError('writeTimeoutMs must be a number of milliseconds, 0 for no limit')
   }
   if (writeTimeoutMs === 0) return
-  /** How many bytes had gone out where more waits to be sent, and when that was first seen. */
+  /** The number of bytes sent while more are waiting, and when that was first seen. */
   const flushed = new WeakMap<Socket, { readonly bytes: number; readonly since: number }>()
   const look = (socket: Socket): void => {
     if (socket.writableLength === 0) flushed.delete(socket)

@@ -190,7 +190,7 @@ async function findSeen(
   return stored !== undefined && view.matches(stored) ? [view.pick(stored)] : []
 }
 
-/** Resolves to the removed record of an event, `null` if the service has not noted it. */
+/** Resolves to the removed record of an event, `null` if the service has not recorded it. */
 export async function findRemoved({
   entry: { service },
   event,

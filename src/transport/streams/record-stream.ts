@@ -37,7 +37,7 @@ interface SendingCall extends StreamedCall {
 export async function sendRecords(call: StreamedCall, format: RecordFormat): Promise<void> {
   const { method, context, request, reply, transport } = call
   if (hasWholeSchema(method)) {
-    throw new NotAcceptable('find has a schema for its whole answer: there is no stream')
+    throw new NotAcceptable('find has a schema for its whole response: there is no stream')
   }
   if (request.raw.httpVersion === '1.0') {
     throw new NotAcceptable('A stream needs HTTP/1.1: without it a broken answer looks whole')

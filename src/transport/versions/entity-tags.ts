@@ -19,7 +19,9 @@ const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"$/
 /** The schema of an entity tag in descriptions. */
 export const TAG_SCHEMA = { type: 'string', examples: ['"v-7"'] } as const
 
-const TAG_HEADER = { ETag: { description: 'Names what is answered.', schema: TAG_SCHEMA } } as const
+const TAG_HEADER = {
+  ETag: { description: 'Identifies the content of the response.', schema: TAG_SCHEMA },
+} as const
 
 /** Sets the entity tag that a hook has chosen, or that of the record's version. */
 export const versionTag: RestFeature = (method) => {

@@ -27,7 +27,7 @@ t.test('without users who log in by a password the start fails', async (t) => {
   const { app, authentication } = createLoginApp()
   const setup = (options: object) => new AccountService(app, { notify, tokens, ...options }).setup()
   await setup({})
-  await t.rejects(setup({ strategy: 'jwt' }), /'jwt' is no LocalStrategy of 'authentication'/)
+  await t.rejects(setup({ strategy: 'jwt' }), /'jwt' is not a LocalStrategy of 'authentication'/)
   await app.unuse('authentication')
   await t.rejects(setup({}), /needs an authentication service/)
   app.use('authentication', authentication)

@@ -47,7 +47,7 @@ t.test('refuses settings that are missing or unknown', (t) => {
     [{ ...fields, entityPasswordField: null }, /'entityPasswordField' must be a non-empty string/],
     [{ ...fields, errorMessage: '' }, /'errorMessage' must be a non-empty string/],
     [{ ...fields, scrypt: { n: 4 } }, /'authentication\.local\.scrypt': unknown option 'n'/],
-    [{ ...fields, scrypt: { cost: 1000 } }, /'authentication\.local\.scrypt': scrypt can not take/],
+    [{ ...fields, scrypt: { cost: 1000 } }, /'authentication\.local\.scrypt': scrypt cannot take/],
     [{ ...fields, scrypt: { maxQueued: 0 } }, /'maxQueued' must be a whole number/],
     [{ ...fields, hash: 'argon2' }, /'hash' must be 'scrypt' or 'bcrypt'/],
     [{ ...fields, hash: 'bcrypt', hashSize: 9 }, /'hashSize' must be a whole number from 10 to 12/],

@@ -246,11 +246,11 @@ t.test('does not sign what it would refuse (JWT-11)', async (t) => {
   const { authentication } = await startLoginApp()
   const cases: [payload: object, options: object | undefined, message: RegExp][] = [
     [{}, { subject: '1', expiresIn: '800d' }, /expiresIn' is longer than .*maxLifetime' allows/],
-    [{ sub: { a: 1 } }, undefined, /would be refused: invalid sub value/],
-    [{ nbf: 'soon' }, { subject: '1' }, /would be refused: invalid nbf value/],
-    [{}, { subject: '\ud800' }, /would be refused: invalid sub value/],
-    [{}, { subject: 7 }, /would be refused: invalid sub value/],
-    [{}, undefined, /would be refused: jwt sub claim is required/],
+    [{ sub: { a: 1 } }, undefined, /would be rejected: invalid sub value/],
+    [{ nbf: 'soon' }, { subject: '1' }, /would be rejected: invalid nbf value/],
+    [{}, { subject: '\ud800' }, /would be rejected: invalid sub value/],
+    [{}, { subject: 7 }, /would be rejected: invalid sub value/],
+    [{}, undefined, /would be rejected: jwt sub claim is required/],
   ]
   for (const [payload, options, message] of cases) {
     const signing = authentication.createAccessToken(payload, options)

@@ -114,7 +114,7 @@ t.test('does not start with a key that does not fit the algorithm', async (t) =>
   const small = makePair('rsa', 1024)
   const p384 = makePair('ec', 'P-384')
   const cases: [secret: unknown, algorithm: string, message: RegExp][] = [
-    [SECRET, 'RS256', /is no key in PEM format/],
+    [SECRET, 'RS256', /is not a key in PEM format/],
     [small.privateKey, 'RS256', /1024 bits/],
     [p384.privateKey, 'ES256', /secp384r1: ES256 takes ec prime256v1/],
     [RSA.privateKey, 'ES256', /kind rsa/],

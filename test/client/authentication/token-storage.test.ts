@@ -120,7 +120,7 @@ t.test('a refused token that stays is logged, without the token', async (t) => {
   storage.items[KEY] = 'forged'
   storage.broken.add('removeItem')
   await t.rejects(client.reAuthenticate(), { code: 401 })
-  t.match(logged, [{ err: { code: 500 } }, 'A token that the server refuses is still kept'])
+  t.match(logged, [{ err: { code: 500 } }, 'A token that the server rejects is still kept'])
   t.notMatch(String(JSON.stringify(logged)), 'forged')
 })
 

@@ -53,7 +53,7 @@ t.test('refuses a base URL by which a browser would go to a hidden host (CLI-10)
     '/\n\\evil.example',
     '/\r/evil.example',
   ]) {
-    t.throws(() => toBaseURL(url), { name: 'TypeError', message: 'The base URL is no valid URL' })
+    t.throws(() => toBaseURL(url), { name: 'TypeError', message: 'The base URL is not valid' })
   }
   t.end()
 })

@@ -36,7 +36,7 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       addUsers(app, { before: { all: [authenticate('jtw')] } })
       return addAuthentication(app).fastify.ready()
     },
-    "authenticate('jtw') in 'before all' of service 'users': 'jtw' is no strategy of 'authentication'; did you mean 'jwt'?",
+    "authenticate('jtw') in 'before all' of service 'users': 'jtw' is not a strategy of 'authentication'; did you mean 'jwt'?",
   ),
   thrown(
     'authenticate() with a strategy that is not registered',
@@ -44,7 +44,7 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       addAuthentication(app).hooks({ around: { all: [authenticate('jwt', 'google')] } })
       return app.fastify.ready()
     },
-    "authenticate('jwt', 'google') in 'around all' of the application: 'google' is no strategy of 'authentication', registered are jwt",
+    "authenticate('jwt', 'google') in 'around all' of the application: 'google' is not a strategy of 'authentication', registered are jwt",
   ),
   thrown(
     'requireScope() with a scope that no API key can have',
@@ -68,7 +68,7 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       app.fastify.get('/me', { preHandler }, async () => ({}))
       return app.fastify.ready()
     },
-    "authenticate('jtw') in a route: 'jtw' is no strategy of 'authentication'; did you mean 'jwt'?",
+    "authenticate('jtw') in a route: 'jtw' is not a strategy of 'authentication'; did you mean 'jwt'?",
   ),
   thrown(
     'authenticate() without an authentication service',
@@ -89,7 +89,7 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       const hook = authenticate({ service: 'users', strategies: ['jwt'] })
       return addUsers(addAuthentication(app), { before: [hook] }).fastify.ready()
     },
-    "its option 'service' names 'users', which logs nobody in",
+    "its option 'service' names 'users', which is not an authentication service",
   ),
   thrown(
     'authenticate() while the setting defaultAuthentication names nothing',
@@ -156,7 +156,7 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
   thrown(
     'a strategy in the settings that is not registered',
     (app) => addAuthentication(app, { authStrategies: ['jwt', 'local'] }).fastify.ready(),
-    "'authentication.authStrategies' names 'local', which is no strategy: registered are jwt",
+    "'authentication.authStrategies' names 'local', which is not a strategy: registered are jwt",
   ),
   thrown(
     'a mistyped setting of authentication',
@@ -177,6 +177,6 @@ export const AUTHENTICATION_MISTAKES: readonly Mistake[] = [
       app.service('notes').hooks({ before: { create: hooks, patch: hooks, remove: hooks } })
       return addAuthentication(app).fastify.ready()
     },
-    "Of 'notes', update lacks the authenticate hook of create, patch and remove: unless a hook for all methods refuses callers, everybody may call it. Add the hook, or leave it out of the option methods",
+    "Of 'notes', update lacks the authenticate hook of create, patch and remove: unless a hook for all methods rejects callers, anyone may call it. Add the hook, or leave it out of the option methods",
   ),
 ]

@@ -53,7 +53,7 @@ export const SERVER_MISTAKES: readonly Mistake[] = [
   thrown(
     'a part of the server at app.use()',
     (app) => untyped(app)['use']?.(cors()),
-    "app.use('/') can not take this: cors() belongs to app.configure(cors())",
+    "app.use('/') cannot take this: cors() belongs to app.configure(cors())",
   ),
   thrown(
     'rest() twice',

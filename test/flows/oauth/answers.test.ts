@@ -157,8 +157,8 @@ t.test('refuses a callback without a flow, whatever it brings, and logs why', as
     ['', '', /no flow was begun in this browser/],
     [search, '', /no flow was begun in this browser/],
     ['', cookie, /the state is that of another flow/],
-    [`${search}&state=another`, cookie, /the parameter 'state' is no string/],
-    [`${search}&code[a]=b`, cookie, /the parameter 'code' is no string/],
+    [`${search}&state=another`, cookie, /the parameter 'state' is not a string/],
+    [`${search}&code[a]=b`, cookie, /the parameter 'code' is not a string/],
     [search, `${cookie}; ${cookie}`, /two flows at once/],
     [search, 'remex-oauth-example=forged', /"reason":"[^"]+"/],
   ]

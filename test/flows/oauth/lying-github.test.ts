@@ -88,7 +88,7 @@ t.test('a provider that has too much to do can be asked later', async (t) => {
     for (const status of [429, 500, 503]) {
       github.answerWith(path, { status, body: { error: 'temporarily_unavailable' } })
       t.match(await logIn(), /^\/home#error=github%20can%20not%20be%20asked/, `${path} ${status}`)
-      t.match(app.log.at(-1), `answered with status ${status}`)
+      t.match(app.log.at(-1), `returned status ${status}`)
     }
     github.answerWith(path, undefined)
   }

@@ -68,7 +68,7 @@ t.test('no code, token, verifier, cookie or secret is in any log (LOG-1, OAU-6)'
   await app.finish(refused)
 
   t.ok(lines.length > 10, `${lines.length} lines`)
-  t.ok(lines.some((line) => line.includes('Login refused')))
+  t.ok(lines.some((line) => line.includes('Login rejected')))
   const body = provider.requests.find(({ path }) => path === '/token')?.body
   const sent = new URLSearchParams(body)
   const secrets: Record<string, string | null | undefined> = {

@@ -75,7 +75,7 @@ t.test('a POST may set what the settings allow, as JSON or by a form', async (t)
   for (const name of ['scope', 'redirect_uri', 'client_id', 'state', 'nonce', 'response_mode']) {
     const refused = await post(start, { [name]: 'x' })
     t.equal(refused.status, 400, name)
-    t.match(refused.text, `The parameter '${name}' can not be set for this provider`)
+    t.match(refused.text, `The parameter '${name}' cannot be set for this provider`)
     t.equal(refused.headers.get('set-cookie'), null)
   }
   const page = await logIn(browser, `${start}?login_hint=ann&scope=x`, 'ann')

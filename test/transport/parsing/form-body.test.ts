@@ -159,7 +159,7 @@ t.test("a parser of queries of one's own reads forms too", async (t) => {
   const server = await open(t, { query })
   t.strictSame((await post(server, 'a=1&b=2')).body, { data: { raw: 'a=1&b=2' } })
   const refused = await post(server, 'a!')
-  t.match(refused, { status: 400, body: { message: 'The body can not be parsed' } })
+  t.match(refused, { status: 400, body: { message: 'The body cannot be parsed' } })
 })
 
 t.test('U+FFFD is what wrong bytes are read as, so it has to be encoded (HTTP-7)', async (t) => {

@@ -382,7 +382,7 @@ t.test("a parser of one's own takes the place of it, answers 400 where it throws
       [
         400,
         {
-          ...{ name: 'BadRequest', message: 'The query can not be parsed' },
+          ...{ name: 'BadRequest', message: 'The query cannot be parsed' },
           ...{ code: 400, className: 'bad-request' },
         },
       ],

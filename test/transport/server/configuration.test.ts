@@ -184,9 +184,9 @@ t.test('a check may return other settings, and leaves those the application set'
 t.test('what a check throws or refuses is told, without the settings', async (t) => {
   const directory = await writeFiles(t, { 'default.json': '{"secret":"hunter2"}' })
   const cases: [() => unknown, string][] = [
-    [() => false, 'the check refused it'],
+    [() => false, 'the check rejected it'],
     [() => Promise.reject(new Error('no port')), 'no port'],
-    [() => Promise.reject(undefined), 'the check refused it'],
+    [() => Promise.reject(undefined), 'the check rejected it'],
   ]
   for (const [validate, problem] of cases) {
     const app = createApp().configure(configuration({ directory, validate }))

@@ -50,7 +50,7 @@ export async function readProfile(
   { profileUrl, emailUrl }: OAuthEndpoints,
 ): Promise<OAuthProfile> {
   const profile = profileUrl === null ? {} : await readJson(configuration, token, profileUrl)
-  if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is no object')
+  if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is not an object')
   if (emailUrl === null) return profile
   return { ...profile, ...findMainEmail(await readEmails(configuration, token, emailUrl)) }
 }
@@ -75,7 +75,7 @@ async function readJson(configuration: Configuration, token: string, url: string
   const response = await fetchProtectedResource(configuration, token, target, 'GET', null, headers)
   if (response.ok) return (await response.json()) as unknown
   const { status } = response
-  throw Object.assign(new Error(`The profile was answered with status ${status}`), { status })
+  throw Object.assign(new Error(`The profile request returned status ${status}`), { status })
 }
 
 /** Returns the main address of a list, and whether it is confirmed. */

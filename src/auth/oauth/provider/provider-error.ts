@@ -33,8 +33,8 @@ export function findProviderError(error: unknown): ProviderError | undefined {
  */
 const TECHNICAL_PROBLEMS: readonly (readonly [error: RegExp, problem: string])[] = [
   [/^(?:\w*CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/, 'has a certificate that is not trusted'],
-  [/^HPE_/, 'sent an answer that is not valid HTTP'],
-  [/^\w+ /, 'can not be reached'],
+  [/^HPE_/, 'sent a response that is not valid HTTP'],
+  [/^\w+ /, 'cannot be reached'],
 ]
 
 /** Returns the error of a failed request. Errors of our own code are returned unchanged. */

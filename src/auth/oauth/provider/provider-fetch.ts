@@ -80,7 +80,7 @@ async function sendRequest(
     })
     // A response that switches protocols fires neither 'response' nor 'error'.
     request.once('close', () => {
-      reject(new ProviderError(url, 'sent something that is no answer'))
+      reject(new ProviderError(url, 'sent something that is not a response'))
     })
     request.end(body)
   })
@@ -161,7 +161,7 @@ function createRequest(
     return request
   } catch {
     // The platform's error would quote the invalid header, which may hold a token.
-    const problem = 'can not be asked: the method, a header or the body is not valid'
+    const problem = 'cannot be called: the method, a header or the body is invalid'
     throw new ProviderError(url, problem)
   }
 }
@@ -169,12 +169,12 @@ function createRequest(
 /** Throws for a response whose body need not be read. */
 function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
   if (statusCode < 200 || statusCode > 599) {
-    const problem = `answered with the status ${statusCode}, which HTTP does not have`
+    const problem = `returned the status ${statusCode}, which HTTP does not define`
     throw new ProviderError(url, problem)
   }
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
     const to = `${statusCode} to ${findRedirectTarget(url, headers.location)}`
-    throw new ProviderError(url, `answered with a redirect (${to}): none is followed`)
+    throw new ProviderError(url, `returned a redirect (${to}), which is not followed`)
   }
   const { 'content-encoding': encoding = '' } = headers
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
@@ -183,7 +183,7 @@ function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void
     throw new ProviderError(url, problem)
   }
   if (statusCode >= 500 || statusCode === 429) {
-    throw new ProviderError(url, `answered with status ${statusCode}`)
+    throw new ProviderError(url, `returned status ${statusCode}`)
   }
 }
 

@@ -259,7 +259,7 @@ function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unkno
   const unreachable = findProviderError(cause)
   if (unreachable !== undefined) {
     const { message: reason } = unreachable
-    return createRefusal(`${name} can not be asked: try again later`, reason)
+    return createRefusal(`${name} cannot be reached: try again later`, reason)
   }
   const text = MESSAGES.get(error)?.(name) ?? `${name} did not confirm the login`
   return createRefusal(text, describe(cause as Error, secrets))

@@ -105,7 +105,7 @@ function readParameters(fields: Readonly<Record<string, unknown>>): URLSearchPar
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'string')
-      throw createRefusal(NO_FLOW, `the parameter '${name}' is no string`)
+      throw createRefusal(NO_FLOW, `the parameter '${name}' is not a string`)
     parameters.set(name, value)
   }
   return parameters

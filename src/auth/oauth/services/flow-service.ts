@@ -137,6 +137,6 @@ function logFailure(context: HookContext, { error, location, isLogged }: FlowFai
     // Without a page the error is logged like any other error of a service.
     if (location) app.logger.error({ ...line, err: error.cause ?? error }, 'Login failed')
   } else if (!isLogged) {
-    app.logger.warn({ ...line, ...describeRefusal(error) }, 'Login refused')
+    app.logger.warn({ ...line, ...describeRefusal(error) }, 'Login rejected')
   }
 }

@@ -157,7 +157,7 @@ function readParameters(
 ): Record<string, string> {
   const unknown = Object.keys(data).find((name) => !allowed.includes(name))
   if (unknown !== undefined) {
-    throw new BadRequest(`The parameter '${unknown}' can not be set for this provider`)
+    throw new BadRequest(`The parameter '${unknown}' cannot be set for this provider`)
   }
   const entries = Object.entries({ ...query, ...data }).filter(([name]) => allowed.includes(name))
   return Object.fromEntries(

@@ -77,15 +77,15 @@ export const SECRET = 'S3CRET'
 const FAILURES = {
   timeout: / did not answer within /,
   size: / sent an answer of more than /,
-  redirect: / answered with a redirect /,
+  redirect: / returned a redirect /,
   encoding: / sent its answer in the encoding /,
-  status: / answered with status \d/,
+  status: / returned status \d/,
   certificate: / has a certificate that is not trusted/,
-  request: / can not be asked: /,
+  request: / cannot be called: /,
   address: / (?:needs https:|has a user or|has a URL that|is at an address that is not allowed)/,
-  unreachable: / can not be reached/,
+  unreachable: / cannot be reached/,
   answer:
-    / (?:sent something that is no answer|sent an answer that is not|answered with the status)/,
+    / (?:sent something that is not a response|sent a response that is not|returned the status)/,
 }
 
 /** Returns what is wrong with a provider, `undefined` for another error. */

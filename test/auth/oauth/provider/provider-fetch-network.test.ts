@@ -178,11 +178,11 @@ t.test('says that a provider can not be reached, and by which error', async (t) 
   }
   const fetchNowhere = createProviderFetch({ allowPrivateNetwork: false, lookup })
   const { message } = await failureOf(fetchNowhere(`https://gone.example/${SECRET}`))
-  t.equal(message, 'The provider at https://gone.example can not be reached (ENOTFOUND)')
+  t.equal(message, 'The provider at https://gone.example cannot be reached (ENOTFOUND)')
 
   const fetchPrivate = createProviderFetch({ allowPrivateNetwork: true })
   const closed = await fetchPrivate('http://127.0.0.1:1/').catch((error) => error)
-  t.match(closed, { message: / can not be reached \(ECONNREFUSED\)/ })
+  t.match(closed, { message: / cannot be reached \(ECONNREFUSED\)/ })
 
   const plain = await startProvider(t, (_request, reply) => reply.end())
   t.match(await failureOf(fetchPrivate(`https://127.0.0.1:${plain.port}/`)), {
