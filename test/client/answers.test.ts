@@ -172,7 +172,7 @@ for (const [library, connector] of Object.entries(CONNECTORS)) {
       }
       t.equal(requests.length, calls.length)
       await t.rejects(service.create({}, { connection: { retry: 3 } }), /'retry'/)
-      t.throws(() => connect(url, { connection: { retry: 3 } }), /can not hold 'retry'/)
+      t.throws(() => connect(url, { connection: { retry: 3 } }), /cannot hold 'retry'/)
       t.equal(requests.length, calls.length)
     })
 

@@ -62,8 +62,8 @@ t.test('refuses options that are unknown or invalid, at once', (t) => {
     [{ headers: { 'a b': 'c' } }, /a name that no header can have/],
     [{ methods: ['a'] }, /'methods' must be an object of lists of names/],
     [{ methods: { todos: ['setup'] } }, /'setup' on service 'todos' is not allowed/],
-    [{ connection: { timeout: 1 } }, /can not hold 'timeout': it is called timeoutMs/],
-    [{ connection: { signal: null } }, /can not hold 'signal'/],
+    [{ connection: { timeout: 1 } }, /cannot hold 'timeout': it is called timeoutMs/],
+    [{ connection: { signal: null } }, /cannot hold 'signal'/],
   ]
   for (const [options, message] of wrong) t.throws(() => createClient(options), message)
   t.end()

@@ -74,7 +74,7 @@ t.test('a request that can not be sent is no request without an answer', async (
   const app = createApp().configure(rest('http://a').fetch(send))
   await t.rejects(app.service('b').create({}), {
     ...{ name: 'TypeError', errors: undefined },
-    message: 'POST http://a/b can not be sent (UND_ERR_INVALID_ARG)',
+    message: 'POST http://a/b cannot be sent (UND_ERR_INVALID_ARG)',
   })
 })
 

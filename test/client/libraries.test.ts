@@ -76,7 +76,7 @@ t.test('options that would have no effect are refused by their names', async (t)
   const refused = { onResponseError: () => undefined, origin: 'http://a', responseHeaders: 'raw' }
   for (const [name, value] of Object.entries(refused)) {
     const connection = { [name]: value }
-    const error = { name: 'TypeError', message: new RegExp(`can not hold '${name}'`) }
+    const error = { name: 'TypeError', message: new RegExp(`cannot hold '${name}'`) }
     t.throws(() => rest('http://a').ofetch({ connection }).service('things'), error)
     const things = createApp().configure(rest('http://a').ofetch()).service('things')
     await t.rejects(things.find({ connection }), error)

@@ -122,7 +122,7 @@ t.test('refuses data that JSON can not hold', async (t) => {
     await t.rejects(service.create(data), BadRequest, String(data))
   }
   await t.rejects(service.create(new FormData()), {
-    message: 'data is an object of the class FormData, which JSON can not hold',
+    message: 'data is an object of the class FormData, which JSON cannot hold',
   })
   t.strictSame(sent, [])
 })
@@ -146,7 +146,7 @@ t.test('refuses data of which JSON would leave out a part, and names it', async 
     [Number.NaN, 'data is NaN'],
   ]
   for (const [data, message] of lost) {
-    const error = { name: 'BadRequest', message: `${message}, which JSON can not hold` }
+    const error = { name: 'BadRequest', message: `${message}, which JSON cannot hold` }
     await t.rejects(service.patch(1, data), error, message)
   }
   t.strictSame(sent, [])
@@ -267,7 +267,7 @@ t.test('hands options of the library on, and refuses those that contradict the c
     'baseURL',
   ]
   for (const name of refused) {
-    const message = new RegExp(`params.connection can not hold '${name}'`)
+    const message = new RegExp(`params.connection cannot hold '${name}'`)
     await t.rejects(service.find({ connection: { [name]: 1 } }), message)
   }
   await t.rejects(service.find({ connection: { timeoutMs: 0 } }), /'timeoutMs' must be/)
@@ -361,7 +361,7 @@ t.test('refuses names that no custom method can have', (t) => {
     'options',
     'then',
   ]) {
-    t.throws(() => service.methods(name), /can not be the name of a custom method/, name)
+    t.throws(() => service.methods(name), /cannot be the name of a custom method/, name)
   }
   t.ok(service instanceof RemoteService)
   t.end()

@@ -400,7 +400,7 @@ t.test('with cookies no token is kept', async (t) => {
   const nobody = connect(url, { cookie: true })
   const reAuthenticated = errorOf(nobody.client.reAuthenticate())
   t.match(await nobody.read(), {}, 'calls go on without a login')
-  t.match(await reAuthenticated, { code: 401, message: /Nobody is logged in/ })
+  t.match(await reAuthenticated, { code: 401, message: /There is no login/ })
   t.strictSame(nobody.events, [])
 })
 

@@ -76,7 +76,7 @@ t.test('a provider has five seconds, for each request (OAU-4)', async (t) => {
     const location = logIn()
     await until(() => github.requests.slice(count).some((request) => request.path === path))
     timers.fire()
-    t.match(await location, /^\/home#error=github%20can%20not%20be%20asked/, path)
+    t.match(await location, /^\/home#error=github%20cannot%20be%20reached/, path)
     github.answerWith(path, undefined)
   }
   t.equal(await users.countDocuments(), 0)
@@ -87,7 +87,7 @@ t.test('a provider that has too much to do can be asked later', async (t) => {
   for (const path of PATHS) {
     for (const status of [429, 500, 503]) {
       github.answerWith(path, { status, body: { error: 'temporarily_unavailable' } })
-      t.match(await logIn(), /^\/home#error=github%20can%20not%20be%20asked/, `${path} ${status}`)
+      t.match(await logIn(), /^\/home#error=github%20cannot%20be%20reached/, `${path} ${status}`)
       t.match(app.log.at(-1), `returned status ${status}`)
     }
     github.answerWith(path, undefined)
@@ -183,7 +183,7 @@ t.test('an OpenID provider has five seconds, for each request (OAU-4)', async (t
     const asked = () => app.provider.requests.some((request) => request.path === path)
     await until(asked)
     timers.fire()
-    t.match((await finished).headers.get('location'), /#error=example%20can%20not%20be%20asked/)
+    t.match((await finished).headers.get('location'), /#error=example%20cannot%20be%20reached/)
   }
   t.strictSame(app.calls, [])
 })
