@@ -84,7 +84,7 @@ export class SessionCookies {
     }
     await next()
     const { accessToken, refreshToken } = Object(context.result) as Record<string, unknown>
-    // A login with an access token has no session of its own; it keeps that of the token.
+    // A login with an access token starts no session.
     if (!isNonEmptyString(refreshToken)) return
     const { accessSeconds, idleMs, absoluteMs, cookie } = this.#sessions.options
     const seconds = Math.floor(Math.min(idleMs, absoluteMs) / 1000)

@@ -39,7 +39,7 @@ const BATCH_LENGTH = 65_536
  * - Only one task works on a stream at a time. A round of events skips a busy stream, which wakes the topic when it is
  * done.
  * - After a recheck was requested, no record is written until the hooks of `find` have succeeded: they decide what the
- * caller may read. Each write of records first ends a stream whose token has expired.
+ * caller may read. Each later write of records first ends a stream whose token has expired.
  * - `cursor` is the number of the last event that was sent or skipped. While the stream is open, it moves on only
  * together with the frames up to that event, so a client that reconnects misses none.
  * - If the events since `cursor` are unknown, too many or too costly to compare, the stream sends `resync` and a new

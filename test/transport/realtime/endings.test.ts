@@ -321,5 +321,5 @@ t.test('what happens while the database is away is told when it is back', async 
   t.equal(stream.frames.length, 1)
   fails = false
   t.match(await stream.next(), { event: 'created', data: { name: 'late' } })
-  t.ok(server.logged.some(({ message }) => /could not be told/.test(`${message}`)))
+  t.ok(server.logged.some(({ message }) => /could not be sent/.test(`${message}`)))
 })
