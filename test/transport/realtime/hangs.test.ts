@@ -116,7 +116,7 @@ t.test('a read for all streams that hangs is given up, and done again', async (t
   await create(server.app.service('tasks'))
   await gate.arrivals(1)
   pass(LIMIT_MS)
-  await until(() => server.logged.some(({ message }) => /could not be told/.test(`${message}`)))
+  await until(() => server.logged.some(({ message }) => /could not be sent/.test(`${message}`)))
   delete gates.round
   pass(1)
   t.match(await stream.next(), { event: 'created', data: { name: 'a' } })
