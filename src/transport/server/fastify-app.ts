@@ -47,7 +47,7 @@ export interface ServerMembers<Services> extends WithServer {
    * @throws {Unavailable} requests had to be cut off; everything is closed then too
    */
   close(): Promise<void>
-  // Fits that of Feathers, which never declares `null`; nobody can call it.
+  // Fits that of Feathers, which never declares `null`; it cannot be called.
   /** @internal */ lookup(this: never): never
   /**
    * Returns the target of a request to a path below the prefix, `null` if there is no service: `{ service, params: {

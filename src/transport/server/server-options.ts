@@ -32,7 +32,7 @@ interface ServerLimits {
   readonly bodyLimit?: number
 }
 
-/** Options for a new server: those of Fastify, with `headersTimeout` and friends beside them. */
+/** Options for a new server: those of Fastify, with `headersTimeout` and its other limits next to them. */
 export type ServerOptions = FastifyServerOptions &
   ServerLimits & {
     /** Options of a plain server. */
