@@ -41,7 +41,7 @@ export const remex: FastifyPluginAsync<RemexOptions> = fastifyPlugin(
     const { app, prefix = '', logLevel, logSerializers, ...restOptions } = options
     checkOptions('remex', restOptions, REST_RULES)
     addDecorators(server)
-    // This plugin has no scope of its own in which Fastify would apply them.
+    // This plugin has no separate scope in which Fastify would apply them.
     const place = {
       prefix: stripSlashes(prefix) === '' ? '' : prefix,
       ...(logLevel === undefined ? {} : { logLevel }),

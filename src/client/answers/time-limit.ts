@@ -38,7 +38,7 @@ export function limitCall(
     }
     const end = (error: unknown, reason: unknown): void => {
       stop()
-      // Rejects first: on an abort, the library throws an error of its own.
+      // Rejects first: on an abort, the library throws its own error.
       reject(error)
       controller.abort(reason)
     }

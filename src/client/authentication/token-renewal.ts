@@ -44,7 +44,7 @@ export class CallAuthorizer {
   /** The running renewal. */
   #running: Promise<void> | undefined
 
-  /** Services of mounted applications have logins of their own and are left out. */
+  /** Services of mounted applications have their own logins and are left out. */
   constructor(client: RenewingClient, state: LoginState) {
     this.#client = client
     this.#state = state

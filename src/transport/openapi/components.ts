@@ -190,7 +190,7 @@ export function toComponentName({ $ref }: DocumentSchema): string {
   return String($ref).slice(SCHEMAS.length)
 }
 
-/** Keywords that describe a schema as a document of its own, and would mean something else within ours. */
+/** Keywords that describe a schema as a separate document, and would mean something else within ours. */
 const OWN_DOCUMENT = ['$id', '$schema', '$dynamicAnchor']
 
 /** Returns a schema as an object. Some libraries keep functions in schemas, which a document cannot contain. */

@@ -41,7 +41,7 @@ export function configuration(
 ): (app?: WithSettings) => Record<string, unknown> {
   const given = typeof options === 'function' ? { validate: options } : options
   checkFactoryCall('configuration', options)
-  // A schema of a library is an instance of a class, with other members besides `validate`.
+  // A schema of a library is an instance of a class, with members other than `validate`.
   const isSchema = !isPlainObject(given) && isObject(given)
   checkOptions('configuration()', isSchema ? { validate: given.validate } : given, RULES)
   const configure = (app?: WithSettings): Record<string, unknown> => {

@@ -92,7 +92,7 @@ t.test(
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const page = await openPage(t, chromium ?? '', url)
     const is = (who: string) => until(async () => (await page.read('#who')) === who)
-    await is('nobody')
+    await is('guest')
     const fill = Object.entries(ADA).map(([name, value]) => `login.${name}.value = '${value}'`)
     await page.evaluate(`const login = document.querySelector('#login'); ${fill.join('; ')}`)
     await page.click('#login button')
@@ -102,6 +102,6 @@ t.test(
     await page.reload()
     await is(ADA.email)
     await page.click('#logout')
-    await is('nobody')
+    await is('guest')
   },
 )

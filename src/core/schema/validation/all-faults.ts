@@ -8,7 +8,7 @@ import { copyPlain } from '../plain-objects.ts'
 import type { CompileOptions } from './ajv.ts'
 import { compileSchema } from './ajv.ts'
 
-/** Of data with more values than that, the first fault is told. */
+/** Only the first fault is reported for data with more values. */
 const MAX_VALUES = 500
 
 /** A value with more schemas than that counts as several: each of many alternatives may be a fault. */
@@ -41,7 +41,7 @@ export function createFaultSearch(
     if (!isSmall(data)) return undefined
     validate ??= compileSchema(schema, { ...options, allErrors: true })
     try {
-      // What is frozen can not be watched.
+      // Frozen values cannot be watched.
       const isValid = validate(watch(copyPlain(data), { left: MAX_READS }))
       return isValid === true ? undefined : (validate.errors ?? undefined)
     } catch (error) {
