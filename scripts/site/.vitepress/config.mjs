@@ -51,6 +51,9 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        // Reasons and the list of tests would hide the pages that answer questions.
+        _render: (source, env, md) =>
+          /decisions\/|security-tests/.test(env.relativePath) ? '' : md.render(source, env),
         miniSearch: {
           options: { tokenize },
           searchOptions: { combineWith: 'AND', fuzzy: toEdits, boostDocument: toWeight },
@@ -85,5 +88,5 @@ function toEdits(word) {
 
 /** Returns what a page counts in the search: reasons and changes less than what holds. Runs in browsers. */
 function toWeight(address) {
-  return /\/decisions\/|CHANGELOG/.test(address) ? 0.3 : 1
+  return /CHANGELOG/.test(address) ? 0.3 : 1
 }
