@@ -122,6 +122,8 @@ export class RequestFacts implements TransportFacts {
     if (signal === undefined || signal.aborted) return
     if (getEventListeners(signal, 'abort').length > 0) return
     if (this.#tell !== undefined) this.#reply.raw.off('close', this.#tell)
+    // It refers to the signal.
+    this.#tell = undefined
     this.#controller = null
   }
 

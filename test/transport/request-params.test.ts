@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 
@@ -6,6 +8,7 @@ import type { Application, HookContext, Params } from '../../src/transport/index
 import { RequestFacts } from '../../src/transport/request-params.ts'
 import type { ServerOptions } from '../support/http.ts'
 import { injectServer, MODES } from '../support/http.ts'
+import { until } from '../support/until.ts'
 
 type Seen = Params & Record<string, unknown>
 
@@ -346,4 +349,19 @@ t.test('a call that lasts keeps its signal only while something listens to it', 
   facts.release()
   t.ok(facts.signal.aborted, 'who asks later hears of it too')
   t.end()
+})
+
+t.test('a released signal takes no memory while its call lasts', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const raw = Object.assign(new EventEmitter(), { destroyed: false, writableEnded: false })
+  const facts = new RequestFacts({} as FastifyRequest, { raw } as unknown as FastifyReply)
+  const signal = new WeakRef(facts.signal)
+  facts.release()
+  await until(() => {
+    collect()
+    return signal.deref() === undefined
+  })
+  // The call is still there.
+  facts.release()
 })

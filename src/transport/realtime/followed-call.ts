@@ -94,9 +94,8 @@ export class FollowedCall implements Viewer {
       if (!this.repeatsFind) sequence = log.last
       return find.method.call(running)
     }
-    const body = await find.call(context, run, (running) => this.#repeat(running))
+    const body = await this.#call(context, run)
     done()
-    ;(this.given as TransportParams)[TRANSPORT_FACTS]?.release()
     checkRecords(body)
     this.#isPage = !Array.isArray(body)
     return isResumed ? null : this.#toFound(body, sequence)
@@ -115,9 +114,18 @@ export class FollowedCall implements Viewer {
       empty = this.createResult()
       return empty
     }
-    const body = await find.call(this.#createContext(), run, (running) => this.#repeat(running))
+    const body = await this.#call(this.#createContext(), run)
     done()
     return body === empty && !find.shapes && this.view?.findKey != null
+  }
+
+  /** Runs the hooks of `find` around a function. Afterwards the stream keeps nothing that only this call needed. */
+  async #call(context: HookContext, run: (running: HookContext) => unknown): Promise<unknown> {
+    try {
+      return await this.topic.find.call(context, run, (running) => this.#repeat(running))
+    } finally {
+      ;(this.given as TransportParams)[TRANSPORT_FACTS]?.release()
+    }
   }
 
   /** Resolves to the records for the last {@link lookUp}, in one read for all streams with the same `findKey`. */

@@ -16,7 +16,7 @@ import type { Round } from './round.ts'
 import type { EndedStream, EndedStreams } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Publishing, Shown } from './shown-records.ts'
-import { chooseEvent, shareRecord, showRecord } from './shown-records.ts'
+import { chooseEvent, isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
@@ -234,7 +234,7 @@ export class QueryStream implements Follower {
     const call = this.call
     const before = this.view?.key
     let isResync = wantsSnapshot
-    let isWanted = isResync || call.repeatsFind || this.#frames.isMiscounted
+    let isWanted = isResync || call.repeatsFind
     // Reads no snapshot for a client that is not reading.
     if (isWanted && this.#stream?.connection.isFull) await this.#stream.connection.drained()
     if (isResync) this.#stream?.write(this.#frames.toResync())
@@ -249,17 +249,25 @@ export class QueryStream implements Follower {
           this.#stream?.write(this.#frames.toResync())
         }
         if (this.#recheck.isAsked) continue
-        if (!isWanted) return false
+        if (!isWanted && !this.#frames.isMiscounted) return false
       }
       const find = (): Promise<Found> => (isShared ? call.share() : this.#queue(() => call.find()))
       const found = await this.#persist(find)
       // The snapshot may contain more than the caller may now read.
       if (this.#recheck.isAsked) continue
+      // Only a round sends custom events. The next recheck corrects the total.
+      if (!isWanted && this.#hasCustomEvents(found.sequence)) return false
       this.#endIfExpired()
       const frames = isResync ? this.#frames.toSnapshot(found) : this.#frames.toChange(found)
       if (frames !== '') this.#stream?.write(frames)
       return true
     }
+  }
+
+  /** Whether a custom event waits for this stream, up to the event with this number. */
+  #hasCustomEvents(last: number): boolean {
+    const waiting = this.topic.log.since(this.cursor) ?? []
+    return waiting.some(({ name, sequence }) => sequence <= last && isOwnEvent(name))
   }
 
   /** Runs work that reads the database when the turn of the stream comes. */

@@ -247,14 +247,17 @@ t.test('a recheck sees the call as it was made: headers, address and query', asy
 
 /** A server whose tasks have pages, and how often the hooks of `find` have run. */
 async function startPagedServer(t: Test) {
-  const checks = { count: 0 }
+  const checks: { count: number; next?: () => unknown } = { count: 0 }
   const server = await startLiveServer(
     t,
     (app) => {
       const paginate = { default: 2, max: 10 }
-      app.use('tasks', new MongoDBService({ Model: collection, paginate, multi: true }))
+      const service = new MongoDBService({ Model: collection, paginate, multi: true })
+      app.use('tasks', service, { events: ['reminded'] })
       const count = (): void => {
         checks.count += 1
+        checks.next?.()
+        delete checks.next
       }
       app.service('tasks').hooks({ before: { find: [count] } })
     },
@@ -288,6 +291,48 @@ for (const [what, change] of Object.entries(REMAINS)) {
     t.match(await stream.next(), { event: 'patched', data: { name: 'new' } })
   })
 }
+
+t.test('a recheck that corrects a total loses no custom event', async (t) => {
+  const { open, app, addAll, checks } = await startPagedServer(t)
+  const tasks = app.service('tasks')
+  const ids = await addAll('red', 4)
+  const stream = await open('/tasks?team=red')
+  await stream.next()
+  await tasks.patch(ids[3] as never, { team: 'blue' } as never)
+  // Emitted while the hooks of the recheck run, before it reads the page.
+  checks.next = () => tasks.emit('reminded', { _id: ids[0], name: 'now' } as never)
+  await stream.upTo(({ event }) => event === 'reminded')
+  const isRight = () =>
+    stream.frames.some(({ event, data }) => event === 'snapshot' && data.total === 3)
+  await until(isRight)
+})
+
+t.test('a change of rights while a total is to be corrected sends a resync', async (t) => {
+  let team = 'red'
+  const server = await startLiveServer(
+    t,
+    (app) => {
+      const paginate = { default: 1, max: 10 }
+      app.use('tasks', new MongoDBService({ Model: collection, paginate }))
+      const restrict = ({ params }: HookContext): void => {
+        params.query = { ...params.query, team }
+      }
+      app.service('tasks').hooks({ before: { find: [restrict] } })
+    },
+    { realtime: { recheckMs: 1_000_000 } },
+  )
+  const tasks = server.app.service('tasks')
+  await collection.insertMany([{ team: 'red' }, { team: 'red', name: 'last' }])
+  const stream = await server.open('/tasks')
+  await stream.next()
+  const last = await collection.findOne({ name: 'last' })
+  await tasks.patch(last?._id as never, { team: 'blue' } as never)
+  await linesSoFar(stream, tasks, { team: 'red' })
+  team = 'blue'
+  recheckStreams(tasks)
+  t.equal((await stream.next()).event, 'resync')
+  t.match(await stream.next(), { event: 'snapshot', data: { total: 1, data: [{ name: 'last' }] } })
+})
 
 t.test('a recheck sends no page that the client has', async (t) => {
   const { open, app, addAll, checks } = await startPagedServer(t)
