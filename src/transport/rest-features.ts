@@ -40,4 +40,5 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   formatter,
 ])
 
+// Calls over sockets are logged as well.
 export { slowCalls }

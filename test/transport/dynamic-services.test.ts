@@ -100,7 +100,7 @@ for (const mode of MODES) {
   t.test(`a path that no URL can have is refused and harms no other, ${mode}`, async (t) => {
     const server = await startServer(t, mode)
     t.throws(() => server.app.use('a*b', named('star')), /literal or one ':placeholder'/)
-    t.throws(() => server.app.use(':a/b/:a', named('twice')), /':a' .* stands there twice/)
+    t.throws(() => server.app.use(':a/b/:a', named('twice')), /':a' .* appears twice/)
     server.app.use('late', named('late'))
     t.equal(await whoAnswers(server, '/late'), 'late')
   })

@@ -189,7 +189,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   async createEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const data = await this.getEntityData(profile, null, params)
     const { create } = this.#entities
-    if (create === undefined) throw new NotAuthenticated('There is no account of yours here')
+    if (create === undefined) throw new NotAuthenticated('You have no account here')
     return (await create.call(this.#entities, data, createEntityParams(params, {}))) as Entity
   }
 

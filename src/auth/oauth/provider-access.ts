@@ -108,7 +108,7 @@ export class ProviderAccess {
     if (issuing === undefined || !hasPage || this.getProvider().settings.givesCode) return
     throw new TypeError(
       `'${this.place}.response' must be 'code' where there are ${issuing.setting}: ` +
-        'the page exchanges it for both tokens, and a refresh token stands in no URL',
+        'the page exchanges it for both tokens, and a refresh token must not appear in a URL',
     )
   }
 

@@ -67,7 +67,7 @@ export function warnOfReturned(context: HookContext, returned: object, hook: obj
   const name = (hook as { name?: string }).name || 'anonymous'
   app.logger.warn(
     { service: path, method, hook: name },
-    `The hook '${name}' of '${path}' returned an object that is no copy of the context, so it changed nothing: set context.params, context.data and so on, or return { ...context, … }`,
+    `The hook '${name}' of '${path}' returned an object that is not a copy of the context, so it changed nothing: set context.params, context.data and so on, or return { ...context, … }`,
   )
 }
 

@@ -126,7 +126,7 @@ export function warnOfListeners({ app, path, service, options }: ServiceEntryFac
     if (event === null || options.serviceEvents.includes(name)) continue
     app.logger.warn(
       { service: path, event: name },
-      `'${name}' is a method of service '${path}' and no event of it: listen to '${event}'`,
+      `'${name}' is a method of service '${path}' and not one of its events: listen to '${event}'`,
     )
   }
 }

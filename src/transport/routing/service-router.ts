@@ -155,7 +155,7 @@ function findFault(collection: string, prefix: string): string | undefined {
   const names = [...`${prefix}${collection}`.matchAll(/:\w+/g)].map(([name]) => name)
   const taken = names.find((name, index) => RESERVED.has(name) || names.indexOf(name) < index)
   if (taken === undefined) return undefined
-  const reason = RESERVED.has(taken) ? 'has a name that is taken' : 'stands there twice'
+  const reason = RESERVED.has(taken) ? 'has a name that is taken' : 'appears twice'
   return `The placeholder '${taken}' in the path '${prefix}${collection}' ${reason}: give it another name`
 }
 

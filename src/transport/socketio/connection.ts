@@ -93,8 +93,8 @@ export class Client {
   isAdmitted = false
   /** The value of `Logins.changes` when its oldest running call started. */
   changesBefore: number
-  /** Stands for the latest read of its user. */
-  latestRead: object | null = null
+  /** The latest read of each of its users, by the name of the entity. */
+  readonly latestReads: Map<string | null | undefined, object> = new Map()
   /** The credentials of the ended login, `null` if none has ended. */
   endedLogin: Connection['authentication'] | null = null
 

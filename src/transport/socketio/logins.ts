@@ -61,6 +61,8 @@ export class Logins {
     const authentication = authenticationServices(this.#hub.app).get(login)
     if (authentication === undefined) return
     const { entity, idName } = this.#findUsers(authentication)
+    // One read for all connections of the user.
+    let reading: Promise<unknown> | undefined
     for (const client of this.#hub.clients.values()) {
       const isOwn = (): boolean => {
         const user = client.connection[String(entity)]
@@ -71,8 +73,8 @@ export class Logins {
       if (isEnd || finder === undefined) this.#hub.end(client)
       else {
         void this.#replace(client, entity, isOwn, async (params) => {
-          const user = await finder.getEntity(id, params)
-          return user ?? Promise.reject(new NotFound('The user is gone'))
+          reading ??= finder.getEntity(id, params)
+          return (await reading) ?? Promise.reject(new NotFound('The user is gone'))
         })
       }
     }
@@ -109,10 +111,11 @@ export class Logins {
     const { headers, provider } = connection
     // The read that began last has the newest record, whichever ends last.
     const latest = {}
-    client.latestRead = latest
+    client.latestReads.set(entity, latest)
+    const isLatest = (): boolean => client.latestReads.get(entity) === latest
     try {
       const user = await read({ headers, provider, query: {} })
-      if (isCurrent() && entity != null && client.latestRead === latest) connection[entity] = user
+      if (isCurrent() && entity != null && isLatest()) connection[entity] = user
     } catch (error) {
       logFault(this.#hub.app, error, 'login')
       if (isCurrent()) this.#hub.end(client)

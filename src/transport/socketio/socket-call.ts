@@ -68,9 +68,19 @@ export class SocketCall extends SocketFacts {
       this.#fail(thrown)
     } finally {
       timed?.endWatch()
-      logSlow?.({ context: this.#context, facts: this, ...client.handshake })
       this.release()
       client.calls -= 1
+      this.#logSlow(logSlow)
+    }
+  }
+
+  #logSlow(log: CallEnd | undefined): void {
+    const { request, reply } = this.client.handshake
+    try {
+      log?.({ context: this.#context, facts: this, request, reply })
+    } catch (failure) {
+      // The logger of the application has thrown.
+      request.log.error({ err: failure }, 'A slow call could not be logged')
     }
   }
 

@@ -78,7 +78,8 @@ function readArguments(given: readonly unknown[]) {
   const rest = given.filter((one) => one !== undefined)
   const take = (type: string): unknown => (typeof rest[0] === type ? rest.shift() : undefined)
   const port = take('number') as number | undefined
-  const options = (take('object') ?? {}) as SocketioOptions
+  const taken = take('object')
+  const options = (taken === undefined ? {} : taken) as SocketioOptions
   const callback = (take('function') ?? (() => undefined)) as SocketCallback
   if (rest.length > 0) throw new TypeError('socketio() takes (port, options, callback)')
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {

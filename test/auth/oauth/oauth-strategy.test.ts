@@ -137,5 +137,5 @@ t.test('an account is not said to be linked where nothing can be stored', async 
   const accessToken = await authentication.createAccessToken({}, { subject: '1' })
   const linking = logIn({ id: '1' }, { authentication: { strategy: 'jwt', accessToken } })
   await t.rejects(linking, { code: 401, message: /no patch/ })
-  await t.rejects(logIn({ id: '1' }), { code: 401, message: /no account of yours/ })
+  await t.rejects(logIn({ id: '1' }), { code: 401, message: /You have no account/ })
 })

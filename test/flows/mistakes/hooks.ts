@@ -149,7 +149,7 @@ export const HOOK_MISTAKES: readonly Mistake[] = [
       register(app, { before: { find: [async () => ({ params: {} })] } })
       await ask(app, { url: '/users' })
     },
-    /returned an object that is no copy of the context, so it changed nothing: set context\.params/,
+    /returned an object that is not a copy of the context, so it changed nothing: set context\.params/,
   ),
   logged(
     'a hook that throws a plain object',

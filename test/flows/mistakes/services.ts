@@ -111,7 +111,7 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
         .on('create', () => undefined)
       await app.fastify.ready()
     },
-    "'create' is a method of service 'users' and no event of it: listen to 'created'",
+    "'create' is a method of service 'users' and not one of its events: listen to 'created'",
   ),
   warned(
     'a custom method that is not listed',
@@ -139,7 +139,7 @@ export const SERVICE_MISTAKES: readonly Mistake[] = [
   thrown(
     'two placeholders of the same name',
     (app) => app.use('users/:id/notes/:id/tags', messages),
-    "The placeholder ':id' in the path '/users/:id/notes/:id/tags' stands there twice: give it another name",
+    "The placeholder ':id' in the path '/users/:id/notes/:id/tags' appears twice: give it another name",
   ),
   thrown(
     'a placeholder of the name that the id of a record has',

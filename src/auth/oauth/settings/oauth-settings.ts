@@ -201,13 +201,15 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   for (const name of getProviderNames(settings)) {
     // The name becomes the last segment of the path that a provider redirects to.
     if (!/^[\w-]+$/.test(name) || name === 'callback') {
-      throw new TypeError(`The setting '${place}' names a provider '${name}': it stands in paths`)
+      throw new TypeError(
+        `The setting '${place}' names a provider '${name}': use letters, digits, _ and -, and not 'callback'`,
+      )
     }
     checkProviderSection(`${place}.${name}`, settings[name])
   }
   if (redirect?.endsWith('?') && !redirect.includes('#')) {
     throw new TypeError(
-      `The setting '${place}.redirect' ends in '?': tokens would stand in a query, and in logs`,
+      `The setting '${place}.redirect' ends in '?': tokens would end up in query strings and logs`,
     )
   }
 }

@@ -215,7 +215,7 @@ function toPropertyQueries(
 ): Record<string, object> {
   for (const name of Object.keys(extensions)) {
     if (properties.has(name) || name.startsWith('$')) continue
-    throw new TypeError(`${owner} has an extension for '${name}', which is no property`)
+    throw new TypeError(`${owner} has an extension for '${name}', which is not a property`)
   }
   // Ajv generates code for each object, so properties of the same kind share one condition.
   const known = new Map<unknown, object>()

@@ -104,7 +104,7 @@ const WRONG: readonly (readonly [settings: object, message: RegExp])[] = [
   [{ defaults: { host: 'app.test' } }, /oauth\.defaults': unknown option 'host'/],
   [{ defaults: { protocol: 'https' } }, /unknown option 'protocol'/],
   [{ defaults: { path: '/x' } }, /unknown option 'path'/],
-  [{ 'git hub': {} }, /names a provider 'git hub': it stands in paths/],
+  [{ 'git hub': {} }, /names a provider 'git hub': use letters/],
   [{ '../x': {} }, /names a provider '\.\.\/x'/],
   [{ github: 'x' }, /'authentication.oauth.github' must be an object/],
   [{ github: null }, /'authentication.oauth.github' must be an object/],

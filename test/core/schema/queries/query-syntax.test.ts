@@ -203,7 +203,10 @@ t.test('takes the definitions that references lead to with it', async (t) => {
 
 /** Mistakes of the author, and what the error says. */
 const MISTAKES: readonly (readonly [() => unknown, string])[] = [
-  [() => querySyntax(country, { nope: { $regex: Type.String() } }), "'nope', which is no property"],
+  [
+    () => querySyntax(country, { nope: { $regex: Type.String() } }),
+    "'nope', which is not a property",
+  ],
   [() => querySyntax(Type.Union([country]) as never), 'no schema of a property'],
   [() => querySyntax(Type.Intersect([country, Type.Union([country])])), 'only join schemas'],
   [() => querySyntax({ type: 'object' } as never), "needs the 'properties'"],
