@@ -16,6 +16,7 @@ t.test('unknown and invalid options throw', async (t) => {
   for (const [options, message] of rows) {
     t.throws(() => socketio(options), { name: 'TypeError', message }, JSON.stringify(options))
   }
+  t.throws(() => socketio(null as never), /must be an object, not null/)
   for (const port of [-1, 1.5, 65_536, Number.NaN]) {
     t.throws(() => socketio(port), { name: 'TypeError', message: /from 0 to 65535/ })
   }
