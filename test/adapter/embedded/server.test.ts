@@ -9,7 +9,7 @@ import { MongoClient } from 'mongodb'
 import t from 'tap'
 import type { EmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
 import { startEmbeddedMongo } from '../../../src/adapter/embedded/index.ts'
-import { until } from '../../support/until.ts'
+import { laterTurns, until } from '../../support/until.ts'
 import { openDatabase } from './open-database.ts'
 
 const OP_MSG = 2013
@@ -178,10 +178,17 @@ t.test('a server that fails ends its connections, and the process goes on', asyn
   const client = new MongoClient(server.url)
   t.teardown(() => client.close())
   await client.db('x').command({ ping: 1 })
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const isClosed = new Promise((resolve) => socket.on('error', resolve).on('close', resolve))
   const warned = once(process, 'warning')
   thread.emit('error', new Error('out of memory'))
   t.match(await warned, [{ message: 'The embedded server has ended: out of memory' }])
   await thread.terminate()
+  // A command that the driver sends before it notices the end of its connection may never settle.
+  socket.resume()
+  await isClosed
+  await laterTurns()
   await t.rejects(client.db('x').command({ ping: 1 }, { timeoutMS: 100 }))
   await server.close()
 })
