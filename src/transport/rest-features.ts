@@ -40,5 +40,5 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   formatter,
 ])
 
-// Calls over sockets are logged as well.
-export { slowCalls }
+/** The features that watch calls over sockets as well. A new one gets an entry here. */
+export const SOCKET_FEATURES: readonly (typeof slowCalls)[] = Object.freeze([slowCalls])

@@ -18,7 +18,7 @@ import type { TimeLimit } from '../call-time-limit.ts'
 import { createMessageCheck } from '../parsing/request-body.ts'
 import { isSentAsItIs } from '../replies/body.ts'
 import { pickResult } from '../replies/result-serializer.ts'
-import { slowCalls } from '../rest-features.ts'
+import { SOCKET_FEATURES } from '../rest-features.ts'
 import type { CallEnd } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -49,7 +49,7 @@ export class SocketCall extends SocketFacts {
     const { client } = this
     const { transport } = this.#hub
     let timed: ReturnType<TimeLimit['start']> | undefined
-    let logSlow: CallEnd | undefined
+    const ends: CallEnd[] = []
     client.calls += 1
     // Methods may continue after their time limit.
     client.unanswered += 1
@@ -59,7 +59,10 @@ export class SocketCall extends SocketFacts {
       const params = this.createParams(query, route)
       const context = new HookContext(method, method.entry.service, id, data, params)
       this.#context = context
-      logSlow = slowCalls(method, transport)?.watch()
+      for (const attach of SOCKET_FEATURES) {
+        const steps = attach(method, transport)
+        if (steps !== null) ends.push(steps.watch())
+      }
       timed = transport.timeLimit?.start((limitMs) => this.#timeOut(limitMs, method))
       const pending = method.start(context)
       finishCall(method, context, pending === undefined ? context.result : await pending)
@@ -70,17 +73,17 @@ export class SocketCall extends SocketFacts {
       timed?.endWatch()
       this.release()
       client.calls -= 1
-      this.#logSlow(logSlow)
+      this.#end(ends)
     }
   }
 
-  #logSlow(log: CallEnd | undefined): void {
+  #end(ends: readonly CallEnd[]): void {
     const { request, reply } = this.client.handshake
     try {
-      log?.({ context: this.#context, facts: this, request, reply })
+      for (const end of ends) end({ context: this.#context, facts: this, request, reply })
     } catch (failure) {
-      // The logger of the application has thrown.
-      request.log.error({ err: failure }, 'A slow call could not be logged')
+      // The logger of the application may throw.
+      request.log.error({ err: failure }, 'A call could not be logged')
     }
   }
 

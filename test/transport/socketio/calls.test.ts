@@ -13,7 +13,7 @@ import { createApp, fastifyApp, remex, rest } from '../../../src/transport/index
 import type { Connection, ServiceSocket } from '../../../src/transport/socketio/index.ts'
 import { socketio } from '../../../src/transport/socketio/index.ts'
 import { Gate } from '../../support/gate.ts'
-import { until } from '../../support/until.ts'
+import { laterTurns, until } from '../../support/until.ts'
 import { startSocketServer } from './socket-server.ts'
 
 const messages = {
@@ -143,6 +143,25 @@ t.test('slow calls are logged as over REST, with the names in their query', asyn
   const details = { service: 'messages', method: 'find', requestId: String, databaseCalls: 0 }
   t.match(logged, [[{ ...details, durationMs: Number, query: ['team'] }, 'Slow call']])
   t.notMatch(JSON.stringify(logged), /secret/)
+})
+
+t.test('a logger that throws leaves room for further calls', async (t) => {
+  const { app, connect } = await startSocketServer(
+    t,
+    (app) => app.use('messages', messages, { methods: ALL }),
+    { rest: { slowMs: 0 }, options: { maxCalls: 1 } },
+  )
+  let logged = 0
+  app.logger.warn = () => {
+    logged += 1
+    throw new Error('The disk is full')
+  }
+  const { call } = await connect()
+  for (let count = 1; count <= 3; count += 1) {
+    t.match(await call('get', 'messages', 7), { id: 7 })
+    await until(() => logged === count)
+    await laterTurns()
+  }
 })
 
 t.test('placeholders take values without decoding them', async (t) => {
