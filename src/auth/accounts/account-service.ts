@@ -45,7 +45,7 @@ export class AccountService {
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
   /** The emails being sent. They are sent after the responses to the calls that cause them. */
-  readonly #mails = new Set<Promise<void>>()
+  readonly #emails = new Set<Promise<void>>()
 
   /** @throws {TypeError} an option is unknown, invalid or missing */
   constructor(app: AnyApplication, options: AccountOptions) {
@@ -67,7 +67,7 @@ export class AccountService {
     const limit = new Promise((resolve) => {
       timer = setTimeout(resolve, CLOSE_MS)
     })
-    await Promise.race([Promise.allSettled(this.#mails), limit])
+    await Promise.race([Promise.allSettled(this.#emails), limit])
     clearTimeout(timer)
   }
 
@@ -172,7 +172,7 @@ export class AccountService {
     // Without this limit, one caller could send emails to many addresses, even from many networks.
     const throttle = findThrottle(this.#setting, params)
     await throttle?.begin(`change by ${this.#setting.path} ${id}`, undefined)
-    this.#startMail('change', async () => {
+    this.#startEmail('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
       // Read again: the check of the password may have replaced its hash.
@@ -193,7 +193,7 @@ export class AccountService {
   /** Responds before anything is looked up, so that it takes as long if there is no account. */
   async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
     const attempt = await countRequest(this.#setting, purpose, email, params)
-    this.#startMail(purpose, async () => {
+    this.#startEmail(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
       const isVerified = getField(user, this.#options.verifiedField) === true
@@ -308,15 +308,15 @@ export class AccountService {
    * Sends an email after the response, and logs failures.
    * @param create resolves to the notice, `null` if no email is to be sent
    */
-  #startMail(kind: AccountNotice['kind'], create: () => Promise<AccountNotice | null>): void {
-    const mail = new Promise((resolve) => setImmediate(resolve))
+  #startEmail(kind: AccountNotice['kind'], create: () => Promise<AccountNotice | null>): void {
+    const email = new Promise((resolve) => setImmediate(resolve))
       .then(create)
       .then((notice) => (notice === null ? undefined : this.#notify(notice)))
       .catch((error: unknown) => {
         this.#app.logger.error({ err: error, kind }, 'An account email could not be sent')
       })
-      .finally(() => this.#mails.delete(mail))
-    this.#mails.add(mail)
+      .finally(() => this.#emails.delete(email))
+    this.#emails.add(email)
   }
 
   /** Rejects with only the text of an error: any of its fields may contain the email, and with it the token. */
@@ -335,7 +335,7 @@ export class AccountService {
 
   #tell(kind: 'passwordChanged' | 'emailChanged', email: unknown, user: Entity): void {
     if (typeof email !== 'string') return
-    this.#startMail(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
+    this.#startEmail(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
   }
 
   #hidePassword(user: Entity): Entity {
