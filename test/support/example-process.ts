@@ -48,6 +48,7 @@ export async function startExample(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text
   })
-  await until(() => output.includes(lastWords))
+  await until(() => output.includes(lastWords) || child.exitCode !== null)
+  if (child.exitCode !== null) throw new Error(`The example ${name} has ended: ${child.exitCode}`)
   return { child, output, port: Number(/^port (\d+)$/m.exec(output)?.[1]) }
 }
