@@ -2,12 +2,11 @@
 // such as `INJ-4`. The title of a test that tries one ends with its id: '… (INJ-4)',
 // '… (RES-16, FST-5)', '… (INJ-1..12)'.
 //
-// `node scripts/security-rows.mjs --write` writes the files into the column `tests`, and adds a row to the last
-// table for each id that is not on the page yet.
+// `node scripts/security-rows.mjs INJ-4` prints the files whose titles have the id, and
+// `node scripts/security-rows.mjs --write` adds a row to the last table for each id that is not on the page yet.
 //
-// The columns `id`, `case` and `note` are written by hand; a new row begins with the title of the
-// test. `test/security-doc.test.ts` fails if the page and the tests differ, or if a row has neither a test
-// nor a note.
+// A new row begins with the title of the test; `case` and `note` are edited by hand. `test/security-doc.test.ts` fails
+// if the page lacks an id of a test, or if a row has neither a test nor a note.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -15,8 +14,8 @@ const PAGE = new URL('../docs/reference/security-tests.md', import.meta.url)
 const TESTS = new URL('../test/', import.meta.url)
 /** The test of this script: the ids in it are examples. */
 const OWN_TEST = 'security-doc.test.ts'
-/** A row has no pipes at its ends, and no cell for an empty note. */
-const ROW = /^(?:\| )?([A-Z]+\d?-\d+) \| (.*?) \|(.*?)(?:\|(.*?))?(?:\|)?$/
+/** A row has no pipes at its ends, and no cell for an empty note. A pipe in a cell is `\|`. */
+const ROW = /^([A-Z]+\d?-\d+) \| (.*?)(?: \| (.*))?$/
 const IDS = String.raw`(?:[A-Z]+\d?-\d+(?:\.\.\d+)?(?:, )?)+`
 const TEXT = String.raw`(?:\\.|(?!\1)[^\\\n])*`
 /** A string of a test that ends with ids, or begins with them: the quote, and the ids and the text. */
@@ -25,12 +24,11 @@ const TITLE = new RegExp(
   'g',
 )
 
-/** Returns the rows of a page: id, what is tried, test files, and the note. */
+/** Returns the rows of a page: id, what is tried, and the note. */
 export function readRows(page = readFileSync(PAGE, 'utf8')) {
   return page.split('\n').flatMap((line) => {
-    const [, id, what, tests, note = ''] = ROW.exec(line) ?? []
-    if (id === undefined) return []
-    return [{ id, what, tests: tests.match(/[\w./-]+/g) ?? [], note: note.trim() }]
+    const [, id, what, note = ''] = ROW.exec(line) ?? []
+    return id === undefined ? [] : [{ id, what, note }]
   })
 }
 
@@ -64,25 +62,19 @@ export function findTests() {
   return found
 }
 
-/** Returns the page with the test files that were found, and a row at its end for each new id. */
-function fillIn(page, tests) {
-  const toLine = ({ id, what, note }) => {
-    const files = [...(tests.get(id)?.files ?? [])].map((file) => `\`${file}\``)
-    const cells = [id, what, files.join(', '), ...(note === '' ? [] : [note])]
-    return cells.join(' | ').replace(/ {2,}/g, ' ')
-  }
-  const filled = page.split('\n').map((line) => {
-    const [row] = readRows(line)
-    return row === undefined ? line : toLine(row)
-  })
+/** Returns the page with a row at its end for each id that it lacks. */
+function addRows(page, tests) {
   const known = new Set(readRows(page).map(({ id }) => id))
   const others = [...tests.keys()]
     .filter((id) => !known.has(id))
     .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
-    .map((id) => `${toLine({ id, what: tests.get(id).title, note: '' })}\n`)
-  return filled.join('\n') + others.join('')
+    .map((id) => `${id} | ${tests.get(id).title}\n`)
+  return page + others.join('')
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), findTests()))
+  const tests = findTests()
+  const [id] = process.argv.slice(2)
+  if (id === '--write') writeFileSync(PAGE, addRows(readFileSync(PAGE, 'utf8'), tests))
+  else for (const file of tests.get(id)?.files ?? []) console.log(`test/${file}.test.ts`)
 }
