@@ -1,4 +1,4 @@
-// The tables of docs/reference/security-tests.md list attacks and faults, a row for each, with an id
+// The tables of docs/security-tests.md list attacks and faults, a row for each, with an id
 // such as `INJ-4`. The title of a test that tries one ends with its id: '… (INJ-4)',
 // '… (RES-16, FST-5)', '… (INJ-1..12)'.
 //
@@ -10,7 +10,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const PAGE = new URL('../docs/reference/security-tests.md', import.meta.url)
+const PAGE = new URL('../docs/security-tests.md', import.meta.url)
 const TESTS = new URL('../test/', import.meta.url)
 /** The test of this script: the ids in it are examples. */
 const OWN_TEST = 'security-doc.test.ts'

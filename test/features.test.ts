@@ -49,7 +49,6 @@ const FEATURES: Readonly<Record<string, string>> = {
   'reference/schema-hooks': 'flows/schema-hook-order',
   'reference/schemas': 'flows/service-schemas',
   'reference/security': 'flows/http-surface',
-  'reference/security-tests': 'flows/host-guards',
   'reference/server': 'transport/server/server-lifecycle',
   'reference/services': 'transport/dynamic-services',
   'reference/socketio': 'transport/socketio/calls',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { pluck } from './support/pluck.ts'
 
-/** One row of `docs/reference/security-tests.md`. */
+/** One row of `docs/security-tests.md`. */
 interface Row {
   readonly id: string
   /** What the row is about. */
@@ -23,7 +23,7 @@ const HINT = 'run: node scripts/security-rows.mjs --write'
 const rows = readRows()
 const tests = findTests()
 
-t.test('every id of a test stands in docs/reference/security-tests.md, once', async (t) => {
+t.test('every id of a test stands in docs/security-tests.md, once', async (t) => {
   const documented = rows.map(({ id }) => id)
   t.strictSame(
     [...tests.keys()].filter((id) => !documented.includes(id)),
