@@ -1,0 +1,161 @@
+import type { ClientSession, Collection, Document, IndexDescription } from 'mongodb'
+import { ObjectId } from 'mongodb'
+import { callDatabase, isAnswer } from '../driver-error.ts'
+
+/** A job as it is stored. */
+export interface JobRecord {
+  readonly _id: ObjectId
+  /** The name of its handler. */
+  readonly name: string
+  /** What the handler gets. */
+  readonly data: unknown
+  /** `'dead'` after the last attempt has failed. Set to `'open'` with `attempts: 0`, it runs again. */
+  readonly state: 'open' | 'dead'
+  /** The higher, the earlier. */
+  readonly priority: number
+  /** How many attempts have begun. */
+  readonly attempts: number
+  /** When it is due; while it runs: when its lease ends. */
+  readonly runAt: Date
+  readonly createdAt: Date
+  /** The attempt that runs, `null` for none. */
+  readonly lease: string | null
+  /** When that attempt was due. */
+  readonly dueAt: Date | null
+  /** Why the last attempt failed, `null` before the first failure. */
+  readonly error: string | null
+  /** At most one open job of a name has this key. That of a schedule is empty. */
+  readonly key?: string
+  /** The id of the HTTP request that enqueued it. */
+  readonly requestId?: string
+}
+
+/** What a new job is made of. */
+export interface NewJob
+  extends Pick<JobRecord, 'name' | 'data' | 'priority'>,
+    Pick<Partial<JobRecord>, 'key' | 'requestId'> {
+  /** When it is due: a date, or a delay in ms. */
+  readonly due: Date | number
+}
+
+/** A job whose attempt has begun. */
+export interface ClaimedJob extends JobRecord {
+  readonly lease: string
+  readonly dueAt: Date
+}
+
+/** What an attempt changes at its end, and when the job is due again: a date, or a delay in ms. */
+export interface AttemptEnd extends Partial<Pick<JobRecord, 'state' | 'attempts' | 'error'>> {
+  readonly due: Date | number
+}
+
+export const JOB_INDEXES: readonly IndexDescription[] = [
+  { key: { state: 1, priority: -1, runAt: 1 } },
+  {
+    key: { name: 1, key: 1 },
+    unique: true,
+    partialFilterExpression: { state: 'open', key: { $exists: true } },
+  },
+]
+
+/** The server's code for a value that a unique index has already. */
+const DUPLICATE = 11_000
+
+const NEW = { state: 'open', attempts: 0, lease: null, dueAt: null, error: null } as const
+
+/** Returns an expression for a time by the clock of the server: those of processes may differ. */
+const toTime = (due: Date | number): Date | Document =>
+  typeof due === 'number' ? { $add: ['$$NOW', due] } : due
+
+/** The commands for jobs. An attempt writes only as long as it holds the lease. */
+export class JobStore {
+  /** Resolves to the collection of the jobs. */
+  readonly open: () => Promise<Collection<JobRecord>>
+
+  constructor(open: () => Promise<Collection<JobRecord>>) {
+    this.open = open
+  }
+
+  /** Resolves to the time of the server. */
+  async readTime(): Promise<Date> {
+    const { db } = await this.open()
+    const { localTime } = await callDatabase(() => db.command({ hello: 1 }))
+    return localTime as Date
+  }
+
+  /** Stores a job, unless an open one has the same key. Resolves to the job that is stored then. */
+  async add({ due, ...job }: NewJob, session?: ClientSession): Promise<JobRecord> {
+    const collection = await this.open()
+    const record = { _id: new ObjectId(), ...job, ...NEW }
+    const { name, key } = job
+    const filter = key === undefined ? { _id: record._id } : { name, key, state: NEW.state }
+    // `$setOnInsert` has no access to the time of the server.
+    const times = { createdAt: '$$NOW', runAt: toTime(due) }
+    const isNew = { $eq: [{ $type: '$createdAt' }, 'missing'] }
+    const created = { $mergeObjects: [{ $literal: record }, times] }
+    const update = [{ $replaceWith: { $cond: [isNew, created, '$$ROOT'] } }]
+    const options = { upsert: true, returnDocument: 'after', ...(session && { session }) } as const
+    const write = (): Promise<unknown> => collection.findOneAndUpdate(filter, update, options)
+    return callDatabase(() =>
+      // Two processes may insert the same key at once: the second one then finds the job of the first.
+      write().catch((error: unknown) => {
+        if (session === undefined && isAnswer(error) && error.code === DUPLICATE) return write()
+        throw error
+      }),
+    ) as Promise<JobRecord>
+  }
+
+  /** Stores the job of a schedule. One that is stored becomes due at this time, unless it is due earlier. */
+  async arm(name: string, due: Date): Promise<void> {
+    const { _id } = await this.add({ name, key: '', data: null, priority: 0, due })
+    const collection = await this.open()
+    const later = { _id, lease: null, runAt: { $gt: due } }
+    await callDatabase(() => collection.updateOne(later, { $set: { runAt: due } }))
+  }
+
+  /**
+   * Begins an attempt of the next due job of some handlers. Resolves to `null` if none is due.
+   * @param leaseMs how long the job is left to this attempt, unless it is extended
+   * @param at what counts as due; the time of the server by default
+   */
+  async claim(names: readonly string[], leaseMs: number, at?: Date): Promise<ClaimedJob | null> {
+    const isDue =
+      at === undefined ? { $expr: { $lte: ['$runAt', '$$NOW'] } } : { runAt: { $lte: at } }
+    const attempt = {
+      ...{ lease: new ObjectId().toHexString(), dueAt: '$runAt', runAt: toTime(leaseMs) },
+      attempts: { $add: ['$attempts', 1] },
+    }
+    const collection = await this.open()
+    return callDatabase(() =>
+      collection.findOneAndUpdate(
+        { state: 'open', name: { $in: [...names] }, ...isDue },
+        [{ $set: attempt }],
+        { sort: { priority: -1, runAt: 1 }, returnDocument: 'after' },
+      ),
+    ) as Promise<ClaimedJob | null>
+  }
+
+  /** Extends the lease of an attempt. Resolves to whether it still holds it. */
+  async extend({ _id, lease }: ClaimedJob, leaseMs: number): Promise<boolean> {
+    const collection = await this.open()
+    const update = [{ $set: { runAt: toTime(leaseMs) } }]
+    const { matchedCount } = await callDatabase(() => collection.updateOne({ _id, lease }, update))
+    return matchedCount === 1
+  }
+
+  /** Removes a job that has succeeded. Resolves to whether the attempt held its lease. */
+  async remove({ _id, lease }: ClaimedJob): Promise<boolean> {
+    const collection = await this.open()
+    const { deletedCount } = await callDatabase(() => collection.deleteOne({ _id, lease }))
+    return deletedCount === 1
+  }
+
+  /** Ends an attempt whose job remains. Resolves to whether the attempt held its lease. */
+  async end({ _id, lease }: ClaimedJob, { due, ...changes }: AttemptEnd): Promise<boolean> {
+    const collection = await this.open()
+    const literal = Object.entries(changes).map(([name, value]) => [name, { $literal: value }])
+    const update = [{ $set: { lease: null, runAt: toTime(due), ...Object.fromEntries(literal) } }]
+    const { matchedCount } = await callDatabase(() => collection.updateOne({ _id, lease }, update))
+    return matchedCount === 1
+  }
+}

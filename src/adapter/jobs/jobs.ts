@@ -1,0 +1,246 @@
+import type { Collection } from 'mongodb'
+import type { AnyApplication, Application } from '../../core/app.ts'
+import { afterCommit } from '../../core/events/event-gate.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import type { OptionRules } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
+import type { Params } from '../../core/params.ts'
+import { isModel, MODEL_EXPECTED } from '../connection/model.ts'
+import type { MongoDBSettings } from '../mongodb-options.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { MongoDBService } from '../mongodb-service.ts'
+import { findTransaction } from '../transactions/transaction-attempt.ts'
+import type { Job, JobFunction, JobHandler, JobParams, ResolvedHandler } from './job-handlers.ts'
+import { resolveHandler } from './job-handlers.ts'
+import type { JobRecord } from './job-store.ts'
+import { JOB_INDEXES, JobStore } from './job-store.ts'
+import type { JobCounts } from './job-worker.ts'
+import { JobWorker } from './job-worker.ts'
+
+/**
+ * The data of the jobs of an application, by their names. Declare it once:
+ * `declare module 'remex/jobs' { interface JobData { 'send-email': { to: string } } }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: applications add to it
+export interface JobData {}
+
+/** The names of jobs: any string if none are declared. */
+export type JobName = keyof JobData extends never ? string : keyof JobData & string
+
+/** The data of a job. */
+export type DataOf<Name extends string> = Name extends keyof JobData ? JobData[Name] : unknown
+
+/** Options of {@link jobs}. */
+export interface JobsOptions {
+  /** The collection of the jobs, as in the option `Model` of a service. */
+  readonly collection: MongoDBSettings['Model']
+  /** What runs the jobs, by their names: a function, or an object with options. */
+  readonly handlers: {
+    readonly [Name in JobName]: JobFunction<DataOf<Name>> | JobHandler<DataOf<Name>>
+  }
+  /**
+   * Whether this process runs jobs once it is set up. Default: `true`. A process with `false` only enqueues them; tests
+   * run them by `app.jobs.run()`.
+   */
+  readonly start?: boolean
+  /** How many jobs this process runs at the same time. Default: 10. */
+  readonly concurrency?: number
+  /** How often to look for jobs that other processes have enqueued or that have become due, in ms. Default: 1,000. */
+  readonly pollMs?: number
+  /**
+   * How long after the end of a process others run its jobs, in ms. A running process extends this time for its jobs.
+   * Default: 60,000.
+   */
+  readonly leaseMs?: number
+  /** How long `app.close()` waits for running jobs, in ms, before their signals abort. Default: 10,000. */
+  readonly drainMs?: number
+}
+
+const RULES: OptionRules = {
+  collection: { expected: MODEL_EXPECTED, isValid: isModel },
+  handlers: OPTION.object,
+  start: OPTION.boolean,
+  concurrency: OPTION.positiveInteger,
+  pollMs: OPTION.positiveInteger,
+  leaseMs: OPTION.positiveInteger,
+  drainMs: OPTION.count,
+}
+
+type Resolved = Required<JobsOptions>
+
+const DEFAULTS: Partial<Resolved> = {
+  start: true,
+  concurrency: 10,
+  pollMs: 1_000,
+  leaseMs: 60_000,
+  drainMs: 10_000,
+}
+
+/** Options of `app.jobs.enqueue()`. */
+export interface EnqueueOptions {
+  /** When the job is due: a date, or a delay in ms by the clock of the database. Default: now. */
+  readonly due?: Date | number
+  /** While a job of the same name and key waits or runs, no other one is stored. */
+  readonly key?: string
+  /** Jobs of a higher priority run first. Default: 0. */
+  readonly priority?: number
+  /** The params of the call that enqueues, for their request id and their session. */
+  readonly params?: MongoDBParams
+}
+
+const ENQUEUE_RULES: OptionRules = {
+  due: {
+    expected: 'a date, or a number of ms from 0 on',
+    isValid: (due) =>
+      due instanceof Date ? !Number.isNaN(due.getTime()) : OPTION.count.isValid(due),
+  },
+  key: OPTION.string,
+  priority: { expected: 'a whole number', isValid: Number.isSafeInteger },
+  params: OPTION.object,
+}
+
+/** The path of the jobs, and of the handlers below it. */
+const PATH = 'jobs'
+
+const PAGES = { default: 100, max: 1_000 }
+
+/** No method is external, and no event is sent. */
+const INTERNAL = { methods: [], serviceEvents: [] }
+
+/** Services whose types the application does not declare. */
+type Internal = Application<Record<string, { create(data: unknown, params?: Params): unknown }>>
+
+/**
+ * Runs background jobs and schedules on a collection of MongoDB, over all processes of an application:
+ * `app.configure(jobs({ collection, handlers: { 'send-email': async ({ to }) => { … } } }))`. The jobs are the records of
+ * the service `jobs`, and each handler is `create` of a service `jobs/<name>`, so that hooks, traces and metrics see it.
+ * No method of them is external.
+ * @throws {TypeError} an option is missing, unknown or invalid
+ */
+export function jobs(options: JobsOptions): (app: AnyApplication) => void {
+  const configure = createConfigurator('jobs', options, (given: AnyApplication) => {
+    const app = given as unknown as Internal
+    const service = new JobService(app, withDefaults(DEFAULTS as Resolved, options))
+    app.use(PATH, service, INTERNAL)
+    Object.defineProperty(app, 'jobs', { value: service })
+    for (const [name, { run }] of service.handlers) {
+      app.use(
+        `${PATH}/${name}`,
+        { create: async (data, params) => run(data, params as JobParams) },
+        INTERNAL,
+      )
+    }
+    app.hooks({
+      setup: [
+        async (_context: unknown, next: () => Promise<void>) => {
+          await next()
+          await service.start()
+        },
+      ],
+      teardown: [
+        async (_context: unknown, next: () => Promise<void>) => {
+          await service.stop()
+          await next()
+        },
+      ],
+    })
+  })
+  checkOptions('jobs()', options, RULES)
+  for (const name of ['collection', 'handlers'] as const) {
+    if (options[name] === undefined) throw new TypeError(`jobs(): the option '${name}' is required`)
+  }
+  return configure
+}
+
+/** The jobs of an application, as `app.jobs`. */
+export class JobService extends MongoDBService<JobRecord> {
+  /** @internal */
+  readonly handlers: ReadonlyMap<string, ResolvedHandler>
+  readonly #isStarted: boolean
+  readonly #store: JobStore
+  readonly #worker: JobWorker
+
+  /** @internal */
+  constructor(app: Internal, { collection, handlers, start, ...options }: Resolved) {
+    super({ Model: collection, indexes: JOB_INDEXES, paginate: PAGES })
+    this.handlers = new Map(
+      Object.entries(handlers).map(([name, handler]) => [name, resolveHandler(name, handler)]),
+    )
+    this.#isStarted = start
+    this.#store = new JobStore(
+      async () => (await this.getModel()) as unknown as Collection<JobRecord>,
+    )
+    this.#worker = new JobWorker({
+      ...{ app, store: this.#store, handlers: this.handlers, options },
+      call: async (name, data, params) => app.service(`${PATH}/${name}`).create(data, params),
+    })
+  }
+
+  /**
+   * Stores a job. Within `transaction()`, it is part of the transaction. Resolves to its id, or to that of the open job
+   * that has the same key.
+   * @throws {TypeError} there is no handler of this name, or an option is unknown or invalid
+   * @throws {ServiceError} the database has rejected it
+   */
+  async enqueue<Name extends JobName>(
+    name: Name,
+    data: DataOf<Name>,
+    options: EnqueueOptions = {},
+  ): Promise<string> {
+    checkOptions(`enqueue('${name}')`, options, ENQUEUE_RULES)
+    if (!this.handlers.has(name)) throw new TypeError(`jobs(): there is no handler '${name}'`)
+    const { due = 0, key, priority = 0, params } = options
+    const job = {
+      ...{ name, data, priority, due },
+      ...(key === undefined ? {} : { key }),
+      ...(params?.requestId === undefined ? {} : { requestId: params.requestId }),
+    }
+    const transaction = findTransaction((await this.getModel()).db.client)
+    const session = params?.docdb?.session ?? transaction?.session
+    const add = (): Promise<JobRecord> => this.#store.add(job, session)
+    // The commands of a transaction run one after the other.
+    const isPart = transaction !== undefined && transaction.session === session
+    const { _id } = await (isPart ? transaction.runNext(add) : add())
+    const wake = (): void => this.#worker.wake()
+    if (!afterCommit(wake)) wake()
+    return String(_id)
+  }
+
+  /**
+   * Runs the jobs that are due, one after the other, and those that they enqueue: for tests. Resolves to how many
+   * attempts have succeeded and failed.
+   * @param options `at`: what is due then is due now
+   */
+  async run(options: { readonly at?: Date } = {}): Promise<JobCounts> {
+    return this.#worker.runDue(options.at)
+  }
+
+  /** @internal */
+  async start(): Promise<void> {
+    for (const [name, { schedule }] of this.handlers) {
+      const next = schedule?.nextRun(await this.#store.readTime())
+      if (next != null) await this.#store.arm(name, next)
+    }
+    if (this.#isStarted) this.#worker.start()
+  }
+
+  /** @internal */
+  async stop(): Promise<void> {
+    await this.#worker.stop()
+  }
+}
+
+declare module '../../core/app.ts' {
+  // The type parameters must be those of the class.
+  interface Application<Services, Settings> {
+    /** The jobs, once `jobs()` is configured. */
+    readonly jobs: JobService
+  }
+}
+
+declare module '../../core/params.ts' {
+  interface Params<Q> {
+    /** The job that a call belongs to. */
+    job?: Job | undefined
+  }
+}
