@@ -37,6 +37,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   oauth: { rooms: ['auth/oauth/'], namedIn: [] },
   openapi: { rooms: ['transport/openapi/'], namedIn: [] },
   observing: { rooms: ['transport/observing/'], namedIn: [] },
+  jobs: { rooms: ['adapter/jobs/'], namedIn: [] },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   socketio: { rooms: ['transport/socketio/'], namedIn: [] },
   react: { rooms: ['client/react/'], namedIn: [] },

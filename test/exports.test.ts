@@ -155,6 +155,14 @@ const REACT = toNames({ values: 'useLive', types: 'LiveArguments LiveState' })
 
 const VUE = toNames({ values: 'useLive', types: 'LiveRefs LiveSources LiveState' })
 
+const JOBS = toNames({
+  values: 'jobs',
+  types: `
+    DataOf EnqueueOptions Job JobCounts JobData JobFunction JobHandler JobName JobParams JobRecord
+    JobService JobsOptions Recurrence
+  `,
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -162,6 +170,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/errors': { ...ERRORS, values: [...ERRORS.values, 'default'] },
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
+  'remex/jobs': JOBS,
   'remex/embedded': EMBEDDED,
   'remex/realtime': REALTIME,
   'remex/socketio': SOCKETIO,

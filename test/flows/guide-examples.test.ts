@@ -9,6 +9,7 @@ import t from 'tap'
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createPages as createAudited } from '../../examples/audit.ts'
+import { createShop } from '../../examples/jobs.ts'
 import { createFeed, Feed, listTexts } from '../../examples/pages.ts'
 import { createPayments, pay } from '../../examples/repeats.ts'
 import { createPages as createRoles } from '../../examples/roles.ts'
@@ -69,6 +70,27 @@ async function start<App extends { readonly fastify: FastifyInstance }>(create: 
   }
   return { app, send }
 }
+
+t.test('an order is confirmed by a job, and old carts are removed', async (t) => {
+  const sent: unknown[] = []
+  const { app, send } = await start(() =>
+    createShop(db, async (to, text, id) => void sent.push([to, text, typeof id]), false),
+  )
+  t.teardown(() => app.close())
+  const order = { email: 'ann@example.org', amount: 12 }
+  t.match(await send('POST', '/orders', order), { status: 201, body: order })
+  t.match(await send('GET', '/jobs'), { status: 404 })
+  t.match(await send('POST', '/jobs/confirm-order', order), { status: 404 })
+  const old = { changedAt: new Date(0) }
+  await app.service('carts').create(old)
+  t.strictSame(await app.jobs.run(), { done: 1, failed: 0 })
+  t.strictSame(sent, [['ann@example.org', 'Thank you for 12 EUR', 'string']])
+  const [job] = (await app.jobs.find()).data
+  t.match(job, { name: 'remove-carts', key: '' })
+  t.ok(Number(job?.runAt) > Date.now())
+  t.strictSame(await app.jobs.run({ at: job?.runAt as Date }), { done: 1, failed: 0 })
+  t.strictSame(await app.service('carts').find(), [])
+})
 
 t.test('sign-up answers with a token, and with nothing secret', async (t) => {
   const { app, send } = await start(() => createAccounts(db, SECRET))

@@ -82,7 +82,7 @@ t.test('takes the session of the params', async (t) => {
   t.strictSame(await stored(), [])
 })
 
-t.test('a job that fails is tried again later, and is dead after its last attempt', async (t) => {
+t.test('JOB-4: a job that fails is tried again later, and is dead after its last attempt', async (t) => {
   const attempts: number[] = []
   const { app, logged } = await start(t, {
     greet: {
@@ -177,7 +177,7 @@ t.test('runs what the job of a killed process has left, and counts its attempt',
   t.strictSame(attempts, [2])
 })
 
-t.test('an attempt that has lost its lease stores nothing, and its signal aborts', async (t) => {
+t.test('JOB-4: an attempt that has lost its lease stores nothing, and its signal aborts', async (t) => {
   const gate = new Gate()
   const signals: AbortSignal[] = []
   const { app } = await start(
@@ -204,7 +204,7 @@ t.test('an attempt that has lost its lease stores nothing, and its signal aborts
   gate.open()
 })
 
-t.test('ends an attempt that takes too long', async (t) => {
+t.test('JOB-4: ends an attempt that takes too long', async (t) => {
   const { app } = await start(t, {
     hang: { timeoutMs: 5, run: () => new Promise(() => undefined) },
   })
