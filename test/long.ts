@@ -82,6 +82,7 @@ export const LONG: readonly string[] = [
   'flows/guide-examples',
   'flows/hostile-requests',
   'flows/injection-data',
+  'flows/jobs',
   'flows/late-logins',
   'flows/live-lists',
   'flows/live-pages',
