@@ -206,7 +206,6 @@ function followServices(plans: RestPlans, scope: FastifyInstance): void {
   transport.loginPaths = findLoginPaths(app, scope)
   const unfollow = app.observe((change, path, entry) => {
     plans.clear()
-    transport.router.rebuild()
     transport.loginPaths = findLoginPaths(app, scope)
     transport.isDynamic = true
     if (change === 'removed') return

@@ -56,7 +56,8 @@ export class ServiceRouter {
   readonly #routing: Routing
   readonly #prefix: string
   readonly #methodPaths: boolean
-  #router: Router
+  /** Built for the first path, and again once services have changed: few servers and applications need it. */
+  #router: Router | null = null
 
   constructor(
     app: Application,
@@ -66,12 +67,9 @@ export class ServiceRouter {
     this.#methodPaths = methodPaths
     this.#routing = { ...DEFAULT_ROUTING, ...routing }
     this.#prefix = stripSlashes(prefix) === '' ? '' : `/${stripSlashes(prefix)}`
-    this.#router = this.#createRouter()
-  }
-
-  /** Reads the registered services again. */
-  rebuild(): void {
-    this.#router = this.#createRouter()
+    app.observe(() => {
+      this.#router = null
+    })
   }
 
   /** Returns a router for the current services, without those whose path no URL can have. */
@@ -104,6 +102,7 @@ export class ServiceRouter {
     const path = this.#routing.ignoreDuplicateSlashes ? sent.replaceAll(/\/{2,}/g, '/') : sent
     if (!isCanonical(path)) return null
     const endsInSlash = path.length > 1 && path.endsWith('/')
+    this.#router ??= this.#createRouter()
     const found = this.#router.find(ANY_VERB, endsInSlash ? path.slice(0, -1) : path)
     if (found === null) return null
     const { entry, isRoot } = found.store as Registered
@@ -184,14 +183,9 @@ export function createLookup(
   app: Application,
   server: FastifyInstance,
 ): (path: string) => ServiceLookup | null {
-  // Created at the first look-up: few applications need it.
-  let router: ServiceRouter | null = null
-  app.observe(() => {
-    router = null
-  })
+  const router = new ServiceRouter(app, getRouting(server))
   return (path: unknown) => {
     if (typeof path !== 'string') return null
-    router ??= new ServiceRouter(app, getRouting(server))
     // As services are registered, a path may come without its first slash.
     const match = router.find(isPathTarget(path) ? path : `/${path}`)
     if (match === null) return null

@@ -1,12 +1,18 @@
-import type { FastifyContextConfig, FastifyInstance, HTTPMethods } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  preHandlerHookHandler,
+} from 'fastify'
+import { nameFunction } from '../../core/function-metadata.ts'
 import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
 import { openAnyCall } from '../catch-all-routes.ts'
 import type { RestPlan, RestPlans } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { RestCall } from '../service-handler.ts'
 import { getRouting, hasRoute } from './request-path.ts'
-import type { OpenCall } from './route-functions.ts'
-import { createRouteFunctions } from './route-functions.ts'
 import { findByVerb, hasCustomMethod, VERBS } from './service-method.ts'
 import { ID_PLACEHOLDER, toPatterns } from './service-router.ts'
 
@@ -23,6 +29,9 @@ interface ServiceUrl {
 }
 
 type Verb = MethodSpec['verb']
+
+/** Returns the call that a request is for, `null` if the request has been answered. */
+type OpenCall = (request: FastifyRequest, reply: FastifyReply) => RestCall | null
 
 /** The config of a route. */
 type RouteConfig = FastifyContextConfig & { service: string; serviceMethod?: string | undefined }
@@ -166,4 +175,44 @@ function toRoute(
   routeParams: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return { ...routeParams, ...values }
+}
+
+/** What a route of a service runs. */
+interface RouteFunctions {
+  readonly preHandler: preHandlerHookHandler[]
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => void
+}
+
+/** The key of a request's call, until the handler runs. */
+const CALL: unique symbol = Symbol('remex.call')
+
+type RequestWithCall = FastifyRequest & { [CALL]?: RestCall }
+
+/**
+ * Returns the handler of a route, and one hook of Fastify for each step before a call, under its name. Without these hooks,
+ * for example for services that come after the start, the handler runs the steps.
+ */
+function createRouteFunctions(open: OpenCall, steps: RestPlan['before']): RouteFunctions {
+  const preHandler = steps.map(({ name }) => {
+    const runStep: preHandlerHookHandler = (request: RequestWithCall, reply, done) => {
+      const { [CALL]: begun } = request
+      if (begun !== undefined) return begun.runStep(done)
+      const call = open(request, reply)
+      if (call === null) return
+      request[CALL] = call
+      const goOn = (): void => {
+        done()
+        call.endIfLeft()
+      }
+      call.start(() => call.runStep(goOn))
+    }
+    return nameFunction(name, runStep)
+  })
+  // Named for traces, which call a handler by its function.
+  const callService = (request: RequestWithCall, reply: FastifyReply): void => {
+    const { [CALL]: call } = request
+    if (call === undefined) open(request, reply)?.start()
+    else call.proceed()
+  }
+  return { preHandler, handler: callService }
 }
