@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MethodEntry, ServiceError } from '../core/index.ts'
 import { HookContext } from '../core/index.ts'
-import { chooseStream } from './finds/stream-choice.ts'
+import { chooseStream } from './finds/request-streams.ts'
 import { readData } from './parsing/request-body.ts'
 import type { BodySerializer } from './replies/body.ts'
 import { isAnswered, watchSend } from './replies/reply-state.ts'

@@ -1,7 +1,6 @@
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { RestFeature, StreamType } from '../rest-plan.ts'
-import { findStreams } from './request-streams.ts'
-import { takesStreams } from './stream-choice.ts'
+import { findStreams, takesStreams } from './request-streams.ts'
 
 /** Responds to `find` with a stream of events, if the application has `realtime()`. */
 export const eventStreams: RestFeature = (method, transport) => {

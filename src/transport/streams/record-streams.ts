@@ -1,6 +1,6 @@
 import { describeFunction } from '../../core/function-metadata.ts'
 import { isStreamable } from '../../core/services/record-stream.ts'
-import { takesStreams } from '../finds/stream-choice.ts'
+import { takesStreams } from '../finds/request-streams.ts'
 import { addVary } from '../replies/headers.ts'
 import type { RestFeature, StreamType } from '../rest-plan.ts'
 import { RECORD_FORMATS } from './record-formats.ts'
