@@ -14,7 +14,6 @@ import { followBus } from '../shared-bus.ts'
 import type { RecordEvent } from './event-log.ts'
 import { EVERYTHING } from './event-log.ts'
 import { FindLimits } from './find-queue.ts'
-import { Heartbeats } from './heartbeats.ts'
 import { addPublishMethod, findPublisher, removePublishMethod } from './publish.ts'
 import type { StreamHub } from './query-stream.ts'
 import { QueryStream } from './query-stream.ts'
@@ -26,6 +25,9 @@ import { Turns } from './turns.ts'
 
 /** How long hooks and reads of streams may take if calls have no time limit, in milliseconds. */
 const TIME_LIMIT_MS = 30_000
+
+/** Longest time between two visits of all streams, in milliseconds. */
+const LONGEST_STEP_MS = 1_000
 
 /** Events that streams send themselves, so services may not use their names. */
 const OWN_FRAMES: ReadonlySet<string> = new Set([
@@ -50,14 +52,14 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   /** For transports without a time limit: a hook that hangs would silence a stream forever. */
   readonly #timeLimit = new TimeLimit(TIME_LIMIT_MS)
   readonly #finds = new FindLimits(this.#timeLimit)
-  readonly #heartbeats: Heartbeats
+  /** The timer of all streams. It sends heartbeats, ends expired streams, and starts rechecks. */
+  #timer: NodeJS.Timeout | null = null
   readonly #turns = new Turns()
 
   constructor(app: Application, options: ResolvedRealtimeOptions) {
     this.#app = app
     this.options = options
     this.ended = new EndedStreams(options.maxStreams)
-    this.#heartbeats = new Heartbeats(this.#streams, options, (now) => this.#tidy(now))
     for (const [path, entry] of app.entries) this.#addService(path, entry)
     this.#listPaths()
     app.observe((change, path, entry) => {
@@ -128,7 +130,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #replace({ follows, topic }: QueryStream, own: Iterable<QueryStream> = []): void {
     if (follows === '') return
     for (const one of own) {
-      if (one.token === follows && one.topic === topic && one.leave()) this.#release(one)
+      if (one.frames.token === follows && one.topic === topic && one.leave()) this.#release(one)
     }
   }
 
@@ -174,8 +176,16 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     return Promise.all(events.map(async (one) => ({ path, ...one, place: await one.place })))
   }
 
-  /** Drops what is too old. Returns whether anything is left that needs heartbeats. */
-  #tidy(now: number): boolean {
+  #startTimer(): void {
+    const { heartbeatMs, recheckMs } = this.options
+    const stepMs = Math.min(LONGEST_STEP_MS, heartbeatMs, recheckMs)
+    this.#timer ??= setInterval(() => this.#visit(), stepMs).unref()
+  }
+
+  /** Also drops what is too old, and the timer if nothing is left that needs it. */
+  #visit(): void {
+    const now = Date.now()
+    for (const stream of this.#streams) stream.visit(now)
     this.ended.forget(now - this.options.bufferMs)
     for (const topic of this.#topics.values()) {
       if (topic.followers.size > 0) topic.wake()
@@ -183,13 +193,14 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
         this.#close(topic)
       }
     }
-    if (this.#streams.size > 0 || this.#topics.size > 0) return true
+    if (this.#streams.size > 0 || this.#topics.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
     this.#timeLimit.close()
-    return false
   }
 
   #topicOf(method: MethodEntry): Topic {
-    this.#heartbeats.start()
+    this.#startTimer()
     const known = this.#topics.get(method)
     if (known !== undefined) return known
     const { bus } = this.options
@@ -242,14 +253,14 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #release(stream: QueryStream): void {
     if (!this.#streams.delete(stream)) return
     stream.topic.remove(stream)
-    const { caller, token } = stream
+    const { caller, frames } = stream
     if (caller === null) return
     this.#admitted--
     const own = this.#callers.get(caller)
     own?.delete(stream)
     if (own?.size === 0) this.#callers.delete(caller)
     const ended = stream.toEnded()
-    if (ended !== null) this.ended.add(token, caller, ended)
+    if (ended !== null) this.ended.add(frames.token, caller, ended)
   }
 
   /** With a bus the events of each service are published: other processes may have streams of it. */

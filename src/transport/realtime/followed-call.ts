@@ -15,22 +15,17 @@ import type { ResolvedRealtimeOptions } from './realtime-options.ts'
 import { Recheck } from './recheck.ts'
 import { toKey } from './round.ts'
 import type { Found } from './shared-find.ts'
-import type { Publishing, Viewer } from './shown-records.ts'
 import type { Topic } from './topic.ts'
 
 /** The part of the event hub that a call uses. */
-interface CallHub extends Publishing {
-  readonly options: Pick<ResolvedRealtimeOptions, 'maxConditions' | 'maxRecords' | 'recheckMs'>
-}
-
-/** The part of a stream that its call uses. */
-interface AdmittedStream {
-  /** @throws {ServiceError} the caller has too many streams */
-  admit(params: Params): void
+export interface CallHub {
+  readonly options: ResolvedRealtimeOptions
+  /** Returns whether the publisher of the service lets a caller receive a record. */
+  allows(topic: Topic, record: object, event: string, params: Params): boolean
 }
 
 /** The call of `find` behind a stream. It is repeated while the stream is open. */
-export class FollowedCall implements Viewer {
+export class FollowedCall {
   readonly hub: CallHub
   readonly topic: Topic
   readonly given: Params
@@ -43,23 +38,23 @@ export class FollowedCall implements Viewer {
    * implementation, or a hook sets the result. The view is `null` then.
    */
   repeatsFind = false
-  readonly #stream: AdmittedStream
+  readonly #admit: (params: Params) => void
   /** The params after the hooks. */
   #params: Params = {}
   #isPage = false
 
   /**
    * @param params those of the call, before its hooks; the constructor marks them as belonging to a stream
-   * @param stream the stream that makes the call
+   * @param admit counts the stream for its caller, by the params after the hooks. Throws if the caller has too many
    */
-  constructor(hub: CallHub, topic: Topic, params: Params, stream: AdmittedStream) {
+  constructor(hub: CallHub, topic: Topic, params: Params, admit: (params: Params) => void) {
     this.hub = hub
     this.topic = topic
     const marked: TransportParams = params
     marked[EVENT_STREAM] = true
     this.given = copyParams(params, params.query)
     this.recheck = new Recheck(topic, hub.options.recheckMs)
-    this.#stream = stream
+    this.#admit = admit
   }
 
   /** The params after the hooks, with the user that the hooks have authenticated. */
@@ -156,7 +151,7 @@ export class FollowedCall implements Viewer {
   async #follow(context: HookContext): Promise<void> {
     const { params } = context
     const { service } = this.topic.find.method.entry
-    this.#stream.admit(params)
+    this.#admit(params)
     this.#params = params
     const isJudge = isFollowable(service)
     const view = isJudge ? await service.followRecords(params) : null
@@ -180,7 +175,7 @@ export class FollowedCall implements Viewer {
    * @throws {NotAcceptable} the caller wants only events and no records: there are none
    */
   #repeat({ params }: HookContext): void {
-    this.#stream.admit(params)
+    this.#admit(params)
     this.#params = params
     this.repeatsFind = true
     this.view = null

@@ -9,21 +9,19 @@ import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, sendHead, toHead } from './event-stream.ts'
 import { isOutage, persist } from './find-queue.ts'
+import type { CallHub } from './followed-call.ts'
 import { FollowedCall } from './followed-call.ts'
-import type { ResolvedRealtimeOptions } from './realtime-options.ts'
-import type { Recheck } from './recheck.ts'
 import type { Round } from './round.ts'
 import type { EndedStream, EndedStreams } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
-import type { Publishing, Shown } from './shown-records.ts'
+import type { Shown } from './shown-records.ts'
 import { chooseEvent, isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
 
 /** The part of the event hub that a stream uses. */
-export interface StreamHub extends Publishing {
-  readonly options: ResolvedRealtimeOptions
+export interface StreamHub extends CallHub {
   readonly ended: EndedStreams
   /** @throws {TooManyRequests | Unavailable} the caller or the process has reached its maximum number of streams */
   admit(stream: QueryStream, params: Params): void
@@ -54,29 +52,17 @@ export class QueryStream implements Follower {
   caller: string | null = null
   /** The token of the stream that this one continues, `''` for none. */
   follows = ''
-  readonly hub: StreamHub
+  readonly #hub: StreamHub
   readonly call: FollowedCall
-  readonly #recheck: Recheck
-  readonly #frames: StreamFrames
+  readonly frames: StreamFrames
   #stream: EventStream | null = null
 
   /** @param params those of the call, before its hooks */
   constructor(hub: StreamHub, topic: Topic, params: Params) {
-    this.hub = hub
+    this.#hub = hub
     this.topic = topic
-    this.call = new FollowedCall(hub, topic, params, this)
-    this.#recheck = this.call.recheck
-    this.#frames = new StreamFrames(this.call)
-  }
-
-  /** Counts the stream for its caller, by the params after the hooks. */
-  admit(params: Params): void {
-    this.hub.admit(this, params)
-  }
-
-  /** Identifies the stream to a client that reconnects. */
-  get token(): string {
-    return this.#frames.token
+    this.call = new FollowedCall(hub, topic, params, (after) => hub.admit(this, after))
+    this.frames = new StreamFrames(this.call)
   }
 
   get view(): RecordView | null {
@@ -84,17 +70,7 @@ export class QueryStream implements Follower {
   }
 
   get cursor(): number {
-    return this.#frames.cursor
-  }
-
-  /** When something was last written, in ms since the epoch. */
-  get writtenAt(): number {
-    return this.#stream?.connection.writtenAt ?? Number.POSITIVE_INFINITY
-  }
-
-  /** Whether the hooks of `find` must run again. */
-  get isRecheckDue(): boolean {
-    return this.#recheck.isAsked || this.#recheck.isTime
+    return this.frames.cursor
   }
 
   /**
@@ -106,36 +82,36 @@ export class QueryStream implements Follower {
     const { context, request, reply } = call
     const missed = findMissed(this.topic.log, request)
     this.follows = missed?.token ?? ''
-    this.#frames.head = toHead(reply.raw)
+    this.frames.head = toHead(reply.raw)
     const found = await this.call.find(
       context,
-      () => missed !== null && this.#frames.resume(missed, this.hub.ended, this.caller),
+      () => missed !== null && this.frames.resume(missed, this.#hub.ended, this.caller),
     )
     if (!beginAnswer(call)) {
       onClose()
       return
     }
     // Created before the response starts, so that a failure here is an ordinary error response.
-    const snapshot = found === null ? '' : this.#frames.toSnapshot(found)
+    const snapshot = found === null ? '' : this.frames.toSnapshot(found)
     if (request.method === 'HEAD') {
       sendHead(reply)
       return onClose()
     }
-    this.#stream = new EventStream(reply, this.hub.options.maxWaitingBytes, onClose)
-    this.#stream.write(this.#frames.toOpening(found === null ? missed : null))
+    this.#stream = new EventStream(reply, this.#hub.options.maxWaitingBytes, onClose)
+    this.#stream.write(this.frames.toOpening(found === null ? missed : null))
     this.topic.add(this)
-    if (this.#recheck.isAsked) {
+    if (this.call.recheck.isAsked) {
       void this.#work(() => this.#renew(found !== null))
       return
     }
-    const resync = found === null || missed === null ? '' : this.#frames.toResync()
+    const resync = found === null || missed === null ? '' : this.frames.toResync()
     this.#stream.write(resync + snapshot)
     this.isBusy = false
   }
 
   /** Returns the state to keep for a client that reconnects, `null` for none. */
   toEnded(): EndedStream | null {
-    return this.#stream === null ? null : this.#frames.toEnded()
+    return this.#stream === null ? null : this.frames.toEnded()
   }
 
   async tell(round: Round): Promise<void> {
@@ -144,16 +120,16 @@ export class QueryStream implements Follower {
     if (this.isBusy || cursor >= round.end) return
     this.#endIfExpired()
     if (!this.#stream?.isOpen) {
-      this.#frames.cursor = round.end
+      this.frames.cursor = round.end
       return
     }
-    if (this.#recheck.isDue || this.call.repeatsFind) {
+    if (this.call.recheck.isDue || this.call.repeatsFind) {
       // A round after the recheck sends the events. If events call `find` again, the snapshot of the recheck replaces
       // them.
       void this.recheck()
       return
     }
-    this.#recheck.noteTold()
+    this.call.recheck.noteTold()
     const telling = this.#tellEvents(round.since(cursor), round)
     void this.#work(async () => {
       if (!(await telling)) await this.#renew(true)
@@ -172,17 +148,22 @@ export class QueryStream implements Follower {
 
   /** Requests a recheck: no records are sent before it has succeeded. */
   askRecheck(): void {
-    this.#recheck.ask()
+    this.call.recheck.ask()
     void this.recheck()
   }
 
-  beat(): void {
-    this.#stream?.connection.beat()
+  /** Ends the stream if its token has expired; otherwise starts a recheck that is due. Sends a heartbeat if one is. */
+  visit(now: number): void {
+    const { expiresAt, recheck } = this.call
+    if (expiresAt <= now) this.end('expired')
+    else if (recheck.isAsked || recheck.isTime) void this.recheck()
+    const { connection } = this.#stream ?? {}
+    if (connection && connection.writtenAt + this.#hub.options.heartbeatMs <= now) connection.beat()
   }
 
   end(reason: EndReason, message?: string): void {
     // While the stream is opening, its hooks may have checked the login just before it ended.
-    if (this.#stream === null && reason === 'expired') this.#recheck.ask()
+    if (this.#stream === null && reason === 'expired') this.call.recheck.ask()
     this.#stream?.end(reason, message)
   }
 
@@ -200,7 +181,7 @@ export class QueryStream implements Follower {
       this.#endBy(error)
     }
     this.isBusy = false
-    if (this.#recheck.isAsked) void this.recheck()
+    if (this.call.recheck.isAsked) void this.recheck()
     this.topic.wake()
   }
 
@@ -237,7 +218,7 @@ export class QueryStream implements Follower {
     let isWanted = isResync || call.repeatsFind
     // Reads no snapshot for a client that is not reading.
     if (isWanted && this.#stream?.connection.isFull) await this.#stream.connection.drained()
-    if (isResync) this.#stream?.write(this.#frames.toResync())
+    if (isResync) this.#stream?.write(this.frames.toResync())
     for (;;) {
       let isShared = false
       // Hooks that shape results run with the `find` below.
@@ -246,19 +227,19 @@ export class QueryStream implements Follower {
         if (!isWanted && (call.repeatsFind || this.view?.key !== before)) {
           isWanted = true
           isResync = true
-          this.#stream?.write(this.#frames.toResync())
+          this.#stream?.write(this.frames.toResync())
         }
-        if (this.#recheck.isAsked) continue
-        if (!isWanted && !this.#frames.isMiscounted) return false
+        if (this.call.recheck.isAsked) continue
+        if (!isWanted && !this.frames.isMiscounted) return false
       }
       const find = (): Promise<Found> => (isShared ? call.share() : this.#queue(() => call.find()))
       const found = await this.#persist(find)
       // The snapshot may contain more than the caller may now read.
-      if (this.#recheck.isAsked) continue
+      if (this.call.recheck.isAsked) continue
       // Only a round sends custom events. The next recheck corrects the total.
       if (!isWanted && this.#hasCustomEvents(found.sequence)) return false
       this.#endIfExpired()
-      const frames = isResync ? this.#frames.toSnapshot(found) : this.#frames.toChange(found)
+      const frames = isResync ? this.frames.toSnapshot(found) : this.frames.toChange(found)
       if (frames !== '') this.#stream?.write(frames)
       return true
     }
@@ -292,9 +273,9 @@ export class QueryStream implements Follower {
    * if a new snapshot is needed instead.
    */
   async #tellEvents(events: readonly LoggedEvent[] | null, round: Round): Promise<boolean> {
-    const { maxRecords, maxComparedBytes } = this.hub.options
+    const { maxRecords, maxComparedBytes } = this.#hub.options
     if (events === null || events.some(({ name }) => name === CHANGED)) return false
-    if (this.#frames.size > maxRecords) return false
+    if (this.frames.size > maxRecords) return false
     const { shapes } = this.topic.find
     const told = new Set<string>()
     let batch: ToldEvent[] = []
@@ -304,7 +285,7 @@ export class QueryStream implements Follower {
         if (!shapes) return true
         break
       }
-      if (shapes ? await this.#isRenewed() : this.#recheck.isAsked) return true
+      if (shapes ? await this.#isRenewed() : this.call.recheck.isAsked) return true
       if (length >= BATCH_LENGTH) {
         if (!this.#write(batch, reached)) return false
         if (this.#stream?.connection.isFull) return true
@@ -331,7 +312,7 @@ export class QueryStream implements Follower {
 
   /** Runs a recheck if one is due. Resolves to whether it has sent a snapshot, which replaces the events. */
   async #isRenewed(): Promise<boolean> {
-    return this.#recheck.isDue && (await this.#renew(false))
+    return this.call.recheck.isDue && (await this.#renew(false))
   }
 
   /**
@@ -341,7 +322,7 @@ export class QueryStream implements Follower {
   async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
     try {
       const text = await this.topic.queue.limit(() => showRecord(this.call, event, round))
-      this.#recheck.noteTold()
+      this.call.recheck.noteTold()
       return text
     } catch (error) {
       if (isOutage(error) || error instanceof NotAcceptable) return false
@@ -357,10 +338,10 @@ export class QueryStream implements Follower {
     this.#endIfExpired()
     // The client left while hooks were running: none of this counts as sent when it reconnects.
     if (!this.#stream?.isOpen) return true
-    const frames = this.#frames.write(batch)
+    const frames = this.frames.write(batch)
     if (frames === null) return false
     if (frames !== '') this.#stream.write(frames)
-    this.#frames.cursor = reached
+    this.frames.cursor = reached
     return true
   }
 }

@@ -1,5 +1,5 @@
 import type { EventBus } from '../../core/events/event-bus.ts'
-import type { OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { BUS_RULE } from '../shared-bus.ts'
 
@@ -53,48 +53,36 @@ export interface RealtimeOptions {
 /** The options with their defaults. */
 export type ResolvedRealtimeOptions = Required<RealtimeOptions>
 
-const RULES: OptionRules & Record<keyof RealtimeOptions, unknown> = {
-  bufferEvents: OPTION.count,
-  bufferMs: OPTION.limit,
-  heartbeatMs: OPTION.positiveInteger,
-  recheckMs: OPTION.positiveInteger,
-  maxWaitingBytes: OPTION.positiveInteger,
-  maxRecords: OPTION.positiveInteger,
-  maxConditions: OPTION.limit,
-  maxComparedBytes: OPTION.positiveInteger,
-  maxReplayBytes: OPTION.positiveInteger,
-  maxStreams: OPTION.limit,
-  maxStreamsPerCaller: OPTION.limit,
-  maxSubscriptions: OPTION.positiveInteger,
-  path: {
-    expected: "a path of letters, digits, '_' and '-', that begins with a slash",
-    isValid: (value: unknown) => {
-      if (typeof value !== 'string' || !value.startsWith('/')) return false
-      return value
-        .slice(1)
-        .split('/')
-        .every((segment) => /^[\w-]+$/.test(segment))
-    },
-  },
-  bus: BUS_RULE,
+/** The path of the option `path`. */
+const PATH: OptionRule = {
+  expected: "a path of letters, digits, '_' and '-', that begins with a slash",
+  isValid: (value) => typeof value === 'string' && /^(?:\/[\w-]+)+$/.test(value),
 }
 
-const DEFAULTS: ResolvedRealtimeOptions = {
-  bufferEvents: 1_000,
-  bufferMs: 120_000,
-  heartbeatMs: 15_000,
-  recheckMs: 60_000,
-  maxWaitingBytes: 262_144,
-  maxRecords: 10_000,
-  maxConditions: 50,
-  maxComparedBytes: 1_048_576,
-  maxReplayBytes: 4_194_304,
-  maxStreams: 10_000,
-  maxStreamsPerCaller: 100,
-  maxSubscriptions: 100,
-  path: '/live-queries',
-  bus: null,
+/** The rule and the default of each option. */
+const OPTIONS: {
+  readonly [Name in keyof RealtimeOptions]-?: readonly [OptionRule, ResolvedRealtimeOptions[Name]]
+} = {
+  bufferEvents: [OPTION.count, 1_000],
+  bufferMs: [OPTION.limit, 120_000],
+  heartbeatMs: [OPTION.positiveInteger, 15_000],
+  recheckMs: [OPTION.positiveInteger, 60_000],
+  maxWaitingBytes: [OPTION.positiveInteger, 262_144],
+  maxRecords: [OPTION.positiveInteger, 10_000],
+  maxConditions: [OPTION.limit, 50],
+  maxComparedBytes: [OPTION.positiveInteger, 1_048_576],
+  maxReplayBytes: [OPTION.positiveInteger, 4_194_304],
+  maxStreams: [OPTION.limit, 10_000],
+  maxStreamsPerCaller: [OPTION.limit, 100],
+  maxSubscriptions: [OPTION.positiveInteger, 100],
+  path: [PATH, '/live-queries'],
+  bus: [BUS_RULE, null],
 }
+
+const pick = (index: 0 | 1) =>
+  Object.fromEntries(Object.entries(OPTIONS).map(([name, row]) => [name, row[index]]))
+const RULES = pick(0) as OptionRules
+const DEFAULTS = pick(1) as unknown as ResolvedRealtimeOptions
 
 /**
  * Returns the options with their defaults.

@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { FindQueue } from './find-queue.ts'
+import type { Turns } from './turns.ts'
 
 /** The records of a snapshot. */
 export interface Found {
@@ -13,55 +14,31 @@ export interface Found {
   readonly sequence: number
 }
 
-/** A stream that waits for a snapshot. */
-interface Waiting {
-  resolve(found: Found): void
-  reject(error: unknown): void
-}
-
-/** How many streams get the result in one turn of the event loop, as each of them writes a snapshot. */
-const MAX_IN_TURN = 20
-
 /** Makes one call of `find` for all streams with the same result. */
 export class SharedFinds {
   readonly #queue: FindQueue
-  /** The streams waiting for a call to start, by its key. */
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #turns: Turns
+  /** The calls that have not started, by their keys. */
+  readonly #waiting = new Map<string, Promise<Found>>()
 
-  constructor(queue: FindQueue) {
+  constructor(queue: FindQueue, turns: Turns) {
     this.#queue = queue
+    this.#turns = turns
   }
 
   /**
-   * Resolves to the result of a call that has not started yet, so it is never older than this request.
+   * Resolves to the result of a call that has not started yet, so it is never older than this request. Each stream gets
+   * it in its own turn, as it writes a snapshot then.
    * @param key equal for streams with the same result
    * @param read makes the call; only that of the first waiting stream is used
    */
-  find(key: string, read: () => Promise<Found>): Promise<Found> {
-    return new Promise((resolve, reject) => {
-      const one = { resolve, reject }
-      const known = this.#waiting.get(key)
-      if (known !== undefined) {
-        known.push(one)
-        return
-      }
-      const all: Waiting[] = [one]
-      this.#waiting.set(key, all)
-      const start = (): Promise<Found> => {
-        this.#waiting.delete(key)
-        return read()
-      }
-      this.#queue.run(start).then(
-        (found) => settle(all, (waiting) => waiting.resolve(found)),
-        (error: unknown) => settle(all, (waiting) => waiting.reject(error)),
-      )
-    })
-  }
-}
-
-async function settle(all: readonly Waiting[], settleOne: (one: Waiting) => void): Promise<void> {
-  for (const [index, one] of all.entries()) {
-    if (index > 0 && index % MAX_IN_TURN === 0) await nextTurn()
-    settleOne(one)
+  async find(key: string, read: () => Promise<Found>): Promise<Found> {
+    const start = (): Promise<Found> => {
+      this.#waiting.delete(key)
+      return read()
+    }
+    const found = await getOrAdd(this.#waiting, key, () => this.#queue.run(start))
+    await this.#turns.next()
+    return found
   }
 }

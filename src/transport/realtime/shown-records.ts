@@ -9,6 +9,7 @@ import { writeRecord } from '../replies/result-serializer.ts'
 import type { LoggedEvent } from './event-log.ts'
 import { RECHECK } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
+import type { FollowedCall } from './followed-call.ts'
 import { findPublisher } from './publish.ts'
 import type { Round } from './round.ts'
 import { toEventKey } from './round.ts'
@@ -22,25 +23,6 @@ type Hidden = null | undefined
 
 /** The frame of a record, without its id line, or the reason why it is not shown. */
 export type Shown = string | Hidden
-
-/** Applies the publishers of services. */
-export interface Publishing {
-  /** Returns whether the publisher of the service lets a caller receive a record. */
-  allows(topic: Topic, record: object, event: string, params: Params): boolean
-}
-
-/** One caller who is shown records, by one call of `find`. */
-export interface Viewer {
-  readonly hub: Publishing
-  readonly topic: Topic
-  readonly view: RecordView | null
-  /** The params as the caller sent them. */
-  readonly given: Params
-  /** The params after the hooks of `find`. */
-  readonly params: Params
-  /** Returns the result that `find` would have with these records. */
-  createResult(records: readonly object[]): unknown
-}
 
 /**
  * Returns the event to send for a logged one. `null` if none is needed: the event is about another place, or the
@@ -66,16 +48,20 @@ export function chooseEvent(
 }
 
 /** Returns what an event shows to every caller with the same view. */
-export function shareRecord(viewer: Viewer, event: LoggedEvent, round: Round): Shown {
-  const record = judge(viewer, event, round)
-  return record == null ? record : round.toFrame(viewer.view, event.name, record)
+export function shareRecord(call: FollowedCall, event: LoggedEvent, round: Round): Shown {
+  const record = judge(call, event, round)
+  return record == null ? record : round.toFrame(call.view, event.name, record)
 }
 
 /** Runs the hooks of `find` to get what an event shows. */
-export async function showRecord(viewer: Viewer, event: LoggedEvent, round: Round): Promise<Shown> {
-  const record = judge(viewer, event, round)
+export async function showRecord(
+  call: FollowedCall,
+  event: LoggedEvent,
+  round: Round,
+): Promise<Shown> {
+  const record = judge(call, event, round)
   if (record == null) return record
-  const { topic, view, given, params } = viewer
+  const { topic, view, given, params } = call
   const { find } = topic
   const picked = view?.pick(record) ?? record
   // A copy: the stored record was read for all streams, and changes by a hook must not reach another caller. Data that
@@ -83,8 +69,8 @@ export async function showRecord(viewer: Viewer, event: LoggedEvent, round: Roun
   const isStored = view !== null && !isOwnEvent(event.name)
   const own = isStored ? (copyPlain(picked) as object) : picked
   const shown = await find.show(copyParams(params, given.query), async (asked) => {
-    const isFound = await isFoundBy(asked, viewer, event, round)
-    return viewer.createResult(isFound ? [own] : [])
+    const isFound = await isFoundBy(asked, call, event, round)
+    return call.createResult(isFound ? [own] : [])
   })
   return shown === undefined ? null : toFrame(event.name, writeRecord(find.method, shown))
 }
@@ -96,7 +82,7 @@ export function isOwnEvent(name: string): boolean {
 
 /** Returns the record of an event if the caller may see it; `null` if it does not, or no longer, match the query. */
 function judge(
-  { hub, topic, view, params }: Viewer,
+  { hub, topic, view, params }: FollowedCall,
   event: LoggedEvent,
   round: Round,
 ): object | Hidden {
@@ -122,7 +108,7 @@ function mayAskHidden({ find }: Topic, view: RecordView): boolean {
 /** Returns whether the record of an event matches the params that the hooks have made this time. */
 async function isFoundBy(
   asked: Params,
-  { topic, view, params }: Viewer,
+  { topic, view, params }: FollowedCall,
   event: LoggedEvent,
   round: Round,
 ): Promise<boolean> {

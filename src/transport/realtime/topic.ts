@@ -70,7 +70,7 @@ export class Topic {
     this.#method = method
     this.#options = options
     this.queue = new FindQueue(finds)
-    this.shared = new SharedFinds(this.queue)
+    this.shared = new SharedFinds(this.queue, options.turns)
     this.find = new FollowedFind(method)
     this.log = new EventLog(options, `${this.#epoch}.0`)
     const { service } = method.entry
