@@ -41,4 +41,4 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
 ])
 
 /** The features that watch calls over sockets as well. A new one gets an entry here. */
-export const SOCKET_FEATURES: readonly (typeof slowCalls)[] = Object.freeze([slowCalls])
+export const SOCKET_FEATURES: readonly RestFeature[] = Object.freeze([timeLimitOfCalls, slowCalls])

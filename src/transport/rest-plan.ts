@@ -30,8 +30,14 @@ export interface ServedCall {
   end(): void
 }
 
+/** A call over any transport, as features that watch it see it. */
+export type WatchedCall = Pick<
+  ServedCall,
+  'context' | 'facts' | 'failEarly' | 'method' | 'reply' | 'request'
+>
+
 /** Called once when a call ends: the response has started, or a function that got the reply will send it. */
-export type CallEnd = (call: Pick<ServedCall, 'context' | 'facts' | 'reply' | 'request'>) => void
+export type CallEnd = (call: WatchedCall) => void
 
 /** A call whose method is about to run, or has run. */
 export type ContextCall = ServedCall & { readonly context: HookContext }
@@ -54,7 +60,7 @@ export interface StreamType {
  */
 export interface RestSteps {
   /** Runs first, before anything of the request is read. Returns a function that is called at the end. */
-  readonly watch?: (call: ServedCall) => CallEnd
+  readonly watch?: (call: WatchedCall) => CallEnd
   /**
    * Resolves to whether the call continues: the step may have responded. If it need not wait, it returns `undefined`.
    */

@@ -1,6 +1,6 @@
 import { Unavailable } from '../core/index.ts'
 import { isAnswered } from './replies/reply-state.ts'
-import type { RestFeature, ServedCall } from './rest-plan.ts'
+import type { RestFeature, WatchedCall } from './rest-plan.ts'
 import { isRead } from './rest-plan.ts'
 
 /** Ends calls that take longer than the option `handlerTimeoutMs`, and aborts their `params.signal`. */
@@ -19,7 +19,7 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
 }
 
 /** Responds with 503. A call that has started continues, so its write may still happen. */
-function failLate(call: ServedCall, limitMs: number): void {
+function failLate(call: WatchedCall, limitMs: number): void {
   const isUnknown = call.context !== null && !isRead(call.method)
   const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
   call.failEarly(new Unavailable(`No answer within ${limitMs} ms`, data))

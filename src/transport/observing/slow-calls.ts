@@ -1,13 +1,8 @@
-import type { MethodEntry } from '../../core/index.ts'
-import type { CallEnd } from '../rest-plan.ts'
-import type { RestTransport } from '../rest-transport.ts'
+import type { RestFeature } from '../rest-plan.ts'
 import { toQueryShape } from './query-shape.ts'
 
 /** Logs calls that take longer than the option `slowMs`, with the names in their query but none of its values. */
-export function slowCalls(
-  { name, entry }: MethodEntry,
-  { logger, options: { slowMs } }: RestTransport,
-): { readonly watch: () => CallEnd } | null {
+export const slowCalls: RestFeature = ({ name, entry }, { logger, options: { slowMs } }) => {
   if (slowMs === undefined) return null
   return {
     watch: () => {

@@ -23,9 +23,8 @@ export class Channel extends Emitter {
   /** The channels that it combines, none for a channel with its own connections. */
   readonly children: readonly Channel[]
   readonly #name: string
-  /** Holds the channel with the connections: one that is kept in a variable may have been replaced. */
   readonly #open: OpenChannels
-  readonly #connections = new Set<object>()
+  readonly #joined: Set<object>
 
   /**
    * @param data what its connections get in place of the record. Default: `null`, the record
@@ -45,72 +44,75 @@ export class Channel extends Emitter {
     this.children = children
     this.#name = name
     this.#open = open
-    for (const one of connections) this.#connections.add(one)
+    this.#joined = new Set(connections)
   }
 
   /** The connections, each once, in the order in which they joined. */
   get connections(): object[] {
-    if (this.children.length === 0) return [...this.#current.#connections]
-    return [...new Set(this.children.flatMap((child) => child.connections))]
+    return [...new Set(this.#parts.flatMap((part) => [...part.#joined]))]
   }
 
   /** The number of connections. */
   get length(): number {
-    return this.children.length > 0 ? this.connections.length : this.#current.#connections.size
+    const [part, ...others] = this.#parts
+    return part && others.length === 0 ? part.#joined.size : this.connections.length
   }
 
   /** Adds connections. Ignores those that have ended, and `undefined`: a login over REST has none. */
   join(...connections: readonly Joining[]): this {
-    for (const child of this.children) child.join(...connections)
-    if (this.children.length > 0) return this
     for (const one of connections) {
-      if (one && !hasEnded(one)) getOrAdd(this.#open, this.#name, () => this).#connections.add(one)
+      if (!one || hasEnded(one)) continue
+      for (const part of this.#parts) {
+        part.#open.set(part.#name, part)
+        part.#joined.add(one)
+      }
     }
     return this
   }
 
   /** Removes connections, or those for which a function returns `true`. */
   leave(...connections: readonly (Joining | ConnectionTest)[]): this {
-    for (const child of this.children) child.leave(...connections)
-    if (this.children.length > 0) return this
-    const current = this.#current
-    const own = current.#connections
-    for (const given of connections) {
-      const leaving =
-        typeof given === 'function' ? [...own].filter(given as ConnectionTest) : [given as object]
-      for (const one of leaving) own.delete(one)
+    for (const part of this.#parts) {
+      const joined = part.#joined
+      for (const given of connections) {
+        const isTest = typeof given === 'function'
+        const leaving = isTest ? [...joined].filter(given as ConnectionTest) : [given as object]
+        for (const one of leaving) joined.delete(one)
+      }
+      if (joined.size > 0) continue
+      part.#open.delete(part.#name)
+      part.emit('empty')
     }
-    if (own.size > 0) return this
-    this.#open.delete(this.#name)
-    current.emit('empty')
     return this
   }
 
   /** Returns a channel of the connections for which a function returns `true`. */
   filter(test: ConnectionTest): Channel {
     const children = this.children.map((child) => child.filter(test))
-    return new Channel([...this.#current.#connections].filter(test), this.data, children)
+    const own = children.length > 0 ? [] : this.connections.filter(test)
+    return new Channel(own, this.data, children)
   }
 
   /** Returns a channel whose connections get other data than the record. */
   send(data: unknown): Channel {
-    return new Channel([], data, this.children.length > 0 ? this.children : [this])
+    return new Channel([], data, [this])
   }
 
   /** Whether a connection is in the channel. */
   has(connection: object): boolean {
-    if (this.children.length > 0) return this.children.some((child) => child.has(connection))
-    return this.#current.#connections.has(connection)
+    return this.#parts.some((part) => part.#joined.has(connection))
   }
 
   /** Returns what a connection gets in place of the record. Of several channels, the first one counts. */
   dataFor(connection: object): unknown {
-    if (this.data !== null || this.children.length === 0) return this.data
+    if (this.data !== null) return this.data
     return this.children.find((child) => child.has(connection))?.dataFor(connection) ?? null
   }
 
-  get #current(): Channel {
-    return this.#open.get(this.#name) ?? this
+  /** The channels with the connections. One that is kept in a variable may have been replaced. */
+  get #parts(): Channel[] {
+    if (this.children.length > 0) return this.children.flatMap((child) => child.#parts)
+    return [this.#open.get(this.#name) ?? this]
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'socket.io'
-import { findAuthentication } from '../../auth/default-authentication.ts'
+import { authenticationServices, findAuthentication } from '../../auth/default-authentication.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { EventBus } from '../../core/events/event-bus.ts'
 import type {
@@ -47,7 +47,7 @@ export class SocketFacts extends RequestFacts {
   }
 
   /** Returns the params of the call. Fields of the connection cannot replace `query`, `route` and `connection`. */
-  createParams(query: Query, route: ExternalParams['route']): Params {
+  createParams(query: Query = {}, route: ExternalParams['route'] = {}): Params {
     const { connection } = this.client
     const { headers } = connection
     const params: Params = new ExternalParams(this, headers, query, route, connection, PROVIDER)
@@ -89,9 +89,7 @@ export class Client {
   /** The number of its calls without a response. */
   unanswered = 0
   isLoggingIn = true
-  /** Whether the application has emitted `connection` for it. */
-  isAdmitted = false
-  /** The value of `Logins.changes` when its oldest running call started. */
+  /** The value of `Hub.changes` when its oldest running call started. */
   changesBefore: number
   /** The latest read of each of its users, by the name of the entity. */
   readonly latestReads: Map<string | null | undefined, object> = new Map()
@@ -136,7 +134,7 @@ export class Client {
     // Credentials of other strategies, such as API keys, authenticate each call.
     if (!service.configuration.authStrategies.includes(String(caller.strategy))) return
     const facts = new SocketFacts(this)
-    await service.create(caller, facts.createParams({}, {})).finally(() => facts.release())
+    await service.create(caller, facts.createParams()).finally(() => facts.release())
   }
 }
 
@@ -158,24 +156,30 @@ export interface HubOptions {
   readonly maxWaitingBytes?: number
 }
 
-/** The part of the sockets of an application that calls, logins and events use. */
-export abstract class Hub {
+/** The clients of an application, and what ends them. */
+export class Hub {
   readonly app: Application
   readonly channels: Channels
   /** The clients by their connections, including those that are still logging in by the handshake. */
   readonly clients: Map<object, Client> = new Map()
-  readonly checksReads: boolean
-  readonly maxCalls: number
+  readonly options: HubOptions
   /** Its limits, errors and logins apply to sockets too. */
   declare transport: RestTransport
-  /** Whether the server is closing and rejects new calls. */
-  isClosing = false
+  /** Runs the call that a message asks for. The last value may be a callback. */
+  declare take: (client: Client, name: string, values: unknown[]) => void
+  /** Counts changes of users and ends of logins. A login during which it has grown is checked again. */
+  changes = 0
+  /** Called after each response while the server is closing and rejects new calls; `null` before. */
+  #onClosing: (() => void) | null = null
 
-  constructor(app: Application, { checkReads = false, maxCalls = 100 }: HubOptions) {
+  constructor(app: Application, options: HubOptions) {
     this.app = app
     this.channels = new Channels(app)
-    this.checksReads = checkReads
-    this.maxCalls = maxCalls
+    this.options = options
+  }
+
+  get isClosing(): boolean {
+    return this.#onClosing !== null
   }
 
   /** Sends an event to clients. */
@@ -185,11 +189,52 @@ export abstract class Hub {
     if (ids.length > 0) this.app.io.local.to(ids).emit(name, payload)
   }
 
-  /** Called after each response. */
-  abstract settle(client: Client): void
-
   /** Ends a client whose login has ended, after its calls have responses. */
-  abstract end(client: Client): void
+  end(client: Client): void {
+    const { connection, socket } = client
+    this.channels.leaveAll(connection)
+    client.endedLogin = connection.authentication
+    if (socket.connected) this.settle(client)
+    else this.leave(connection)
+  }
+
+  /** Called after each response. */
+  settle({ connection, isEnding, unanswered }: Client): void {
+    const isOver = isEnding && unanswered === 0 && this.clients.has(connection)
+    if (isOver) this.app.emit('disconnect', connection)
+    this.#onClosing?.()
+  }
+
+  /** Removes a client that has left, or cuts it off. */
+  leave(connection: object = {}): void {
+    const client = this.clients.get(connection)
+    if (client === undefined) return
+    this.clients.delete(connection)
+    this.channels.end(connection)
+    for (const tell of client.onGone.values()) tell()
+    // No `disconnect` may have been emitted: the connection was never admitted.
+    void this.forgetLogin(connection)
+    client.socket.disconnect()
+    this.#onClosing?.()
+  }
+
+  /** Makes strategies drop the login of a connection that has ended. */
+  async forgetLogin(connection: object): Promise<void> {
+    const services = [...authenticationServices(this.app).values()]
+    await Promise.all(
+      services.map((one) => one.handleConnection('disconnect', connection as Connection)),
+    ).catch((error: unknown) => logListenerError(this.app, error, 'disconnect'))
+  }
+
+  /** Rejects new calls. Resolves when all clients have their responses, have left, or were cut off. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onClosing = () => {
+        if ([...this.clients.values()].every(({ unanswered }) => unanswered === 0)) resolve()
+      }
+      this.#onClosing()
+    })
+  }
 }
 
 /** Logs an error, unless it only rejects a caller. */

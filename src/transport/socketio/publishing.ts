@@ -31,7 +31,7 @@ export interface ServiceEvent {
   /** What clients get of an event of another process. */
   readonly payload?: unknown
   /** What {@link findRemoved} returned in the process of the call, if that was another one. */
-  readonly removed?: RemovedRecord | null
+  readonly removed?: RemovedRecord | null | undefined
 }
 
 /** A removed record as it was stored, without hidden fields, and where it was stored. */
@@ -52,7 +52,7 @@ export async function publishEvent(hub: Hub, emitted: ServiceEvent): Promise<voi
   const send = (): Promise<void> => sendEvent(hub, emitted, publisher)
   // `checkReads` must not change the order of events.
   const queue = () => getOrAdd(entry.attachments, QUEUE, () => new SerialQueue()) as SerialQueue
-  return hub.checksReads ? queue().run(send) : send()
+  return hub.options.checkReads ? queue().run(send) : send()
 }
 
 async function sendEvent(
@@ -60,7 +60,7 @@ async function sendEvent(
   emitted: ServiceEvent,
   publisher: ChannelPublisher,
 ): Promise<void> {
-  const { app, checksReads, clients } = hub
+  const { app, clients, options } = hub
   const { entry, path, event, data } = emitted
   const { context = { app, path, service: entry.service, result: data } } = emitted
   const name = `${path} ${event}`.trim()
@@ -71,7 +71,7 @@ async function sendEvent(
     const payload = 'payload' in emitted ? emitted.payload : toPayload(emitted)
     for (const [own, members] of groupByData(channel, clients)) {
       if (own !== null) hub.send(name, toBody(own), members)
-      else if (!checksReads || !isObject(data)) hub.send(name, payload, members)
+      else if (!options.checkReads || !isObject(data)) hub.send(name, payload, members)
       else await Promise.all(members.map((one) => sendReadable(hub, name, emitted, one)))
     }
   } catch (error) {
@@ -154,7 +154,7 @@ async function readRecord(emitted: ServiceEvent, facts: SocketFacts): Promise<un
   const find = methods.get('find')
   const get = methods.get('get')
   if (isFollowable(service) && find?.external) {
-    const params = facts.createParams({}, {})
+    const params = facts.createParams()
     const followed = getOrAdd(entry.attachments, FIND, () => new FollowedFind(find)) as FollowedFind
     let isKnown = true
     const shown = await followed.show(params, async (given) => {
@@ -167,7 +167,7 @@ async function readRecord(emitted: ServiceEvent, facts: SocketFacts): Promise<un
   const { id: idField = 'id' } = service as { readonly id?: string }
   const id: unknown = Reflect.get(data as object, idField)
   if (!get?.external || event === 'removed' || id === undefined) return undefined
-  const call = new HookContext(get, service, id, undefined, facts.createParams({}, {}))
+  const call = new HookContext(get, service, id, undefined, facts.createParams())
   await runMethod(get, call)
   return toResult(get, call)
 }

@@ -2,14 +2,15 @@ import { authenticationServices } from '../../auth/default-authentication.ts'
 import { findEntityService } from '../../auth/entity-service.ts'
 import type { LoginEnd } from '../../auth/login-end.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
-import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
+import type { BusEvent, EventBus } from '../../core/events/event-bus.ts'
 import type { Application, HookContext } from '../../core/index.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import { toBody } from '../service-reply.ts'
 import { followBus } from '../shared-bus.ts'
 import type { Hub } from './connection.ts'
-import type { Logins, UserChange } from './logins.ts'
+import type { UserChange } from './logins.ts'
+import { endLogins, followUser } from './logins.ts'
 import type { ServiceEvent } from './publishing.ts'
 import { findRemoved, hideFields, publishEvent, toPayload } from './publishing.ts'
 
@@ -21,7 +22,7 @@ const NOT_CARRIED =
 
 /** What one process sends to the others. */
 interface Message {
-  /** The sending process, which ignores its own messages. */
+  /** The sending process. */
   readonly from: string
   readonly changes?: readonly UserChange[]
   readonly end?: LoginEnd
@@ -29,71 +30,65 @@ interface Message {
   readonly event?: Pick<ServiceEvent, 'data' | 'removed'> & { readonly call: object | undefined }
 }
 
+/** Sends what the sockets of other processes need. */
+export interface OtherProcesses {
+  /** Sends an event of this process, and the changes of users. */
+  share(emitted: ServiceEvent, changes: readonly UserChange[]): void
+  /** Sends the end of logins. */
+  shareEnd(end: LoginEnd): void
+}
+
 /** Passes service events between the sockets of several processes, over the bus of the application. */
-export class SharedEvents implements Pick<BusReceiver, 'receive' | 'lose'> {
-  readonly #hub: Hub
-  readonly #logins: Logins
-  readonly #bus: EventBus
-  readonly #from = crypto.randomUUID()
-  /** Keeps events in order while `findRemoved` looks up where a record was stored. */
-  readonly #queue = new SerialQueue()
-
-  constructor(hub: Hub, logins: Logins, bus: EventBus) {
-    this.#hub = hub
-    this.#logins = logins
-    this.#bus = bus
-    followBus(hub.app, bus, this)
+export function joinProcesses(hub: Hub, bus: EventBus): OtherProcesses {
+  const { app, channels, options } = hub
+  const from = crypto.randomUUID()
+  // Keeps events in order while `findRemoved` looks up where a record was stored.
+  const queue = new SerialQueue()
+  const send = (path: string, name: string, message: Omit<Message, 'from'>): void => {
+    const record: Message = { from, ...message }
+    bus.publish({ path: `${PREFIX}${path}`, name, id: null, place: '', record })
   }
-
-  /** Sends an event of this process, and the changes of users, to the others. */
-  share(emitted: ServiceEvent, changes: readonly UserChange[]): void {
-    const { app, channels, checksReads } = this.#hub
-    const { entry, path, event } = emitted
-    // Separately: the event may be too large for the bus.
-    if (changes.length > 0) this.#send(path, event, { changes })
-    if (channels.findPublisher(entry, event) === undefined) return
-    const data = toTyped(emitted.data, toPayload(emitted))
-    const call = toCall(app, emitted.context)
-    const send = async (): Promise<void> => {
-      const removed = checksReads ? await findRemoved(emitted) : null
-      this.#send(path, event, { event: { data, call, removed } })
-    }
-    this.#queue.run(send).catch((error: unknown) => {
-      logListenerError(app, error, `${path} ${event}`)
-    })
+  followBus(app, bus, {
+    receive: (event) => receive(hub, from, event),
+    lose: () =>
+      app.logger.warn({}, 'Events of other processes were lost for the sockets of this one'),
+  })
+  return {
+    shareEnd: (end) => send('', 'logout', { end }),
+    share(emitted, changes) {
+      const { entry, path, event, context } = emitted
+      // Separately: the event may be too large for the bus.
+      if (changes.length > 0) send(path, event, { changes })
+      if (channels.findPublisher(entry, event) === undefined) return
+      const data = toTyped(emitted.data, toPayload(emitted))
+      const call = toCall(app, context)
+      const sendEvent = async (): Promise<void> => {
+        const removed = options.checkReads ? await findRemoved(emitted) : null
+        send(path, event, { event: { data, call, removed } })
+      }
+      queue.run(sendEvent).catch((error: unknown) => {
+        logListenerError(app, error, `${path} ${event}`)
+      })
+    },
   }
+}
 
-  /** Sends the end of logins to the other processes. */
-  shareEnd(end: LoginEnd): void {
-    this.#send('', 'logout', { end })
-  }
-
-  receive({ path: address, name, record }: BusEvent): void {
-    const { app, clients } = this.#hub
-    if (!address.startsWith(PREFIX)) return
-    const path = address.slice(PREFIX.length)
-    const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
-    if (from === undefined) app.logger.warn({ service: path }, NOT_CARRIED)
-    if (from === this.#from) return
-    if (end !== undefined) this.#logins.end(end)
-    for (const change of changes) this.#logins.followUser(change)
-    const entry = app.entries.get(path)
-    // For example, an event from before the start of this process.
-    if (event === undefined || entry === undefined || clients.size === 0) return
-    const { call, data, removed } = event
-    const context = { ...call, app, path, service: entry.service, result: data } as never
-    const emitted = { entry, path, event: name, data, context, payload: data, removed }
-    void publishEvent(this.#hub, emitted as ServiceEvent)
-  }
-
-  lose(): void {
-    this.#hub.app.logger.warn({}, 'Events of other processes were lost for the sockets of this one')
-  }
-
-  #send(path: string, name: string, message: Omit<Message, 'from'>): void {
-    const record: Message = { from: this.#from, ...message }
-    this.#bus.publish({ path: `${PREFIX}${path}`, name, id: null, place: '', record })
-  }
+/** @param self this process, which ignores its own messages */
+function receive(hub: Hub, self: string, { path: address, name, record }: BusEvent): void {
+  const { app, clients } = hub
+  if (!address.startsWith(PREFIX)) return
+  const path = address.slice(PREFIX.length)
+  const { from, changes = [], end, event } = (record ?? {}) as Partial<Message>
+  if (from === undefined) app.logger.warn({ service: path }, NOT_CARRIED)
+  if (from === self) return
+  if (end !== undefined) endLogins(hub, end)
+  for (const change of changes) followUser(hub, change)
+  const entry = app.entries.get(path)
+  // For example, an event from before the start of this process.
+  if (event === undefined || entry === undefined || clients.size === 0) return
+  const { call, data, removed } = event
+  const context = { ...call, app, path, service: entry.service, result: data } as never
+  void publishEvent(hub, { entry, path, event: name, data, context, payload: data, removed })
 }
 
 /** Returns what the context of a call carries to publishers of other processes, with the user of the call. */

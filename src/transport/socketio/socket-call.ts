@@ -14,14 +14,12 @@ import {
 } from '../../core/index.ts'
 import { finishCall } from '../../core/services/run-method.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
-import type { TimeLimit } from '../call-time-limit.ts'
 import { createMessageCheck } from '../parsing/request-body.ts'
 import { isSentAsItIs } from '../replies/body.ts'
 import { pickResult } from '../replies/result-serializer.ts'
 import { SOCKET_FEATURES } from '../rest-features.ts'
-import type { CallEnd } from '../rest-plan.ts'
-import { isRead } from '../rest-plan.ts'
-import type { RestTransport } from '../rest-transport.ts'
+import type { CallEnd, RestPlan, WatchedCall } from '../rest-plan.ts'
+import { RestPlans } from '../rest-plan.ts'
 import type { ServiceMatch } from '../routing/service-router.ts'
 import { ServiceRouter } from '../routing/service-router.ts'
 import { toBody } from '../service-reply.ts'
@@ -29,66 +27,69 @@ import type { Client, Hub } from './connection.ts'
 import { SocketFacts } from './connection.ts'
 
 /** The acknowledgement of a message: `(error)`, or `(null, result)`. */
-export type Acknowledge = (error: ErrorJSON | null, result?: unknown) => void
+type Acknowledge = (error: ErrorJSON | null, result?: unknown) => void
 
 /** One call over a socket, until its response. */
-export class SocketCall extends SocketFacts {
+class SocketCall extends SocketFacts implements WatchedCall {
+  declare method: MethodEntry
+  context: HookContext | null = null
+  readonly facts: this = this
+  readonly request: WatchedCall['request']
+  readonly reply: WatchedCall['reply']
   readonly #hub: Hub
   readonly #acknowledge: Acknowledge | null
-  #context: HookContext | null = null
   #isAnswered = false
 
   constructor(hub: Hub, client: Client, acknowledge: Acknowledge | null) {
     super(client)
+    const { request, reply } = client.handshake
+    this.request = request
+    this.reply = reply
     this.#hub = hub
     this.#acknowledge = acknowledge
   }
 
   /** Makes the call that a message asks for, and responds. Never rejects. */
-  async run(readMessage: ReadMessage, name: string, values: readonly unknown[]): Promise<void> {
+  async run(open: OpenCall, name: string, values: readonly unknown[]): Promise<void> {
     const { client } = this
-    const { transport } = this.#hub
-    let timed: ReturnType<TimeLimit['start']> | undefined
     const ends: CallEnd[] = []
     client.calls += 1
     // Methods may continue after their time limit.
     client.unanswered += 1
     try {
       this.#checkLimits()
-      const { method, id, data, query, route } = readMessage(name, values)
-      const params = this.createParams(query, route)
-      const context = new HookContext(method, method.entry.service, id, data, params)
-      this.#context = context
-      for (const attach of SOCKET_FEATURES) {
-        const steps = attach(method, transport)
-        if (steps !== null) ends.push(steps.watch())
-      }
-      timed = transport.timeLimit?.start((limitMs) => this.#timeOut(limitMs, method))
-      const pending = method.start(context)
+      const { method, start, watch } = open(this, name, values)
+      const context = this.context as HookContext
+      for (const begin of watch) ends.push(begin(this))
+      const pending = start(context)
       finishCall(method, context, pending === undefined ? context.result : await pending)
       this.#answer(null, toResult(method, context))
     } catch (thrown) {
       this.#fail(thrown)
     } finally {
-      timed?.endWatch()
       this.release()
       client.calls -= 1
       this.#end(ends)
     }
   }
 
+  failEarly(error: Error): void {
+    this.abort(error)
+    this.#fail(error)
+  }
+
   #end(ends: readonly CallEnd[]): void {
-    const { request, reply } = this.client.handshake
     try {
-      for (const end of ends) end({ context: this.#context, facts: this, request, reply })
+      for (const end of ends) end(this)
     } catch (failure) {
       // The logger of the application may throw.
-      request.log.error({ err: failure }, 'A call could not be logged')
+      this.request.log.error({ err: failure }, 'A call could not be logged')
     }
   }
 
   #checkLimits(): void {
-    const { isClosing, maxCalls } = this.#hub
+    const { isClosing, options } = this.#hub
+    const { maxCalls = 100 } = options
     const { calls, isEnding } = this.client
     if (isClosing) throw new Unavailable('The server is closing')
     if (isEnding)
@@ -97,13 +98,6 @@ export class SocketCall extends SocketFacts {
     throw new TooManyRequests(
       `A connection may run ${maxCalls} calls at a time. Wait for one of them`,
     )
-  }
-
-  #timeOut(limitMs: number, method: MethodEntry): void {
-    const errors = isRead(method) ? null : { errors: { outcome: 'unknown' } }
-    const error = new Unavailable(`No answer within ${limitMs} ms`, errors)
-    this.abort(error)
-    this.#fail(error)
   }
 
   /** Throws for a result that JSON cannot represent. Then the error is the response. */
@@ -119,9 +113,9 @@ export class SocketCall extends SocketFacts {
 
   #fail(thrown: unknown): void {
     if (this.#isAnswered) return
-    const { request, reply } = this.client.handshake
+    const { request, reply } = this
     // The log line names its service and method.
-    reply.hook = this.#context
+    reply.hook = this.context
     try {
       const { errors } = this.#hub.transport
       this.#answer(errors.tell(toServiceError(thrown), thrown, request, reply))
@@ -142,66 +136,67 @@ export function toResult(method: MethodEntry, { dispatch, result }: HookContext)
   )
 }
 
-/** The longest path or name that an error repeats. */
-const LONGEST_NAME = 64
-
-/** A call of a client: `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. */
-interface Message extends Pick<ServiceMatch, 'route'> {
-  readonly method: MethodEntry
-  readonly id: string | number | null | undefined
-  readonly data: object | undefined
-  readonly query: Query
-}
-
 /**
- * Returns the call that a message asks for. Its values are a path, then the arguments of the method, with the query in place
- * of the params. Throws `NotFound` if there is no service at the path, `MethodNotAllowed` if the method is not open to
- * external calls, and `BadRequest` if an argument does not fit the method.
+ * Returns the plan of the call that a message asks for, and sets the method and the context of the call. The values of a
+ * message are a path, then the arguments of the method, with the query in place of the params:
+ * `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. Throws `NotFound` if there is no service at the
+ * path, `MethodNotAllowed` if the method is not open to external calls, and `BadRequest` if an argument does not fit the
+ * method.
  */
-export type ReadMessage = (name: string, values: readonly unknown[]) => Message
+type OpenCall = (call: SocketCall, name: string, values: readonly unknown[]) => RestPlan
 
-/** Returns the reader of messages for the services of an application. */
-export function createReader({ app, options, routing }: RestTransport): ReadMessage {
-  const check = createMessageCheck(options.json ?? {})
+/** Returns the function that runs the calls of clients. */
+export function createCalls(hub: Hub): Hub['take'] {
+  const { app, transport } = hub
+  const check = createMessageCheck(transport.options.json ?? {})
+  const plans = new RestPlans(transport, SOCKET_FEATURES)
+  const router = new ServiceRouter(app, transport.routing)
   const known = new Map<unknown, ServiceMatch>()
-  let router: ServiceRouter | null = null
   app.observe(() => {
     known.clear()
-    router = null
+    plans.clear()
   })
   const find = (path: unknown): ServiceMatch => {
     const before = known.get(path)
     if (before !== undefined) return before
     if (typeof path !== 'string') throw new NotFound('Invalid service path')
-    router ??= new ServiceRouter(app, routing)
     const found = router.find(toTarget(path))
     if (found === null || found.id !== null) throw new NotFound(`Service${quote(path)} not found`)
     // Other paths are not cached: clients can send any number of them.
     if (app.entries.has(path)) known.set(path, found)
     return found
   }
-  return (name, [path, ...values]) => {
+  const open: OpenCall = (call, name, [path, ...values]) => {
     const { entry, route } = find(path)
     const method = entry.methods.get(name)
     if (!method?.external) {
       const at = `on service${quote(entry.path)}`
       throw new MethodNotAllowed(`Method${quote(name)} not allowed ${at}`)
     }
-    const places = method.spec.arguments as readonly string[]
+    const { withId, arguments: places }: { withId: boolean; arguments: readonly string[] } =
+      method.spec
     if (values.length > places.length) {
       throw new BadRequest(`Too many arguments for '${name}' method`)
     }
     check(values)
     const at = (argument: string): unknown => values[places.indexOf(argument)]
-    return {
-      method,
-      id: method.spec.withId ? readId(name, at('id')) : undefined,
-      data: places.includes('data') ? readData(name, at('data')) : undefined,
-      query: readQuery(at('params')),
-      route,
-    }
+    const id = withId ? readId(name, at('id')) : undefined
+    const data = places.includes('data') ? readData(name, at('data')) : undefined
+    const params = call.createParams(readQuery(at('params')), route)
+    call.method = method
+    call.context = new HookContext(method, entry.service, id, data, params)
+    return plans.get(method)
+  }
+  return (client, name, values) => {
+    const hasCallback = typeof values.at(-1) === 'function'
+    const acknowledge = hasCallback ? (values.pop() as Acknowledge) : null
+    if (client.calls === 0) client.changesBefore = hub.changes
+    void new SocketCall(hub, client, acknowledge).run(open, name, values)
   }
 }
+
+/** The longest path or name that an error repeats. */
+const LONGEST_NAME = 64
 
 /** Returns a path as a URL has it: clients send the values of placeholders without encoding. */
 function toTarget(path: string): string {
