@@ -45,7 +45,7 @@ export async function watchCollection(
   if (!(service instanceof HooklessService)) {
     throw new TypeError('watchCollection() takes a MongoDBService')
   }
-  const { feed } = new CollectionWatch(service, await service.getModel(), options)
+  const feed = createFeed(service, await service.getModel(), options)
   await feed.open()
   service.isWatched = true
   return () => {
@@ -54,65 +54,48 @@ export async function watchCollection(
   }
 }
 
-class CollectionWatch {
-  readonly feed: ChangeFeed
-  readonly #collection: Collection
-  readonly #idField: string
-  readonly #emit: (change: SeenChange) => void
-
-  constructor(
-    service: { readonly id: string },
-    collection: Collection,
-    { preImages = false }: WatchOptions,
-  ) {
-    this.#collection = collection
-    this.#idField = service.id
-    const emitter = service as unknown as { emit(event: symbol, change: SeenChange): unknown }
-    this.#emit = (change) => void emitter.emit(SEEN_CHANGE, change)
-    // Only the id is needed, unless the service's id is another field than the one that the change names.
-    const options: ChangeStreamOptions = {
-      ...(preImages ? { fullDocumentBeforeChange: 'whenAvailable' } : {}),
-      ...(service.id === '_id' ? {} : { fullDocument: 'updateLookup' }),
-    }
-    this.feed = new ChangeFeed({
-      watch: () => collection.watch([], options),
-      // Until now, open streams only got the events of calls, or none.
-      onOpen: () => this.#tellAll(),
-      onChange: (change) => this.#tell(change),
-      onFault: createFaultLog(service),
-      pauseMs: PAUSE_MS,
-    })
-  }
-
-  #tell(change: ChangeStreamDocument): void {
+/** Returns a feed that tells the streams of a service of the changes of its collection. */
+function createFeed(
+  service: { readonly id: string },
+  collection: Collection,
+  { preImages = false }: WatchOptions,
+): ChangeFeed {
+  const { id: idField } = service
+  const place = collection.namespace
+  const emitter = service as unknown as { emit(event: symbol, change: SeenChange): unknown }
+  /** Sends `changed`: it is unknown which records did. */
+  const tellAll = (): unknown =>
+    emitter.emit(SEEN_CHANGE, { name: 'changed', id: null, place, position: null })
+  const tell = (change: ChangeStreamDocument): unknown => {
     const name = EVENTS[change.operationType]
-    if (name === undefined || !('documentKey' in change)) {
-      this.#tellAll()
-      return
-    }
+    if (name === undefined || !('documentKey' in change)) return tellAll()
     const { documentKey, _id: token } = change
     const record =
       'fullDocumentBeforeChange' in change ? change.fullDocumentBeforeChange : undefined
     const full = ('fullDocument' in change ? change.fullDocument : undefined) ?? record
-    const id = this.#idField === '_id' ? documentKey._id : full?.[this.#idField]
-    if (id === undefined) {
-      this.#tellAll()
-      return
-    }
-    const place = this.#collection.namespace
+    const id = idField === '_id' ? documentKey._id : full?.[idField]
+    if (id === undefined) return tellAll()
     // Servers before 6.0 only send `clusterTime`, in whole seconds.
     const { wallTime, clusterTime } = change
     const second = clusterTime && clusterTime.getHighBitsUnsigned() * 1_000
     const storedAt = wallTime?.getTime() ?? second
     const position = toPosition(token)
-    this.#emit({ name, id, place, record: record ?? undefined, position, storedAt })
+    const seen = { name, id, place, record: record ?? undefined, position, storedAt }
+    return emitter.emit(SEEN_CHANGE, seen)
   }
-
-  /** Sends `changed`: it is unknown which records did. */
-  #tellAll(): void {
-    const place = this.#collection.namespace
-    this.#emit({ name: 'changed', id: null, place, position: null })
+  // Only the id is needed, unless the service's id is another field than the one that the change names.
+  const options: ChangeStreamOptions = {
+    ...(preImages ? { fullDocumentBeforeChange: 'whenAvailable' } : {}),
+    ...(idField === '_id' ? {} : { fullDocument: 'updateLookup' }),
   }
+  return new ChangeFeed({
+    watch: () => collection.watch([], options),
+    // Until now, open streams only got the events of calls, or none.
+    onOpen: tellAll,
+    onChange: tell,
+    onFault: createFaultLog(service),
+    pauseMs: PAUSE_MS,
+  })
 }
 
 /** Returns a function that logs a fault once when it begins, not again for each retry. */

@@ -6,7 +6,7 @@ import { isObject, isPlainObject } from '../../core/value-kind.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { CallFeature } from '../call-feature.ts'
 import { selectOutermost } from '../field-path.ts'
-import { bsonTagOf, TYPE_ORDER } from '../matching/bson-type.ts'
+import { TYPE_ORDER, typeOrderOf } from '../matching/bson-type.ts'
 import { countMatching, findAll, findCounted } from '../queries/find.ts'
 import { checkRawQuery } from '../queries/hidden-field-check.ts'
 import type { TotalKind } from '../queries/query-filters.ts'
@@ -179,25 +179,16 @@ const TYPES: readonly string[] = Object.keys(TYPE_ORDER).filter(
   (name) => name !== 'array' && name !== 'emptyArray',
 )
 
-/** The types of values that cursors can hold, by BSON or JavaScript class. */
-const CURSOR_TYPES: ReadonlyMap<unknown, string> = new Map([
-  ['number', 'number'],
-  ['bigint', 'number'],
-  ['Int32', 'number'],
-  ['Long', 'number'],
-  ['Double', 'number'],
-  ['Decimal128', 'number'],
-  ['string', 'string'],
-  ['boolean', 'bool'],
-  ['Date', 'date'],
-  ['ObjectId', 'objectId'],
-  ['Binary', 'binData'],
-])
+/** The types of values that cursors can hold, by their places in MongoDB's order. */
+const CURSOR_TYPES: ReadonlyMap<number, string> = new Map(
+  (['null', 'number', 'string', 'binData', 'objectId', 'bool', 'date'] as const).map((name) => [
+    TYPE_ORDER[name],
+    name,
+  ]),
+)
 
 function typeOf(value: unknown): string | undefined {
-  if (value === null || value === undefined) return 'null'
-  if (!isObject(value)) return CURSOR_TYPES.get(typeof value)
-  return CURSOR_TYPES.get(value instanceof Date ? 'Date' : bsonTagOf(value))
+  return CURSOR_TYPES.get(typeOrderOf(value))
 }
 
 /**

@@ -35,8 +35,11 @@ export class TransactionAttempt {
   /** The transaction of another client around this one. */
   readonly #outer: TransactionAttempt | undefined
   readonly #events: HeldEvents[] = []
-  /** The call whose hook runs the transaction: it emits its own events, after the hook. */
-  #call: HookContext | undefined
+  /**
+   * The call whose hook runs the transaction: it emits its own events, after the hook. They are written with the
+   * transaction.
+   */
+  call: HookContext | undefined
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   readonly #calls = new SerialQueue()
 
@@ -106,23 +109,13 @@ export class TransactionAttempt {
     return true
   }
 
-  /** Includes the events of the call whose hook runs the transaction: they are written with it. */
-  include(call: HookContext): void {
-    this.#call = call
-  }
-
-  /** The call whose hook runs the transaction, `undefined` for none. */
-  get call(): HookContext | undefined {
-    return this.#call
-  }
-
   /** Writes the held events into the outboxes of the client, as part of the transaction. */
   async #store(): Promise<void> {
     const { outboxes } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     if (outboxes.size === 0 || hasFailed || !this.session.inTransaction()) return
     const contexts = this.#events.flatMap(({ context }) => context ?? [])
-    if (this.#call !== undefined) contexts.push(this.#call)
+    if (this.call !== undefined) contexts.push(this.call)
     if (contexts.length === 0) return
     for (const store of outboxes) await store(contexts, this.session)
   }

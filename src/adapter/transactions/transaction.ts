@@ -116,7 +116,8 @@ function createHook(options: TransactionOptions = {}): AroundHook {
     await runTransaction({ client, driver, getSignal }, async () => {
       if (isRepeated) restore()
       isRepeated = true
-      if (isOwn) findTransaction(client)?.include(context as HookContext)
+      const attempt = findTransaction(client)
+      if (isOwn && attempt !== undefined) attempt.call = context as HookContext
       // The commit may have failed, after a successful run.
       await runRest(next, [TAKEN_BACK])
     })

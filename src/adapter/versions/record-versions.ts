@@ -1,4 +1,3 @@
-import type { Document } from 'mongodb'
 import { BadRequest } from '../../core/errors/index.ts'
 import type { RecordVersions } from '../../core/versions/record-version.ts'
 import {
@@ -10,21 +9,18 @@ import {
   findVersionTag,
 } from '../../core/versions/record-version.ts'
 import { EXPECTED_VERSION, isVersion } from '../../core/versions/version-tag.ts'
-import type { AdapterCall, CallRule } from '../adapter-call.ts'
+import type { CallRule } from '../adapter-call.ts'
 import type { AskedCall, CalledService, CallFeature } from '../call-feature.ts'
-import type { DriverOptions } from '../mongodb-params.ts'
 import { ON_MANY, ON_ONE } from '../mongodb-params.ts'
-import type { AdapterId } from '../object-id.ts'
 import { createIdFilter } from '../queries/find.ts'
 import { createRecordFilter } from '../queries/split-query.ts'
-import type { WriteData } from '../writes/write-data.ts'
 import { createFieldError, takeField } from '../writes/write-data.ts'
 
 /** Versions of records. A write raises the version, and may expect a certain one. */
 export const VERSIONS: CallFeature = {
   askedBy: { option: 'version', param: 'version' },
   ownField: 'version',
-  createRule: (asked) => new VersionRule(asked),
+  createRule: createVersionRule,
   checkExternal({ settings }, params, data) {
     if (params.headers?.['if-none-match'] !== undefined) {
       throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
@@ -54,108 +50,70 @@ const VERSION_MEMBERS: VersionMembers & ThisType<CalledService> = {
 /** The version of new records. A record from before the option was set has no version, which counts as 0. */
 const FIRST_VERSION = 1
 
-/** The rule of a call whose records have versions, or that expects one. */
-class VersionRule implements CallRule {
-  /** Every result contains the version, like the id: callers need it for their next write. */
-  readonly fields: readonly string[]
-  readonly computed: Document
-  /** The field of the version, `undefined` if records have none. */
-  readonly #field: string | undefined
-  readonly #isAsked: boolean
-  /** The versions that a record may have when it is written; `undefined` for any. */
-  #expected: readonly number[] | undefined
-
-  /**
-   * @throws {BadRequest} the call expects a version of many records
-   * @throws {TypeError} `params.version` is not a version, or the service has no versions
-   */
-  constructor(asked: AskedCall) {
-    const { version: field } = asked.settings
-    this.#field = field
-    this.#isAsked = asked.params.version !== undefined
-    this.#expected = readExpected(asked)
-    this.fields = field === undefined ? [] : [field]
-    this.computed =
-      field === undefined ? {} : { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } }
+/**
+ * Returns the rule of a call whose records have versions, or that expects one.
+ * @throws {BadRequest} the call expects a version of many records
+ * @throws {TypeError} `params.version` is not a version, or the service has no versions
+ */
+function createVersionRule(asked: AskedCall): CallRule {
+  const { version: field } = asked.settings
+  const isAsked = asked.params.version !== undefined
+  // The versions that a record may have when it is written; `undefined` for any.
+  let expected = readExpected(asked)
+  const rule: CallRule = {
+    // If-Match implies that the record exists, so never upsert.
+    settle(driver) {
+      if (isAsked && driver.upsert === true) driver.upsert = false
+    },
+    aim(filter) {
+      if (expected === undefined) return filter
+      // Without versions, no record can match: the filter finds nothing, and the error explains why.
+      const versions = field === undefined ? [] : expected
+      const alternatives = versions.includes(0) ? [...versions, null] : versions
+      return createRecordFilter(filter, field ?? '_id', { $in: alternatives })
+    },
+    async explainMissing(call, id) {
+      if (expected === undefined) return
+      const { session, collation } = call.driver
+      const name = field ?? '_id'
+      const found = await call.collection.findOne(createIdFilter(call, id), {
+        projection: { [name]: 1 },
+        ...(session && { session }),
+        ...(collation && { collation }),
+      })
+      if (found === null) return
+      throw field === undefined ? createUnversionedError() : createVersionError(found[name] ?? 0)
+    },
   }
-
-  /** If-Match implies that the record exists, so never upsert. */
-  settle(driver: DriverOptions): void {
-    if (this.#isAsked && driver.upsert === true) driver.upsert = false
-  }
-
-  show(record: Document): Document {
-    const field = this.#field
-    return field === undefined || record[field] !== undefined ? record : { ...record, [field]: 0 }
-  }
-
-  /**
-   * Removes the version from the data of a write on one record: it is the version that the caller read, and a
-   * condition like `params.version`.
-   * @throws {BadRequest} it is not a version, an operator would change it, or the call writes many records
-   */
-  take(data: WriteData, { driver }: AdapterCall, isOne: boolean): WriteData {
-    const field = this.#field
-    if (field === undefined) return data
-    const { value: version, others } = takeField(data, field)
-    if (version === undefined) return others
-    if (!isOne) throw createFieldError(field)
-    if (!isVersion(version)) {
-      throw new BadRequest(`The field '${field}' must be the version that the record has`)
-    }
-    this.#expected = (this.#expected ?? [version]).filter((one) => one === version)
-    // A version mismatch must not add a record.
-    driver.upsert = false
-    return others
-  }
-
-  /**
-   * A version in the data is kept, as for a copied record.
-   * @throws {BadRequest} the data has another value in the version field
-   */
-  toNew(document: Document): Document {
-    const field = this.#field
-    if (field === undefined) return document
-    const { [field]: version = FIRST_VERSION } = document
-    if (isVersion(version)) return { ...document, [field]: version }
-    throw new BadRequest(`The field '${field}' must be a whole number from 0 on`)
-  }
-
-  toUpdate(update: Document): Document {
-    const field = this.#field
-    return field === undefined ? update : { ...update, $inc: { ...update['$inc'], [field]: 1 } }
-  }
-
-  aim(filter: Document): Document {
-    if (this.#expected === undefined) return filter
-    // Without versions, no record can match: the filter finds nothing, and the error explains why.
-    const versions = this.#field === undefined ? [] : this.#expected
-    const alternatives = versions.includes(0) ? [...versions, null] : versions
-    return createRecordFilter(filter, this.#field ?? '_id', { $in: alternatives })
-  }
-
-  /**
-   * @throws {PreconditionFailed} the record exists with another version, which is `data.current`, or with
-   *   none
-   */
-  async explainMissing(call: AdapterCall, id: AdapterId): Promise<void> {
-    if (this.#expected === undefined) return
-    const { session, collation } = call.driver
-    const field = this.#field ?? '_id'
-    const found = await call.collection.findOne(createIdFilter(call, id), {
-      projection: { [field]: 1 },
-      ...(session && { session }),
-      ...(collation && { collation }),
-    })
-    if (found === null) return
-    throw this.#field === undefined
-      ? createUnversionedError()
-      : createVersionError(found[field] ?? 0)
-  }
-
-  unmark(record: Document): Document {
-    const field = this.#field
-    return field === undefined ? record : { ...record, [field]: record[field] - 1 }
+  if (field === undefined) return rule
+  return {
+    ...rule,
+    // Every result contains the version, like the id: callers need it for their next write.
+    fields: [field],
+    computed: { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } },
+    show: (record) => (record[field] === undefined ? { ...record, [field]: 0 } : record),
+    // The version in the data of a write on one record is the one that the caller read: a condition like
+    // `params.version`.
+    take(data, { driver }, isOne) {
+      const { value: version, others } = takeField(data, field)
+      if (version === undefined) return others
+      if (!isOne) throw createFieldError(field)
+      if (!isVersion(version)) {
+        throw new BadRequest(`The field '${field}' must be the version that the record has`)
+      }
+      expected = (expected ?? [version]).filter((one) => one === version)
+      // A version mismatch must not add a record.
+      driver.upsert = false
+      return others
+    },
+    // A version in the data is kept, as for a copied record.
+    toNew(document) {
+      const { [field]: version = FIRST_VERSION } = document
+      if (isVersion(version)) return { ...document, [field]: version }
+      throw new BadRequest(`The field '${field}' must be a whole number from 0 on`)
+    },
+    toUpdate: (update) => ({ ...update, $inc: { ...update['$inc'], [field]: 1 } }),
+    unmark: (record) => ({ ...record, [field]: record[field] - 1 }),
   }
 }
 
