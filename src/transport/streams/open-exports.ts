@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import type { AuthenticationResult } from '../../auth/authentication.ts'
 import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims, toExpiry } from '../../auth/proof.ts'
@@ -6,6 +7,8 @@ import type { Application, Params } from '../../core/index.ts'
 import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
+import { getOrAdd } from '../../core/schema/model/keywords.ts'
+import { isGone } from '../replies/reply-state.ts'
 
 /** Limits of [streams of records](https://github.com/remexjs/remex/blob/main/docs/guides/streams.md). */
 export interface ExportOptions {
@@ -44,99 +47,91 @@ const DEFAULTS: Required<ExportOptions> = { max: 50, maxPerCaller: 10, recheckMs
 /** When a rejected caller may retry, in seconds. It is unknown when a stream will end. */
 const RETRY_AFTER_SECONDS = 5
 
-/** The open streams of records, with their callers. */
-export class OpenExports {
-  readonly #app: Application
-  readonly #options: Required<ExportOptions>
-  readonly #open = new Set<OpenExport>()
-  readonly #stopListening: () => void
-
-  constructor(app: Application, options: ExportOptions = {}) {
-    this.#app = app
-    this.#options = withDefaults(DEFAULTS, options)
-    app.on('logout', this.#onLogout)
-    this.#stopListening = onLoginEnd(app, (end) => {
-      for (const one of this.#open) {
-        if (isEndedBy(end, getTokenClaims(one.params.authentication))) one.hasEnded = true
-      }
-    })
-  }
-
-  /**
-   * Counts another stream.
-   * @param params those after the hooks, which have authenticated the caller
-   * @throws {TooManyRequests} the caller has `maxPerCaller` streams
-   * @throws {Unavailable} there are `max` streams
-   */
-  admit(params: Params): OpenExport {
-    const { max, maxPerCaller, recheckMs } = this.#options
-    const caller = findCaller(params)
-    const own = [...this.#open].filter((one) => one.caller === caller)
-    const retry = { retryAfter: RETRY_AFTER_SECONDS }
-    if (own.length >= maxPerCaller) {
-      throw new TooManyRequests(`A caller may have ${maxPerCaller} streams of records`, retry)
-    }
-    if (this.#open.size >= max) {
-      throw new Unavailable('There are too many streams of records', retry)
-    }
-    const added = new OpenExport(caller, params, recheckMs)
-    this.#open.add(added)
-    return added
-  }
-
-  release(ended: OpenExport): void {
-    this.#open.delete(ended)
-  }
-
-  /** Stops listening. */
-  close(): void {
-    this.#app.off('logout', this.#onLogout)
-    this.#stopListening()
-  }
-
-  readonly #onLogout = ({ authentication }: AuthenticationResult): void => {
-    const { jti } = getTokenClaims(authentication)
-    if (jti === undefined) return
-    for (const one of this.#open) {
-      if (getTokenClaims(one.params.authentication).jti === jti) one.askForRecheck()
-    }
-  }
-}
-
-/** An open stream of records and its caller. */
-class OpenExport {
+/** An open stream of records. */
+interface OpenExport {
   readonly caller: string
   readonly params: Params
   /** Whether the login of the caller has ended. */
-  hasEnded = false
-  readonly #recheckMs: number
-  #recheckAt: number
+  hasEnded: boolean
+  /** When the hooks of `find` must run again, by the clock of the process. */
+  recheckAt: number
+}
 
-  constructor(caller: string, params: Params, recheckMs: number) {
-    this.caller = caller
-    this.params = params
-    this.#recheckMs = recheckMs
-    this.#recheckAt = performance.now() + recheckMs
+/** The part of a transport that counting its streams needs. */
+interface ExportTransport {
+  readonly app: Application
+  readonly options: StreamOptions
+  readonly attachments: Map<symbol, unknown>
+  readonly closers: (() => void)[]
+}
+
+/** The key of a transport's open record streams. */
+const EXPORTS: unique symbol = Symbol('remex.exports')
+
+/** Returns the open streams of a transport. They learn when logins end. */
+function findExports({ app, attachments, closers }: ExportTransport): Set<OpenExport> {
+  return getOrAdd(attachments, EXPORTS, () => {
+    const open = new Set<OpenExport>()
+    const onLogout = ({ authentication }: AuthenticationResult): void => {
+      const { jti } = getTokenClaims(authentication)
+      if (jti === undefined) return
+      for (const one of open) {
+        if (getTokenClaims(one.params.authentication).jti === jti) one.recheckAt = 0
+      }
+    }
+    app.on('logout', onLogout)
+    const stopFollowing = onLoginEnd(app, (end) => {
+      for (const one of open) {
+        if (isEndedBy(end, getTokenClaims(one.params.authentication))) one.hasEnded = true
+      }
+    })
+    closers.push(() => {
+      app.off('logout', onLogout)
+      stopFollowing()
+    })
+    return open
+  }) as Set<OpenExport>
+}
+
+/**
+ * Checks that the caller of a stream may still read, before more records are sent. Gets a function that runs the hooks of
+ * `find` again. Rejects with `NotAuthenticated` if the token has expired or the session has ended.
+ */
+export type CheckExport = (recheck: () => Promise<unknown>) => Promise<void>
+
+/**
+ * Counts a stream until its response has ended, in any way. Returns the check of its caller.
+ * @param params those after the hooks, which have authenticated the caller
+ * @throws {TooManyRequests} the caller has `maxPerCaller` streams
+ * @throws {Unavailable} there are `max` streams
+ */
+export function admitExport(
+  transport: ExportTransport,
+  { raw }: FastifyReply,
+  params: Params,
+): CheckExport {
+  const { max, maxPerCaller, recheckMs } = withDefaults(DEFAULTS, transport.options.exports ?? {})
+  const open = findExports(transport)
+  const caller = findCaller(params)
+  const own = [...open].filter((one) => one.caller === caller)
+  const retry = { retryAfter: RETRY_AFTER_SECONDS }
+  if (own.length >= maxPerCaller) {
+    throw new TooManyRequests(`A caller may have ${maxPerCaller} streams of records`, retry)
   }
-
-  askForRecheck(): void {
-    this.#recheckAt = 0
+  if (open.size >= max) throw new Unavailable('There are too many streams of records', retry)
+  const recheckAt = performance.now() + recheckMs
+  const added: OpenExport = { caller, params, hasEnded: false, recheckAt }
+  if (!isGone(raw)) {
+    open.add(added)
+    raw.once('close', () => open.delete(added))
   }
-
-  /**
-   * Checks that the caller may still read, before more records are sent.
-   * @param recheck runs the hooks of `find` again
-   * @throws {NotAuthenticated} the token has expired, or the session has ended
-   */
-  async check(recheck: () => Promise<unknown>): Promise<void> {
-    if (this.hasEnded) throw new NotAuthenticated('The session has ended')
-    const expiresAt = toExpiry(this.params.authentication)
+  return async (recheck) => {
+    if (added.hasEnded) throw new NotAuthenticated('The session has ended')
+    const expiresAt = toExpiry(params.authentication)
     if (expiresAt <= Date.now()) throw new NotAuthenticated('The token has expired')
     const now = performance.now()
-    if (now < this.#recheckAt) return
-    this.#recheckAt = now + this.#recheckMs
+    if (now < added.recheckAt) return
+    added.recheckAt = now + recheckMs
     await recheck()
   }
 }
-
-export type { OpenExport }

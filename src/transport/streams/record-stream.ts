@@ -1,9 +1,7 @@
 import type { Http2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import type { Params } from '../../core/index.ts'
 import { NotAcceptable, toServiceError } from '../../core/index.ts'
-import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { readNames } from '../../core/schema/resolvers/selection.ts'
 import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
 import { checkRecords, copyParams, FollowedFind, toFindResult } from '../finds/followed-find.ts'
@@ -12,9 +10,8 @@ import { sendBody } from '../replies/body.ts'
 import { isGone, markAnswered } from '../replies/reply-state.ts'
 import { hasWholeSchema } from '../replies/result-serializer.ts'
 import type { StreamedCall } from '../rest-plan.ts'
-import type { RestTransport } from '../rest-transport.ts'
-import type { OpenExport } from './open-exports.ts'
-import { OpenExports } from './open-exports.ts'
+import type { CheckExport } from './open-exports.ts'
+import { admitExport } from './open-exports.ts'
 import type { RecordFormat, RecordWriter } from './record-formats.ts'
 
 /** @see RFC 9113 §7 */
@@ -46,11 +43,11 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
   const find = new FollowedFind(method)
   const service = method.entry.service as StreamableService
   const given = copyParams(context.params, context.params.query)
-  let current: OpenExport | undefined
+  let checkCaller: CheckExport | undefined
   let opened: RecordStream | undefined
   try {
     const answer = await find.begin(context, async ({ params }) => {
-      current ??= admit(call, params)
+      checkCaller ??= admitExport(transport, reply, params)
       opened = await service.streamRecords(params)
       const { value } = await opened.batches.next()
       return toFindResult(opened, value ?? [])
@@ -72,7 +69,7 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
     }
     const recheck = () =>
       find.call(find.createContext(copyParams(given, given.query)), () => toFindResult(stream, []))
-    const check = () => (current as OpenExport).check(recheck)
+    const check = async () => checkCaller?.(recheck)
     const lines = writeLines({ ...call, find, writer, stream, check }, first)
     // It reads more only after the previous chunk was written: a slow reader makes the database wait.
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
@@ -85,26 +82,6 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
     await opened?.batches.return()
     throw error
   }
-}
-
-/** The key of a transport's open record streams. */
-const EXPORTS: unique symbol = Symbol('remex.exports')
-
-function findExports({ app, attachments, options, closers }: RestTransport): OpenExports {
-  return getOrAdd(attachments, EXPORTS, () => {
-    const exports = new OpenExports(app, options.exports)
-    closers.push(() => exports.close())
-    return exports
-  }) as OpenExports
-}
-
-/** Counts a stream until its response has ended, in any way. */
-function admit({ transport, reply }: StreamedCall, params: Params): OpenExport {
-  const exports = findExports(transport)
-  const current = exports.admit(params)
-  if (isGone(reply.raw)) exports.release(current)
-  else reply.raw.once('close', () => exports.release(current))
-  return current
 }
 
 async function* writeLines(call: SendingCall, first: string): AsyncGenerator<string, void> {
