@@ -18,7 +18,7 @@ import { createMessageCheck } from '../parsing/request-body.ts'
 import { isSentAsItIs } from '../replies/body.ts'
 import { pickResult } from '../replies/result-serializer.ts'
 import { SOCKET_FEATURES } from '../rest-features.ts'
-import type { CallEnd, RestPlan, WatchedCall } from '../rest-plan.ts'
+import type { RestPlan, WatchedCall } from '../rest-plan.ts'
 import { RestPlans } from '../rest-plan.ts'
 import type { ServiceMatch } from '../routing/service-router.ts'
 import { ServiceRouter } from '../routing/service-router.ts'
@@ -29,102 +29,83 @@ import { SocketFacts } from './connection.ts'
 /** The acknowledgement of a message: `(error)`, or `(null, result)`. */
 type Acknowledge = (error: ErrorJSON | null, result?: unknown) => void
 
-/** One call over a socket, until its response. */
-class SocketCall extends SocketFacts implements WatchedCall {
-  declare method: MethodEntry
-  context: HookContext | null = null
-  readonly facts: this = this
-  readonly request: WatchedCall['request']
-  readonly reply: WatchedCall['reply']
-  readonly #hub: Hub
-  readonly #acknowledge: Acknowledge | null
-  #isAnswered = false
-
-  constructor(hub: Hub, client: Client, acknowledge: Acknowledge | null) {
-    super(client)
-    const { request, reply } = client.handshake
-    this.request = request
-    this.reply = reply
-    this.#hub = hub
-    this.#acknowledge = acknowledge
-  }
-
-  /** Makes the call that a message asks for, and responds. Never rejects. */
-  async run(open: OpenCall, name: string, values: readonly unknown[]): Promise<void> {
-    const { client } = this
-    const ends: CallEnd[] = []
-    client.calls += 1
-    // Methods may continue after their time limit.
-    client.unanswered += 1
-    try {
-      this.#checkLimits()
-      const { method, start, watch } = open(this, name, values)
-      const context = this.context as HookContext
-      for (const begin of watch) ends.push(begin(this))
-      const pending = start(context)
-      finishCall(method, context, pending === undefined ? context.result : await pending)
-      this.#answer(null, toResult(method, context))
-    } catch (thrown) {
-      this.#fail(thrown)
-    } finally {
-      this.release()
-      client.calls -= 1
-      this.#end(ends)
-    }
-  }
-
-  failEarly(error: Error): void {
-    this.abort(error)
-    this.#fail(error)
-  }
-
-  #end(ends: readonly CallEnd[]): void {
-    try {
-      for (const end of ends) end(this)
-    } catch (failure) {
-      // The logger of the application may throw.
-      this.request.log.error({ err: failure }, 'A call could not be logged')
-    }
-  }
-
-  #checkLimits(): void {
-    const { isClosing, options } = this.#hub
-    const { maxCalls = 100 } = options
-    const { calls, isEnding } = this.client
-    if (isClosing) throw new Unavailable('The server is closing')
-    if (isEnding)
-      throw new NotAuthenticated('The login of this connection has ended. Connect and log in again')
-    if (calls <= maxCalls) return
-    throw new TooManyRequests(
-      `A connection may run ${maxCalls} calls at a time. Wait for one of them`,
-    )
-  }
-
-  /** Throws for a result that JSON cannot represent. Then the error is the response. */
-  #answer(error: ErrorJSON | null, result?: unknown): void {
-    if (this.#isAnswered) return
+/** Makes one call of a client, and responds. Never rejects. */
+async function runCall(
+  hub: Hub,
+  client: Client,
+  open: (facts: SocketFacts) => OpenedCall,
+  acknowledge: Acknowledge | null,
+): Promise<void> {
+  const { request, reply } = client.handshake
+  const facts = new SocketFacts(client)
+  const ends: (() => void)[] = []
+  let context: HookContext | null = null
+  let isAnswered = false
+  // Throws for a result that JSON cannot represent. Then the error is the response.
+  const answer: Acknowledge = (error, result) => {
+    if (isAnswered) return
     // As in Feathers, an error is the only argument.
-    if (error === null) this.#acknowledge?.(null, result)
-    else this.#acknowledge?.(error)
-    this.#isAnswered = true
-    this.client.unanswered -= 1
-    this.#hub.settle(this.client)
+    if (error === null) acknowledge?.(null, result)
+    else acknowledge?.(error)
+    isAnswered = true
+    client.unanswered -= 1
+    hub.settle(client)
   }
-
-  #fail(thrown: unknown): void {
-    if (this.#isAnswered) return
-    const { request, reply } = this
+  const fail = (thrown: unknown): void => {
+    if (isAnswered) return
     // The log line names its service and method.
-    reply.hook = this.context
+    reply.hook = context
     try {
-      const { errors } = this.#hub.transport
-      this.#answer(errors.tell(toServiceError(thrown), thrown, request, reply))
+      answer(hub.transport.errors.tell(toServiceError(thrown), thrown, request, reply))
     } catch (failure) {
       // The logger of the application, or `toJSON` of the error, has thrown.
       request.log.error({ err: failure }, 'The error of a call could not be sent')
-      this.#answer(toServiceError(null).toJSON())
+      answer(toServiceError(null).toJSON())
     }
   }
+  const failEarly = (error: Error): void => {
+    facts.abort(error)
+    fail(error)
+  }
+  client.calls += 1
+  // Methods may continue after their time limit.
+  client.unanswered += 1
+  try {
+    checkLimits(hub, client)
+    const { plan, context: opened } = open(facts)
+    const { method, start, watch } = plan
+    context = opened
+    const call: WatchedCall = { method, context, facts, request, reply, failEarly }
+    for (const begin of watch) {
+      const end = begin(call)
+      ends.push(() => end(call))
+    }
+    const pending = start(opened)
+    finishCall(method, opened, pending === undefined ? opened.result : await pending)
+    answer(null, toResult(method, opened))
+  } catch (thrown) {
+    fail(thrown)
+  } finally {
+    facts.release()
+    client.calls -= 1
+    try {
+      for (const end of ends) end()
+    } catch (failure) {
+      // The logger of the application may throw.
+      request.log.error({ err: failure }, 'A call could not be logged')
+    }
+  }
+}
+
+function checkLimits({ isClosing, options }: Hub, { calls, isEnding }: Client): void {
+  const { maxCalls = 100 } = options
+  if (isClosing) throw new Unavailable('The server is closing')
+  if (isEnding)
+    throw new NotAuthenticated('The login of this connection has ended. Connect and log in again')
+  if (calls <= maxCalls) return
+  throw new TooManyRequests(
+    `A connection may run ${maxCalls} calls at a time. Wait for one of them`,
+  )
 }
 
 /** Returns the result of a call as the client gets it. */
@@ -136,16 +117,18 @@ export function toResult(method: MethodEntry, { dispatch, result }: HookContext)
   )
 }
 
-/**
- * Returns the plan of the call that a message asks for, and sets the method and the context of the call. The values of a
- * message are a path, then the arguments of the method, with the query in place of the params:
- * `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. Throws `NotFound` if there is no service at the
- * path, `MethodNotAllowed` if the method is not open to external calls, and `BadRequest` if an argument does not fit the
- * method.
- */
-type OpenCall = (call: SocketCall, name: string, values: readonly unknown[]) => RestPlan
+/** A call that a message asks for. */
+interface OpenedCall {
+  readonly plan: RestPlan
+  readonly context: HookContext
+}
 
-/** Returns the function that runs the calls of clients. */
+/**
+ * Returns the function that runs the calls of clients. The values of a message are a path, then the arguments of the
+ * method, with the query in place of the params: `socket.emit('patch', 'messages', 7, { text: 'new' }, {}, callback)`. The
+ * error is `NotFound` if there is no service at the path, `MethodNotAllowed` if the method is not open to external calls,
+ * and `BadRequest` if an argument does not fit the method.
+ */
 export function createCalls(hub: Hub): Hub['take'] {
   const { app, transport } = hub
   const check = createMessageCheck(transport.options.json ?? {})
@@ -166,7 +149,7 @@ export function createCalls(hub: Hub): Hub['take'] {
     if (app.entries.has(path)) known.set(path, found)
     return found
   }
-  const open: OpenCall = (call, name, [path, ...values]) => {
+  const open = (facts: SocketFacts, name: string, [path, ...values]: unknown[]): OpenedCall => {
     const { entry, route } = find(path)
     const method = entry.methods.get(name)
     if (!method?.external) {
@@ -182,16 +165,15 @@ export function createCalls(hub: Hub): Hub['take'] {
     const at = (argument: string): unknown => values[places.indexOf(argument)]
     const id = withId ? readId(name, at('id')) : undefined
     const data = places.includes('data') ? readData(name, at('data')) : undefined
-    const params = call.createParams(readQuery(at('params')), route)
-    call.method = method
-    call.context = new HookContext(method, entry.service, id, data, params)
-    return plans.get(method)
+    const params = facts.createParams(readQuery(at('params')), route)
+    const context = new HookContext(method, entry.service, id, data, params)
+    return { plan: plans.get(method), context }
   }
   return (client, name, values) => {
     const hasCallback = typeof values.at(-1) === 'function'
     const acknowledge = hasCallback ? (values.pop() as Acknowledge) : null
     if (client.calls === 0) client.changesBefore = hub.changes
-    void new SocketCall(hub, client, acknowledge).run(open, name, values)
+    void runCall(hub, client, (facts) => open(facts, name, values), acknowledge)
   }
 }
 
