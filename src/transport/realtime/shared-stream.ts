@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ErrorJSON, ServiceError } from '../../core/index.ts'
@@ -45,108 +45,83 @@ export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
           setCommonHeaders(transport, request, reply, false)
           // Dropped, as the connection may last for days.
           request.body = undefined
-          const stream = new SharedStream(scope, transport, reply, options)
-          transport.followEndless(reply, () => stream.close())
-          await stream.open(list)
+          await openStreams(scope, transport, reply, options, list)
         },
       })
     },
   }
 }
 
-/** One connection with the streams of several subscriptions. */
-class SharedStream implements SharedConnection, FrameWriter {
-  largest = 0
-  emptied = 0
-  readonly connection: EventConnection
-  readonly #scope: FastifyInstance
-  readonly #transport: RestTransport
-  readonly #outer: IncomingMessage
-  /** The prefix of the services, as the client has sent it. */
-  readonly #prefix: string
-  readonly #responses = new Set<RoutedResponse>()
-  /** Whether all subscriptions were routed. */
-  #isComplete = false
-
-  constructor(
-    scope: FastifyInstance,
-    transport: RestTransport,
-    reply: FastifyReply,
-    { path, maxWaitingBytes }: ResolvedRealtimeOptions,
-  ) {
-    this.#scope = scope
-    this.#transport = transport
-    this.#outer = reply.request.raw
-    // A trailing slash is allowed if the router ignores it.
-    const target = toPath(this.#outer.url ?? '', transport.routing).replace(/\/$/, '')
-    this.#prefix = target.slice(0, -path.length)
-    this.connection = new EventConnection(reply, maxWaitingBytes, () => {
-      for (const response of this.#responses) response.destroy()
-    })
+/**
+ * Opens the streams of several subscriptions on one connection, a few per turn, so that other requests and the reader get
+ * their turns. When the server closes, the connection ends with the last of them.
+ */
+async function openStreams(
+  scope: FastifyInstance,
+  transport: RestTransport,
+  reply: FastifyReply,
+  { path, maxWaitingBytes }: ResolvedRealtimeOptions,
+  list: readonly Subscription[],
+): Promise<void> {
+  const outer = reply.request.raw
+  // A trailing slash is allowed if the router ignores it.
+  const target = toPath(outer.url ?? '', transport.routing).replace(/\/$/, '')
+  // The prefix of the services, as the client has sent it.
+  const prefix = target.slice(0, -path.length)
+  const headers = toRoutedHeaders(outer.headers)
+  const rawHeaders = Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
+  const responses = new Set<RoutedResponse>()
+  const writer: FrameWriter = { largest: 0, emptied: 0 }
+  let isComplete = false
+  const connection = new EventConnection(reply, maxWaitingBytes, () => {
+    for (const response of responses) response.destroy()
+  })
+  const tell = (id: string, data: object): void => {
+    connection.write(`event: ${id}/${toFrame('end', JSON.stringify(data))}`, writer)
   }
-
-  /** Opens the streams, a few per turn, so that other requests and the reader get their turns. */
-  async open(list: readonly Subscription[]): Promise<void> {
-    const headers = toRoutedHeaders(this.#outer.headers)
-    const rawHeaders = Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
-    for (const [index, one] of list.entries()) {
-      if (index % MAX_IN_TURN === MAX_IN_TURN - 1) await nextTurn()
-      if (this.connection.isFull) await this.connection.drained()
-      if (!this.connection.isOpen) return
-      if (this.#transport.isClosing) this.#tell(one.id, { reason: 'closing' })
-      else this.#route(one, headers, rawHeaders)
-    }
-    this.#isComplete = true
-    this.#endIfEmpty()
+  const refuse = (id: string, error: ErrorJSON, retryAfter?: number): void => {
+    tell(id, { reason: 'refused', message: error.message, error, retryAfter })
   }
-
-  /** Ends the streams because the server closes; the connection ends with the last one. */
-  close(): void {
-    for (const { answer } of this.#responses) answer?.end('closing')
+  const endIfEmpty = (): void => {
+    if (isComplete && responses.size === 0 && connection.isOpen) connection.end()
   }
-
-  refuse({ id, statusCode, body, retryAfter }: RoutedResponse): void {
-    const error = statusCode < 400 ? NO_STREAM.toJSON() : toErrorJSON(statusCode, body)
-    this.#refuse(id, error, retryAfter)
+  const shared: SharedConnection = {
+    connection,
+    refuse({ id, statusCode, body, retryAfter }) {
+      const error = statusCode < 400 ? NO_STREAM.toJSON() : toErrorJSON(statusCode, body)
+      refuse(id, error, retryAfter)
+    },
+    release(response) {
+      responses.delete(response)
+      endIfEmpty()
+    },
   }
-
-  release(response: RoutedResponse): void {
-    this.#responses.delete(response)
-    this.#endIfEmpty()
-  }
-
-  #route(
-    { id, url: ownURL, after }: Subscription,
-    headers: IncomingHttpHeaders,
-    rawHeaders: string[],
-  ): void {
-    const url = this.#prefix + ownURL
-    const match = this.#transport.router.find(url)
+  const route = ({ id, url: ownURL, after }: Subscription): void => {
+    const url = prefix + ownURL
+    const match = transport.router.find(url)
     // Only services have streams: nothing else runs for a subscription.
     if (match?.id !== null) {
-      this.#refuse(id, (match === null ? NOTHING : NO_STREAM).toJSON())
+      refuse(id, (match === null ? NOTHING : NO_STREAM).toJSON())
       return
     }
     const own = after === undefined ? { ...headers } : { ...headers, 'last-event-id': after }
-    const request = new RoutedRequest(this.#outer, url, own, rawHeaders)
-    const response = new RoutedResponse(request, id, this)
-    this.#responses.add(response)
-    this.#scope.routing(request, response)
+    const request = new RoutedRequest(outer, url, own, rawHeaders)
+    const response = new RoutedResponse(request, id, shared)
+    responses.add(response)
+    scope.routing(request, response)
   }
-
-  #refuse(id: string, error: ErrorJSON, retryAfter?: number): void {
-    this.#tell(id, { reason: 'refused', message: error.message, error, retryAfter })
+  transport.followEndless(reply, () => {
+    for (const { answer } of responses) answer?.end('closing')
+  })
+  for (const [index, one] of list.entries()) {
+    if (index % MAX_IN_TURN === MAX_IN_TURN - 1) await nextTurn()
+    if (connection.isFull) await connection.drained()
+    if (!connection.isOpen) return
+    if (transport.isClosing) tell(one.id, { reason: 'closing' })
+    else route(one)
   }
-
-  #tell(id: string, data: object): void {
-    this.connection.write(`event: ${id}/${toFrame('end', JSON.stringify(data))}`, this)
-  }
-
-  #endIfEmpty(): void {
-    if (this.#isComplete && this.#responses.size === 0 && this.connection.isOpen) {
-      this.connection.end()
-    }
-  }
+  isComplete = true
+  endIfEmpty()
 }
 
 const NOTHING: ServiceError = new NotFound('No service is at this URL')
