@@ -89,6 +89,8 @@ export class Client {
   /** The number of its calls without a response. */
   unanswered = 0
   isLoggingIn = true
+  /** Whether the application has emitted `connection` for it. */
+  isAdmitted = false
   /** The value of `Hub.changes` when its oldest running call started. */
   changesBefore: number
   /** The latest read of each of its users, by the name of the entity. */
@@ -212,13 +214,12 @@ export class Hub {
     this.clients.delete(connection)
     this.channels.end(connection)
     for (const tell of client.onGone.values()) tell()
-    // No `disconnect` may have been emitted: the connection was never admitted.
-    void this.forgetLogin(connection)
+    if (!client.isAdmitted) void this.forgetLogin(connection)
     client.socket.disconnect()
     this.#onClosing?.()
   }
 
-  /** Makes strategies drop the login of a connection that has ended. */
+  /** Makes strategies drop a login that no `disconnect` ends: its connection was never admitted, or has ended before. */
   async forgetLogin(connection: object): Promise<void> {
     const services = [...authenticationServices(this.app).values()]
     await Promise.all(

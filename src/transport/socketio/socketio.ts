@@ -204,6 +204,7 @@ function admit(hub: Hub, socket: ServiceSocket): void {
   const client = clients.get(connection)
   // Its login may have ended since the handshake.
   if (client === undefined) return void socket.disconnect()
+  client.isAdmitted = true
   socket.once('disconnect', () => {
     // If the server ended the connection, `disconnect` was emitted before.
     if (clients.has(connection)) app.emit('disconnect', connection)
