@@ -1,7 +1,7 @@
 import type { HookContext } from './hooks/hook-context.ts'
 import type { Params, Query } from './params.ts'
 import { changeParams } from './transport-facts.ts'
-import { isObject, isPlainObject } from './value-kind.ts'
+import { isPlainObject } from './value-kind.ts'
 
 /** The operators that a schema names for one object of a query and for the objects inside it. */
 export interface OperatorPlace {
@@ -14,32 +14,11 @@ export interface OperatorPlace {
 // A symbol: external callers cannot send one, and a copy of params, `{ ...params, query }`, keeps it.
 const MARK = Symbol('allowed operators')
 
-/** The service that the operators are allowed for. Private, so that a log of params does not show it. */
-class OperatorMark {
-  readonly #services = new WeakSet<object>()
-  readonly #places: OperatorPlace
-
-  constructor(places: OperatorPlace) {
-    this.#places = places
-  }
-
-  /** Allows the operators for the service of a call. */
-  allowFor({ service, self }: Pick<CheckedCall, 'service' | 'self'>): void {
-    // The adapter sees itself as the object that its method is called on.
-    for (const callee of [service, self]) if (isObject(callee)) this.#services.add(callee)
-  }
-
-  /** Returns the places of a mark for its service, none for other services and other values. */
-  static read(mark: unknown, service: object): readonly OperatorPlace[] {
-    if (typeof mark !== 'object' || mark === null || !(#places in mark)) return []
-    return mark.#services.has(service) ? [mark.#places] : []
-  }
-}
-
-/** Places with their mark: creating one per call would cost as much as the check. */
-interface MarkedPlace extends OperatorPlace {
-  readonly [MARK]?: readonly [OperatorMark]
-}
+/**
+ * Returns the places where operators are allowed for a service, none for any other than that of the call. A function: a
+ * log of params does not show what it holds, and JSON cannot forge it.
+ */
+type OperatorMark = (service: object) => readonly OperatorPlace[]
 
 /** Params that may carry marks, one for each schema that checks the call. */
 interface MarkedParams extends Params {
@@ -60,9 +39,12 @@ export function setCheckedQuery(
   query: Query,
   places: OperatorPlace | undefined,
 ): void {
-  const params: MarkedParams = context.params
-  const marks = places === undefined ? params[MARK] : toMarks(places, context)
-  changeParams<MarkedParams>(context, marks === undefined ? { query } : { query, [MARK]: marks })
+  const { params, service, self } = context
+  const allowed = places === undefined ? [] : [places]
+  // The adapter sees itself as the object that its method is called on.
+  const mark: OperatorMark = (one) => (one === service || one === self ? allowed : [])
+  const { [MARK]: others = [] } = params as MarkedParams
+  changeParams(context, { query, [MARK]: [...others, mark] })
 }
 
 /** Returns the places at which operators are allowed in the query of a call of a service. */
@@ -70,22 +52,10 @@ export function findOperatorPlaces(
   params: object | undefined,
   service: object,
 ): readonly OperatorPlace[] {
-  const marks = (params as MarkedParams | undefined)?.[MARK]
-  return marks === undefined ? [] : marks.flatMap((mark) => OperatorMark.read(mark, service))
-}
-
-function toMarks(places: OperatorPlace, context: CheckedCall): readonly unknown[] {
-  const marks = (places as MarkedPlace)[MARK] ?? addMark(places)
-  marks[0].allowFor(context)
-  const others = (context.params as MarkedParams)[MARK]
-  return others === undefined ? marks : [...others, ...marks]
-}
-
-/** Not enumerable: a copy of the places belongs to another schema. */
-function addMark(places: OperatorPlace): readonly [OperatorMark] {
-  const value = [new OperatorMark(places)] as const
-  Object.defineProperty(places, MARK, { value })
-  return value
+  const { [MARK]: marks = [] } = (params ?? {}) as MarkedParams
+  return marks.flatMap((mark) =>
+    typeof mark === 'function' ? (mark as OperatorMark)(service) : [],
+  )
 }
 
 const DIGITS = /^[0-9]+$/
