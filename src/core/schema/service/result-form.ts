@@ -163,15 +163,10 @@ function createFieldPicker(
   const hasPatterns = place.namedSchemas('patternProperties').size > 0
   const isClosed = !hasOthers && !hasPatterns
   const hasInherited = [...named.keys()].some((name) => name in Object.prototype)
-  let others: ResultForm | undefined
   const findUnnamed = (name: string): ResultForm | undefined => {
     if (isClosed || hidden.has(name)) return undefined
-    if (others !== undefined) return others
     const other = place.property(name)
-    const form = other.isUnknown ? undefined : formOf(other)
-    // One form for all names if nothing depends on the name.
-    if (!hasPatterns) others = form
-    return form
+    return other.isUnknown ? undefined : formOf(other)
   }
   let pickNamed: PickFields | undefined
   return (object, options) => {
