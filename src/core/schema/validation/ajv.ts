@@ -49,7 +49,7 @@ export function addFormats<A extends AnyAjv>(ajv: A, formats?: FormatsPluginOpti
 }
 
 const DATE_TIME =
-  /^\d{4}-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+  /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
 /**
  * The keyword `date` for a custom Ajv: `ajv.addKeyword(keywordDate)`. Remex's own Ajv includes it. With
@@ -82,19 +82,10 @@ const convertInPlace: ReturnType<(typeof keywordDate)['compile']> = (value, plac
 }
 
 function toDate(text: string): Date | undefined {
-  const [, month, day] = DATE_TIME.exec(text) ?? []
-  if (month === undefined || !isDayOfMonth(Number(text.slice(0, 4)), Number(month), Number(day))) {
-    return undefined
-  }
-  return new Date(text.toUpperCase())
-}
-
-/** `Date` would turn February 30 into a day of March. */
-function isDayOfMonth(year: number, month: number, day: number): boolean {
-  if (month >= 1 && month <= 12 && day >= 1 && day <= 28) return true
-  const date = new Date(0)
-  date.setUTCFullYear(year, month - 1, day)
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  const day = text.slice(0, 10)
+  // `Date` would turn February 30 into a day of March.
+  const isDay = DATE_TIME.test(text) && new Date(day).toJSON()?.startsWith(day)
+  return isDay ? new Date(text.toUpperCase()) : undefined
 }
 
 const LATEST_DIALECT = 'https://json-schema.org/draft/2020-12/schema'
