@@ -1,12 +1,9 @@
-import type { Surrounded } from '../hooks/around-hooks.ts'
-import { composeAround } from '../hooks/around-hooks.ts'
+import { toAroundChain } from '../hooks/around-hooks.ts'
 import type { HookApplication } from '../hooks/hook-context.ts'
 import type { LifecycleContext, LifecycleHook, LifecycleMethod } from '../hooks/hook-map.ts'
 import { isHookType } from '../hooks/hook-registry.ts'
 import { isObject } from '../value-kind.ts'
 import type { EntrySchemas } from './service-schemas.ts'
-
-type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'isSurrounded'>
 
 /** Schemas, which have to be loaded before a service is called. */
 type Schemas = Pick<EntrySchemas, 'load'>
@@ -119,9 +116,11 @@ export class ServiceLifecycle {
       isReached = true
       return run(context)
     }
-    const context: RunningLifecycle = { app, self: app, method, server, isSurrounded: false }
-    Object.defineProperty(context, 'isSurrounded', { enumerable: false })
-    await composeAround<RunningLifecycle>(this.#hooks[method], inner)(context)
+    const chain = this.#hooks[method].reduceRight<(context: LifecycleContext) => Promise<void>>(
+      (rest, hook) => toAroundChain(hook, rest),
+      inner,
+    )
+    await chain({ app, self: app, method, server })
     if (isReached) return
     app.logger.warn({}, `No ${method} of a service ran: a ${method} hook must await next()`)
   }
