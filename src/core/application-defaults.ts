@@ -29,9 +29,6 @@ export type AroundHook<S = object, M extends string = string, A = Application> =
   A
 >
 
-/** Starts the rest of a call: what an around hook gets as `next`. */
-export type NextFunction = forms.NextFunction
-
 /** What `service.hooks()` takes: the four kinds, or around hooks in short. */
 export type HookOptions<S, A = Application, Name extends string = MethodName<S>> = MapOptions<
   S,

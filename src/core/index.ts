@@ -14,7 +14,6 @@ export type {
   LifecycleContext,
   LifecycleHook,
   MethodEntry,
-  NextFunction,
   ServiceAddons,
   ServiceMixin,
 } from './application-defaults.ts'
@@ -28,6 +27,7 @@ export type { BusEvent, BusReceiver, EventBus } from './events/event-bus.ts'
 export type { ExternalForm } from './external-form.ts'
 export { addExternalForm, copyExternalForms, toExternalForm } from './external-form.ts'
 export type { HookType, HttpAnswer, Logger } from './hooks/hook-context.ts'
+export type { NextFunction } from './hooks/hook-map.ts'
 export { noteEvent } from './hooks/method-call.ts'
 export type { MethodName } from './method-arguments.ts'
 export type { MethodSpec, StandardMethod } from './method-table.ts'

@@ -54,7 +54,8 @@ export function convert(value: unknown): unknown {
   if (!value || value instanceof ServiceError) return value
   if (!isObject(value)) return new Error(String(value))
   const { name, message } = value
-  if (CLASS_BY_NAME.has(name)) return errorFromJSON(toBody(value))
+  // `name` and `message` of an error are not enumerable, so a spread would lose them.
+  if (CLASS_BY_NAME.has(name)) return errorFromJSON({ ...value, name, message })
   if (value instanceof Error) return value
   const kept = Object.entries(value).filter(([key]) => key === 'name' || !(key in Error.prototype))
   return Object.assign(
@@ -96,11 +97,6 @@ function isForeignServiceError(thrown: unknown): thrown is { toJSON(): unknown }
     (thrown as { type?: unknown }).type === 'FeathersError' &&
     typeof (thrown as { toJSON?: unknown }).toJSON === 'function'
   )
-}
-
-/** `name` and `message` of an error are not enumerable, so a spread would lose them. */
-function toBody(error: Record<string, unknown>): Record<string, unknown> {
-  return { ...error, name: error['name'], message: error['message'] }
 }
 
 /** Whether a key belongs to errors themselves, or to every object: `__proto__`, `toString`. */
