@@ -2,6 +2,7 @@ import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from './keywords.ts'
 import {
+  createCopier,
   DEFINITIONS,
   getOrAdd,
   hasKeywords,
@@ -29,21 +30,15 @@ export function linkReferences(
   if (!hasKeywords(root)) return root
   const { named, bases, hasReferences } = readNames(root)
   if (!hasReferences) return root
-  /** The copies of each schema, by base URI. */
-  const copies = new Map<string, Map<Keywords, Record<string, unknown>>>()
+  /** They copy each schema once for a base URI. */
+  const copiers = new Map<string, (schema: unknown) => unknown>()
   const copySchema = (schema: unknown, outer: string, name?: string): unknown => {
     if (!hasKeywords(schema)) return schema
     const base = bases.get(schema) ?? outer
-    const known = getOrAdd(copies, base, () => new Map<Keywords, Record<string, unknown>>())
-    const copy = known.get(schema) ?? {}
-    if (!known.has(schema)) {
-      // Set before its contents are copied: it may contain itself.
-      known.set(schema, copy)
-      const inner = mapSchema(schema, (part, keyword) =>
-        keyword === '$ref' ? follow(part, base) : copySchema(part, base),
-      )
-      Object.assign(copy, inner)
-    }
+    const copyPart = (part: unknown, keyword: string) =>
+      keyword === '$ref' ? follow(part, base) : copySchema(part, base)
+    const copier = getOrAdd(copiers, base, () => createCopier((one) => mapSchema(one, copyPart)))
+    const copy = copier(schema) as Record<string, unknown>
     // The name that refers to it, if it does not have one.
     if (name !== undefined && NAMES.every((one) => schema[one] === undefined))
       copy['$anchor'] ??= name
