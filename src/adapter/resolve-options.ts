@@ -1,7 +1,7 @@
 import type { OptionRule, OptionRules } from '../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../core/options/option-check.ts'
 import { SECRET_OPTION } from '../core/secrets/secret.ts'
-import { SERVICE_OPTION_NAMES } from '../core/services/service-options.ts'
+import { SERVICE_OPTION_RULES } from '../core/services/service-options.ts'
 import { isNonEmptyString, isObject, isPlainObject } from '../core/value-kind.ts'
 import { INDEX_RULES, isIndexList, isModel, MODEL_EXPECTED } from './connection/model.ts'
 import { isFieldName, isFieldPath, relate, withoutPositions } from './field-path.ts'
@@ -184,7 +184,7 @@ const DEFAULTS = Object.fromEntries(ROWS.map(([name, row]) => [name, row.default
 /** The rules of all options. Names for other packages must not look like one of them. */
 const RULES: OptionRules = {
   ...OPTION_RULES,
-  extensions: { ...OPTION.extensions, reserved: SERVICE_OPTION_NAMES },
+  extensions: { ...OPTION.extensions, reserved: Object.keys(SERVICE_OPTION_RULES) },
 }
 
 /** The rules of the options that one call can change. */

@@ -58,7 +58,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly hooks: HookRegistry
   readonly attachments: Map<symbol, unknown> = new Map()
   readonly schemas: EntrySchemas | null
-  readonly #uninstall: () => void
+  readonly release: () => void
 
   /** @throws {TypeError} the service lacks a method that its options list, or its schemas are invalid */
   constructor(app: A, path: string, service: object, options: ResolvedServiceOptions) {
@@ -88,7 +88,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
       this.hooks.add({ [name]: hooks })
     }
     this.schemas = (options.schemas && app.support?.attachSchemas(this, options.schemas)) ?? null
-    this.#uninstall = installMembers(this)
+    this.release = installMembers(this)
     this.compile()
   }
 
@@ -109,10 +109,6 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     } catch (error) {
       logListenerError(this.app, error, `${this.path} ${event}`)
     }
-  }
-
-  release(): void {
-    this.#uninstall()
   }
 }
 

@@ -81,10 +81,6 @@ export type ServiceOptionReader = (
   standard: readonly string[],
 ) => ServiceOptions
 
-/** The names of all options. */
-export const SERVICE_OPTION_NAMES: readonly string[] =
-  /* @__PURE__ */ Object.keys(SERVICE_OPTION_RULES)
-
 const SERVICE_METHODS: readonly string[] = [...STANDARD_METHODS, 'setup', 'teardown']
 
 /** Names that a service gets from Remex, or that have a special meaning. */
