@@ -28,14 +28,14 @@ import { querySyntax, Type } from 'remex/schema'
 const ajv = new Ajv({ coerceTypes: true })
 
 export const schema = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   ${name}: Type.Optional(Type.String()),
   title: Type.String({ maxLength: 100 }),
   price: Type.Number({ minimum: 0 }),
   sold: Type.Boolean(),
   tags: Type.Array(Type.String()),
   size: Type.Object({ width: Type.Number(), height: Type.Number() }),
-  ownerId: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  ownerId: ObjectIdSchema(),
   state: Type.Union([Type.Literal('open'), Type.Literal('closed')]),
   note: Type.Optional(Type.String()),
   rank: Type.Union([Type.Number(), Type.Null()]),

@@ -23,7 +23,7 @@ const { values } = parseArgs({
 })
 
 const country = Type.Object({
-  _id: Type.Unsafe<object>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   name: Type.String(),
   code: Type.String({ pattern: '^[A-Z]{2}$' }),
   area: Type.Number({ minimum: 0 }),

@@ -5,7 +5,7 @@
 // one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { authenticateRequest, createApp, fastifyApp, NotFound, openapi, rest } from 'remex'
 import type { AccountNotice, AuthenticationParams, ServedSessions, SessionRecord } from 'remex/auth'
@@ -24,7 +24,7 @@ import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Email = Type.String({ format: 'email', maxLength: 254 })
 const Password = Type.String({ minLength: 12, maxLength: 1_000 })
 

@@ -3,7 +3,7 @@
 // MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import type { ApiKeyRecord, ServedApiKeys } from 'remex/auth'
@@ -23,7 +23,7 @@ import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Email = Type.String({ format: 'email', maxLength: 254 })
 const NewUser = Type.Object({ email: Email, password: Type.String({ minLength: 12 }) })
 const User = Type.Object({ _id: Id, ...NewUser.properties })

@@ -3,7 +3,7 @@
 // MONGODB_URL (an embedded database by default) and AUTH_SECRET (a new one at each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import {
@@ -28,7 +28,7 @@ import {
 import type { Static } from 'remex/schema'
 import { DateSchema, Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 
 const NewUser = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),

@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { conditional, createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
@@ -17,7 +17,7 @@ const NewPage = Type.Object({ text: Type.String({ maxLength: 10_000 }) })
 type NewPage = Static<typeof NewPage>
 
 const Page = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   ...NewPage.properties,
   v: Type.Integer(),
 })

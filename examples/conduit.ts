@@ -44,7 +44,7 @@ const NewArticle = Type.Object({
 
 /** A stored article. */
 const StoredArticle = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   slug: Type.String(),
   ...NewArticle.properties,
   author: Type.String(),

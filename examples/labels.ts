@@ -1,14 +1,13 @@
 // The first lines of docs/reference/schemas.md: one declaration of a record, and all that follows from it.
 // `npx tsx node_modules/remex/examples/labels.ts`, after `npm install mongodb @fastify/swagger
 // @fastify/swagger-ui yaml`. Reads PORT (3030) and MONGODB_URL.
-import type { ObjectId } from 'mongodb'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Label = Type.Object({
   _id: Id,
   name: Type.String({ minLength: 1, maxLength: 30 }),

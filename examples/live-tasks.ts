@@ -4,7 +4,7 @@
 // AUTH_SECRET (a new one at each start by default). Processes that share the last two form one application.
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { Application, HookContext, Params, RecordQuery } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
@@ -16,7 +16,7 @@ import { realtime, recheckStreams } from 'remex/realtime'
 import type { Static } from 'remex/schema'
 import { querySyntax, Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Name = Type.String({ pattern: '^[a-z0-9-]{1,40}$' })
 const User = Type.Object({ _id: Name, password: Type.String({ minLength: 12 }) })
 const Team = Type.Object({ _id: Name, members: Type.Array(Name) })

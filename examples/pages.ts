@@ -3,7 +3,7 @@
 // database by default), and writes only to `remex_pages`.
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { createClient } from 'remex/client'
@@ -13,7 +13,7 @@ import type { Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 
 const Post = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   text: Type.String(),
   at: DateSchema(),
 })

@@ -4,7 +4,7 @@
 // each start by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { AroundHook, FastifyApplication, Hook, Params } from 'remex'
 import { createApp, Forbidden, fastifyApp, rest } from 'remex'
 import {
@@ -21,7 +21,7 @@ import { connectMongoDB, createdBy, limitTo, MongoDBService, ObjectIdSchema } fr
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Role = Type.Union([Type.Literal('writer'), Type.Literal('editor')])
 
 /** What callers send to sign up. `role` is rejected, because it is not a field. */

@@ -3,7 +3,7 @@
 // `npm install mongodb @fastify/swagger @fastify/swagger-ui yaml`. Reads PORT (3030), HOST (127.0.0.1) and
 // MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
 import type { FastifyApplication, HookContext } from 'remex'
 import { createApp, fastifyApp, openapi, rest } from 'remex'
@@ -15,7 +15,7 @@ import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { DateSchema, querySyntax, Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const Label = Type.Object({
   _id: Id,
   name: Type.String({ minLength: 1, maxLength: 30 }),

@@ -3,7 +3,7 @@
 // (an embedded database by default).
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication, Hook } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
@@ -18,7 +18,7 @@ const NewArticle = Type.Object({
 })
 
 const StoredArticle = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   slug: Type.String(),
   ...NewArticle.properties,
 })

@@ -10,7 +10,7 @@ import { connectMongoDB, MongoDBListService, ObjectIdSchema, softDelete } from '
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 const NewNote = Type.Object({ text: Type.String() })
 const Note = Type.Object({ _id: Id, ...NewNote.properties })
 type Note = Static<typeof Note> & { readonly deletedAt?: Date }

@@ -2,7 +2,7 @@
 // `npx tsx node_modules/remex/examples/streams.ts`. Reads PORT (3030), HOST (127.0.0.1)
 // and MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { FastifyApplication } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { createClient } from 'remex/client'
@@ -13,7 +13,7 @@ import { Type } from 'remex/schema'
 
 const NewOrder = Type.Object({ customer: Type.String(), amount: Type.Number() })
 const Order = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   ...NewOrder.properties,
 })
 type Order = Static<typeof Order>

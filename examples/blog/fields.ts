@@ -1,10 +1,9 @@
 // Fields of records of several services.
-import type { ObjectId } from 'mongodb'
 import type { HookContext } from 'remex'
 import { ObjectIdSchema } from 'remex/mongodb'
 import { resolve, Type } from 'remex/schema'
 
-export const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+export const Id = ObjectIdSchema()
 
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 

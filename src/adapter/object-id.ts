@@ -121,8 +121,8 @@ type ObjectIdAnyOf = AnyOf<[WithKeyword<'string'>, WithKeyword<'object'>], Objec
 
 /**
  * Returns the JSON schema of a field with an ObjectId. Remex's schemas know its keyword; a custom Ajv needs
- * `ajv.addKeyword(keywordObjectId)`. In a TypeBox `Type.Object`, its `Static` type is ObjectId. For a
- * nullable field use `{ anyOf: [ObjectIdSchema(), { type: 'null' }] }`.
+ * `ajv.addKeyword(keywordObjectId)`. TypeBox takes it like its own schemas, with ObjectId as `Static` type. For a
+ * nullable field use `Type.Union([ObjectIdSchema(), Type.Null()])`.
  */
 export function ObjectIdSchema(): ObjectIdAnyOf {
   addSchemaKeyword(keywordObjectId)

@@ -1,6 +1,5 @@
 import { feathers } from '@feathersjs/feathers'
 import restClient from '@feathersjs/rest-client'
-import type { ObjectId } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
@@ -20,7 +19,7 @@ import { pluck } from '../support/pluck.ts'
 
 const { empty } = await openDatabase(t)
 
-const ID = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const ID = ObjectIdSchema()
 const Task = Type.Object({
   _id: ID,
   title: Type.String(),

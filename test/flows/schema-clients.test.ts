@@ -12,7 +12,7 @@ import { openDatabase } from '../support/database.ts'
 import { startApp } from '../support/test-app.ts'
 import { CREDENTIALS } from '../support/users.ts'
 
-const ID = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const ID = ObjectIdSchema()
 
 const City = Type.Object({
   _id: ID,

@@ -1,4 +1,4 @@
-import type { Collection, ObjectId } from 'mongodb'
+import type { Collection } from 'mongodb'
 import t from 'tap'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
 import type { AuthenticationService } from '../../src/auth/index.ts'
@@ -15,7 +15,7 @@ import type { TestScope } from '../support/http.ts'
 // compiles, and arrives as its type says.
 
 const User = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   email: Type.String(),
   password: Type.String(),
   since: DateSchema(),

@@ -9,7 +9,7 @@ import { openDatabase } from '../support/database.ts'
 import type { Answer } from '../support/http.ts'
 import { MODES, startServer } from '../support/http.ts'
 
-const ID = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const ID = ObjectIdSchema()
 
 const City = Type.Object({
   _id: ID,

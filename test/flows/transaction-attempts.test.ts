@@ -22,7 +22,7 @@ const CONFLICT = {
 }
 
 const Note = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   text: Type.String(),
   version: Type.Integer(),
   due: Type.Optional(DateSchema()),

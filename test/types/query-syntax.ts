@@ -9,7 +9,7 @@ import { queryProperties, queryProperty, querySyntax, Type } from '../../src/cor
 import { expectType } from './expect-type.ts'
 
 const postSchema = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   title: Type.String(),
   likes: Type.Number(),
   draft: Type.Optional(Type.Boolean()),

@@ -22,7 +22,7 @@ import { expectType } from './expect-type.ts'
 
 // Exported: declarations of schemas can be written without naming types that are not.
 export const POST = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   title: Type.String(),
   createdAt: DateSchema(),
   editedAt: Type.Optional(Type.Union([DateSchema(), Type.Null()])),

@@ -1,4 +1,3 @@
-import type { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { MongoDBService, ObjectIdSchema } from '../../src/adapter/index.ts'
 import type { AuthenticationService } from '../../src/auth/index.ts'
@@ -12,7 +11,7 @@ import { fastifyApp } from '../../src/transport/index.ts'
 import { expectType } from './expect-type.ts'
 
 const User = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   email: Type.String(),
   password: Type.String(),
   since: DateSchema(),

@@ -16,8 +16,8 @@ const server = await startLiveServer(
     app.use('tasks', new MongoDBService({ Model, multi: true, paginate: { default: 2, max: 50 } }))
     app.use('lists', new MongoDBService({ Model, multi: true }))
     const schema = Type.Object({
-      _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
-      owner: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+      _id: ObjectIdSchema(),
+      owner: ObjectIdSchema(),
       due: DateSchema(),
       points: Type.Number(),
       name: Type.String(),

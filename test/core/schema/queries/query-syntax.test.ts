@@ -9,14 +9,14 @@ import { querySyntax, Type } from '../../../../src/core/schema/index.ts'
 const ID = '507f1f77bcf86cd799439011'
 
 const country = Type.Object({
-  _id: Type.Unsafe<object>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   name: Type.String(),
   area: Type.Number({ minimum: 0 }),
   landlocked: Type.Boolean({ default: false }),
   motto: Type.Optional(Type.String()),
   rank: Type.Union([Type.Null(), Type.Number()]),
   tags: Type.Array(Type.String()),
-  owners: Type.Array(Type.Unsafe<object>(ObjectIdSchema())),
+  owners: Type.Array(ObjectIdSchema()),
   kind: Type.Union([Type.Literal('state'), Type.Literal('realm')]),
   capital: Type.Object({ name: Type.String(), people: Type.Number({ default: 0 }) }),
   cities: Type.Array(Type.Object({ people: Type.Number() })),

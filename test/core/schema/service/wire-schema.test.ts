@@ -10,9 +10,9 @@ const DATE = { type: 'string', format: 'date-time' }
 
 t.test('ids and dates are strings, wherever they stand', async (t) => {
   const schema = Type.Object({
-    _id: Type.Unsafe(ObjectIdSchema()),
+    _id: ObjectIdSchema(),
     at: { date: true, description: 'When' },
-    friends: Type.Array(Type.Unsafe(ObjectIdSchema())),
+    friends: Type.Array(ObjectIdSchema()),
     or: { anyOf: [ObjectIdSchema(), { type: 'null' }] },
     query: { anyOf: [{ date: true }, { type: 'object', properties: { $gt: { date: true } } }] },
   })

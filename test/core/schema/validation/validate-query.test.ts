@@ -93,7 +93,7 @@ t.test('converts what Ajv would convert, but for what no client means', async (t
 
 t.test('converts ids, in lists and alternatives too', async (t) => {
   const [hex, other] = ['507f1f77bcf86cd799439011', '507f1f77bcf86cd799439012']
-  const id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+  const id = ObjectIdSchema()
   const operators = Type.Object(
     { $ne: Type.Optional(id), $in: Type.Optional(Type.Array(id)) },
     { additionalProperties: false },
@@ -117,7 +117,7 @@ t.test('converts ids, in lists and alternatives too', async (t) => {
 })
 
 t.test('a value of another type is refused with the path of the field (INJ-20)', async (t) => {
-  const id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+  const id = ObjectIdSchema()
   const between = (value: object) => ({
     anyOf: [value, { type: 'object', properties: { $gt: value, $lt: value } }],
   })
@@ -144,7 +144,7 @@ t.test('a value of another type is refused with the path of the field (INJ-20)',
 
 t.test('an object of JSON that imitates an ObjectId or a Date is refused (FTH-7)', async (t) => {
   const schema = Type.Object({
-    ref: Type.Optional(Type.Unsafe<ObjectId>(ObjectIdSchema())),
+    ref: Type.Optional(ObjectIdSchema()),
     at: Type.Optional(DateSchema()),
   })
   const imitations = [
@@ -163,7 +163,7 @@ t.test('an object of JSON that imitates an ObjectId or a Date is refused (FTH-7)
 })
 
 t.test('an invalid ObjectId is an error of the validation, nothing else (FTH-8)', async (t) => {
-  const schema = Type.Object({ ref: Type.Unsafe<ObjectId>(ObjectIdSchema()) })
+  const schema = Type.Object({ ref: ObjectIdSchema() })
   for (const ref of ['zz', '', '507f1f77bcf86cd79943901', 5, true, null, [], {}]) {
     const issue = { instancePath: '/ref' }
     await t.rejects(createFind(schema)({ ref }), { code: 400, data: [issue] }, JSON.stringify(ref))
