@@ -65,8 +65,8 @@ const SCHEMA = toNames({
 const REMEX = toNames({
   again: CORE,
   values: `
-    authenticateRequest bodyParsers compress configuration cors default developerPage errorHandler fastifyApp json notFound
-    openapi openapiDocument parseAuthentication remex rest serveStatic urlencoded
+    StartError authenticateRequest bodyParsers compress configuration cors default developerPage errorHandler exitWithMessage
+    fastifyApp json notFound openapi openapiDocument parseAuthentication remex rest serveStatic urlencoded
   `,
   types: `
     BodyParserPlugin ConfigurationOptions Configurator DeveloperPageOptions ErrorHandlerOptions ErrorResponder ErrorResponders

@@ -48,5 +48,6 @@ export {
 } from './server/rest.ts'
 export { compress, cors, serveStatic } from './server/server-plugins.ts'
 export type { Configurator } from './server/server-setup.ts'
+export { exitWithMessage, StartError } from './server/start-error.ts'
 export type { RemexOptions } from './services-plugin.ts'
 export { remex, remex as default } from './services-plugin.ts'

@@ -1,3 +1,5 @@
+import { StartError } from './server/start-error.ts'
+
 const LIST = new Intl.ListFormat('en')
 
 /**
@@ -14,7 +16,7 @@ export function askToInstall(
     const names = LIST.format(packages.map((name) => `'${name}'`))
     const noun = packages.length === 1 ? 'the package' : 'the packages'
     const command = `npm install ${packages.join(' ')}`
-    throw new Error(`${feature} needs ${noun} ${names}: ${command}`, { cause: error })
+    throw new StartError(`${feature} needs ${noun} ${names}: ${command}`, { cause: error })
   }
 }
 

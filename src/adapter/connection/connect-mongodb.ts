@@ -2,7 +2,7 @@ import type { MongoClientOptions } from 'mongodb'
 import { MongoClient } from 'mongodb'
 
 import { Unavailable } from '../../core/errors/index.ts'
-import { withDefaults } from '../../core/options/option-check.ts'
+import { OptionError, withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** Options of {@link connectMongoDB}: those of the driver. They override the URL. */
@@ -48,11 +48,11 @@ export async function connectMongoDB(
 
 function createClient(url: string, options: ConnectOptions): MongoClient {
   if (!isNonEmptyString(url)) {
-    throw new TypeError('connectMongoDB: the URL must be a non-empty string')
+    throw new OptionError('connectMongoDB: the URL must be a non-empty string')
   }
   const given = listGiven(url, options)
   if (given.has('timeoutms')) {
-    throw new TypeError(
+    throw new OptionError(
       'connectMongoDB: driver 7 ignores timeoutMS; set serverSelectionTimeoutMS and waitQueueTimeoutMS, and maxTimeMS for each call',
     )
   }
@@ -105,7 +105,7 @@ function toSafeError(error: unknown, url: string, options: ConnectOptions): unkn
   } catch (fault) {
     return fault
   }
-  return new TypeError(
+  return new OptionError(
     'connectMongoDB: the driver does not take the URL: user and password must be percent-encoded, and the options must be among its own',
   )
 }

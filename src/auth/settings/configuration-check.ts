@@ -3,7 +3,7 @@ import type { Application } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, OptionError } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { Authentication, LoginExtension } from '../authentication.ts'
 import type { EntityService } from '../entity-service.ts'
@@ -53,7 +53,7 @@ export function checkConfiguration(
   const { app, configKey, configuration, strategyNames } = service
   const { secret, entity, entityId, service: path } = configuration
   if (secret === undefined) {
-    throw new TypeError(`A 'secret' must be provided in your ${configKey} configuration`)
+    throw new OptionError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
   const { authStrategies, parseStrategies = [] } = configuration
   // Strategy names are options too, both of registered strategies and of those registered later.

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+import { OptionError } from '../../core/options/option-check.ts'
 import { MIN_SECRET_BYTES } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
@@ -56,7 +57,7 @@ export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: strin
   const readKey = algorithm.startsWith('HS') ? readSecretKey : readKeyPair
   const keys = secrets.map((one, index) => {
     const place = Array.isArray(secret) ? `${name}[${index}]` : name
-    if (!isNonEmptyString(one)) throw new TypeError(`'${place}' must be a non-empty string`)
+    if (!isNonEmptyString(one)) throw new OptionError(`'${place}' must be a non-empty string`)
     return readKey(one, algorithm, place)
   })
   if (keys[0]?.signing == null) {
@@ -69,13 +70,13 @@ function readSecretKey(secret: string, algorithm: Algorithm, name: string): Toke
   // If a public key were used as a secret, anyone who knows it could sign tokens.
   const isJsonWebKey = /^\s*[[{]/.test(secret) && /"kty"\s*:/.test(secret)
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey) {
-    throw new TypeError(
+    throw new OptionError(
       `'${name}' holds a key of another algorithm: ${algorithm} takes a secret string`,
     )
   }
   const bytes = Buffer.byteLength(secret)
   if (bytes < MIN_SECRET_BYTES) {
-    throw new TypeError(
+    throw new OptionError(
       `'${name}' has ${bytes} bytes: at least ${MIN_SECRET_BYTES} are needed to withstand guessing`,
     )
   }

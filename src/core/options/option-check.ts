@@ -8,13 +8,14 @@ import {
   isOptionsObject,
   LIMIT_OPTION,
   OBJECT_OPTION,
+  OptionError,
   POSITIVE_INTEGER_OPTION,
   STRING_LIST_OPTION,
   STRING_OPTION,
 } from './option-rules.ts'
 
 export type { Given, OptionRule, OptionRules } from './option-rules.ts'
-export { withDefaults } from './option-rules.ts'
+export { OptionError, withDefaults } from './option-rules.ts'
 
 /** Rules shared by many options of servers. */
 export const OPTION: Readonly<
@@ -53,7 +54,7 @@ function checkExtensions(place: string, extensions: object, own: readonly string
     const isOwn = own.includes(name) || name in Object.prototype
     const hint = isOwn ? '' : suggestName(name, own)
     if (!isOwn && hint === '') continue
-    throw new TypeError(`${place}${name}' cannot be an option of another package${hint}`)
+    throw new OptionError(`${place}${name}' cannot be an option of another package${hint}`)
   }
 }
 

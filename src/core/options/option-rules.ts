@@ -58,6 +58,9 @@ export const LIMIT_OPTION: OptionRule = {
 
 export const OBJECT_OPTION: OptionRule = { expected: 'an object', isValid: isOptionsObject }
 
+/** An invalid option: its message is for the person who set it, so a failed start prints no stack. */
+export class OptionError extends TypeError {}
+
 /** The place of options, and how errors suggest names for unknown ones. */
 interface OptionPlace {
   /** The path to nested options: `json.`. */
@@ -80,17 +83,17 @@ export function checkRules(
 ): void {
   if (!isObject(options)) {
     const kind = options === null ? 'null' : typeof options
-    throw new TypeError(`${owner}: the options must be an object, not ${kind}`)
+    throw new OptionError(`${owner}: the options must be an object, not ${kind}`)
   }
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
     if (rule === undefined) {
       const known = Object.keys(rules)
       const hint = suggestName?.(name, known) || `, allowed are ${known.join(', ')}`
-      throw new TypeError(`${owner}: unknown option '${prefix}${name}'${hint}`)
+      throw new OptionError(`${owner}: unknown option '${prefix}${name}'${hint}`)
     }
     if (value !== undefined && !rule.isValid(value)) {
-      throw new TypeError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
+      throw new OptionError(`${owner}: the option '${prefix}${name}' must be ${rule.expected}`)
     }
   }
 }

@@ -24,10 +24,11 @@ export function lockDirectory(directory: string): () => void {
 }
 
 function inUse(directory: string, lock: string): Error {
-  return new Error(
+  const error = new Error(
     `startEmbeddedMongo(): a server already uses the directory '${directory}': give its 'url' to ` +
       `this process, or remove the file '${lock}' there if no server runs`,
   )
+  return Object.assign(error, { code: 'ERR_DIRECTORY_IN_USE' })
 }
 
 /**

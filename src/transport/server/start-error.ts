@@ -1,0 +1,73 @@
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
+import { Unavailable } from '../../core/index.ts'
+import { OptionError } from '../../core/options/option-check.ts'
+
+/**
+ * The environment is not as the application needs it: a variable or a package is missing, for example. The message says
+ * what to do, and `exitWithMessage()` prints it without a stack.
+ */
+export class StartError extends Error {
+  override readonly name: string = 'StartError'
+}
+
+/**
+ * Prints why an application did not start, and ends the process with status 1: `start().catch(exitWithMessage)`. Prints
+ * one line for a `StartError`, an invalid option, a port in use or a database that cannot be reached, and everything
+ * about any other error.
+ */
+export function exitWithMessage(error: unknown): never {
+  console.error(describeStartError(error) ?? inspect(error))
+  // Not only the status: a database that is already connected would keep the process running.
+  process.exit(1)
+}
+
+/** Returns one line about an error that the operator can resolve, `undefined` for any other error. */
+function describeStartError(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error instanceof StartError) return error.message
+  if (error instanceof OptionError) return `${error.message}${findPlace(error)}`
+  // The driver's errors about the URL and its options, such as `MongoParseError`.
+  if (error.name.startsWith('Mongo')) return `MongoDB: ${error.message}${findPlace(error)}`
+  if (error instanceof Unavailable) return describeUnavailable(error)
+  const { syscall = '', code } = error as SystemError
+  return SYSTEM_ERRORS[`${syscall} ${code}`.trim()]?.(error)
+}
+
+interface SystemError extends NodeJS.ErrnoException {
+  readonly port?: number
+  readonly address?: string
+  readonly hostname?: string
+}
+
+/** What is wrong, by the system call and the code of the error. */
+const SYSTEM_ERRORS: Readonly<Record<string, (error: SystemError) => string>> = {
+  'listen EADDRINUSE': ({ port, address }) =>
+    `Port ${port} of ${address} is in use: stop the program that uses it, or choose another PORT`,
+  'listen EACCES': ({ port }) =>
+    `Port ${port} is not allowed for this user: choose a PORT from 1024 on`,
+  'listen EADDRNOTAVAIL': ({ address }) =>
+    `${address} is not an address of this machine: choose another HOST, such as 127.0.0.1`,
+  'getaddrinfo ENOTFOUND': ({ hostname }) =>
+    `The host ${hostname} is unknown: choose another HOST, such as 127.0.0.1`,
+  ERR_SOCKET_BAD_PORT: ({ message }) => message,
+  // The embedded database.
+  ERR_DIRECTORY_IN_USE: ({ message }) => message,
+}
+
+function describeUnavailable({ message, cause }: Unavailable): string {
+  const reason = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
+  return `${message}${reason}: check that it runs, and that its address and login are right`
+}
+
+/** Returns the innermost place in the application's files, ` (src/app.ts:12:3)`, or `''`. */
+function findPlace({ stack = '' }: Error): string {
+  for (const [, place = ''] of stack.matchAll(
+    /^ +at .*?\(?((?:file:\/\/)?\/[^\s()]+:\d+:\d+)\)?$/gm,
+  )) {
+    const path = relative('', place.startsWith('file:') ? fileURLToPath(place) : place)
+    if (!path.startsWith('..') && !path.includes('node_modules')) return ` (${path})`
+  }
+  return ''
+}
