@@ -1,7 +1,7 @@
 // Makes every kind of project that `npx remex new` can make, by the packed package, in a temporary folder. All share
-// one `node_modules`, with the versions that a new package.json asks for. Each is compiled and tested as its
+// one `node_modules`, with the versions that a new package.json asks for. Each is linted, compiled and tested as its
 // package.json says, built, started, asked over HTTP, and ended. Two get a service by `npx remex service`, and are
-// compiled and tested with it.
+// checked with it. The largest kind also compiles with the lowest version of TypeScript that the guide names.
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -25,6 +25,10 @@ const KINDS = {
 }
 /** Those with a template of a service each. */
 const WITH_SERVICE = ['embedded-open', 'mongodb-github']
+
+const [, lowestTypeScript] = /TypeScript (\d+\.\d+) or newer/.exec(
+  readFileSync('docs/guides/new-project.md', 'utf8'),
+)
 
 const base = JSON.parse(readFileSync('templates/base/package.json', 'utf8'))
 
@@ -53,23 +57,57 @@ async function askServer(folder, isDev, mongodbUrl) {
   }
 }
 
+/** Starts what was built without the variables of production: one line says what is missing. */
+async function checkMissing(folder) {
+  const server = new Program(folder, { NODE_ENV: 'production' }, 'exec node build/src/server.js')
+  await server.waitFor(() => server.hasEnded, 'starts without MONGODB_URL')
+  const status = await server.end()
+  if (status === 1 && /^MONGODB_URL is not set: [^\n]+\n$/.test(server.output)) return
+  throw new Error(`${folder} ends with ${status} and prints:\n${server.output}`)
+}
+
 async function checkKind(root, name, mongodbUrl) {
   const folder = join(root, name)
-  for (const script of ['test', 'build']) {
+  for (const script of ['lint', 'test', 'build']) {
     await new Program(folder, {}, `exec npm run ${script}`).finish(`${script} of ${name}`)
   }
+  await checkMissing(folder)
   await askServer(folder, name.startsWith('embedded'), mongodbUrl)
-  console.log(`ok - ${name} is compiled, tested, and started`)
+  console.log(`ok - ${name} is linted, compiled, tested, and started`)
+}
+
+/** Compiles a project with the lowest version that the guide names. Throws if the one before would do. */
+function checkTypeScript(folder, project) {
+  const compilers = join(folder, 'compilers')
+  const [major, minor] = lowestTypeScript.split('.').map(Number)
+  const versions = [`${major}.${minor}`, `${major}.${minor - 1}`]
+  const packages = versions.map((version) => `typescript-${version}@npm:typescript@~${version}.0`)
+  install(compilers, {}, packages)
+  const [lowest, older] = versions.map((version) =>
+    join(compilers, `node_modules/typescript-${version}/bin/tsc`),
+  )
+  run(process.execPath, [lowest, '--noEmit', '-p', project], project)
+  console.log(`ok - compiles with TypeScript ${lowestTypeScript}`)
+  try {
+    run(process.execPath, [older, '--noEmit', '-p', project], project)
+  } catch {
+    return
+  }
+  throw new Error(`Also compiles with TypeScript ${versions[1]}: say so in the guide`)
 }
 
 await withTemporaryFolder(async (folder) => {
   const root = join(folder, 'projects')
   const { remex: _own, ...others } = { ...base.dependencies, ...base.devDependencies }
   const packages = Object.entries(others).map((pair) => pair.join('@'))
-  install(root, { type: 'module' }, [pack(folder), ...packages])
+  const tarball = pack(folder)
+  install(root, { type: 'module' }, [tarball, ...packages])
   const remex = (cwd, ...words) => run('npx', [manifest.name, ...words], cwd)
   for (const [name, flags] of Object.entries(KINDS)) remex(root, 'new', name, ...flags.split(' '))
   const names = Object.keys(KINDS)
+  const { dependencies } = JSON.parse(readFileSync(join(root, names[0], 'package.json'), 'utf8'))
+  // A release that is not in the registry could not be installed.
+  if (dependencies.remex !== `file:${tarball}`) throw new Error(`installs ${dependencies.remex}`)
   for (const name of WITH_SERVICE) {
     cpSync(join(root, name), join(root, `${name}-notes`), { recursive: true })
     remex(join(root, `${name}-notes`), 'service', 'notes')
@@ -84,6 +122,7 @@ await withTemporaryFolder(async (folder) => {
       }
     }
     await Promise.all([work(), work()])
+    checkTypeScript(folder, join(root, 'mongodb-github-notes'))
   } finally {
     await database.close()
   }

@@ -146,17 +146,8 @@ class Desk {
     }
     this.#isTested ||= /^npm test$/m.test(text)
     const [, name] = /\bremex new (\S+)/.exec(text) ?? []
-    if (name !== undefined) this.#adopt(name)
+    if (name !== undefined) this.folder = join(this.folder, name)
     return printed
-  }
-
-  /** Has the project install the packed package, in the place of one of the registry. */
-  #adopt(name) {
-    this.folder = join(this.folder, name)
-    const file = join(this.folder, 'package.json')
-    const manifest = JSON.parse(readFileSync(file, 'utf8'))
-    manifest.dependencies.remex = `file:${this.#tarball}`
-    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
   }
 
   async #startServer(block) {

@@ -30,7 +30,7 @@ const USER_COMMANDS: Readonly<Record<string, readonly [script: string, line: str
   'npx tsx node_modules/remex/examples/accounts.ts': ['check-consumer', "'accounts.ts'"],
   'npx remex new my-app': ['check-new-projects', "remex(root, 'new', name"],
   'cd my-app': ['check-tutorial', 'this.folder = join(this.folder, name)'],
-  'npm install': ['check-tutorial', '#adopt(name)'],
+  'npm install': ['check-tutorial', 'desk.followPage(readBlocks('],
   'npm run dev': ['check-tutorial', "block.text.includes('npm run dev')"],
 }
 

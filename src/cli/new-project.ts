@@ -13,7 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { ProjectAnswers } from './arguments.ts'
 import { Refusal } from './refusal.ts'
 import type { Files } from './templates.ts'
-import { readTemplates, VERSION } from './templates.ts'
+import { findSource, readTemplates } from './templates.ts'
 
 /** The names that npm allows for new packages, with an optional scope. */
 const NAME = /^(?=.{1,214}$)(?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*$/
@@ -75,7 +75,7 @@ function createFiles({ name, database, logins, oauth }: ProjectAnswers): Files {
   const { 'package.json': text = '', ...others } = readTemplates(folders)
   const manifest = JSON.parse(text)
   manifest.name = name
-  manifest.dependencies.remex = `^${VERSION}`
+  manifest.dependencies.remex = findSource()
   const files: Record<string, string> = {
     'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
   }

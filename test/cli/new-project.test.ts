@@ -1,6 +1,14 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -22,28 +30,37 @@ const PATHS = Object.fromEntries(
 )
 
 for (const flags of KINDS) {
-  t.test(`writes a project of at most thirteen files with ${flags.join(' ')}`, async (t) => {
+  t.test(`writes a project of at most nineteen files with ${flags.join(' ')}`, async (t) => {
     const folder = createFolder(t)
     const { status, stderr } = await runRemex(folder, 'new', 'shop', ...flags)
     t.strictSame([status, stderr], [0, ''])
     t.strictSame(readdirSync(folder), ['shop'], 'and nothing beside it')
     const files = readFiles(join(folder, 'shop'))
-    t.ok(Object.keys(files).length <= 13, Object.keys(files).join())
+    t.ok(Object.keys(files).length <= 19, Object.keys(files).join())
     for (const [path, text] of Object.entries(files)) t.notMatch(text, 'my-app', path)
     t.equal('src/services/users.ts' in files, flags.includes('--logins'))
     t.equal(/AUTH_SECRET/.test(files['.env.example'] ?? ''), flags.includes('--logins'))
     t.equal(/GITHUB_KEY/.test(files['.env.example'] ?? ''), flags.includes('github'))
     t.equal(/embedded/.test(files['src/server.ts'] ?? ''), flags.includes('embedded'))
     t.match(files['package.json'], '"dev": "tsx watch src/server.ts --dev"')
-    t.match(
-      files['src/server.ts'],
-      /includes\('--dev'\)\) process\.env\['NODE_ENV'\] \|\|= 'development'/,
-    )
+    t.match(files['src/settings.ts'], "process.env.NODE_ENV ||= 'development'")
+    for (const [path, text] of Object.entries(files)) {
+      if (!path.endsWith('.ts')) continue
+      t.equal(text.includes('process.env'), path === 'src/settings.ts', path)
+      const code = text.replace(/\/\/.*|\/\*[\s\S]*?\*\//g, '')
+      t.notMatch(code, / as (?:any|unknown|never|[A-Z])/, `${path} has no cast`)
+    }
+    for (const name of ['.env', 'node_modules', '.data']) {
+      t.match(files['.dockerignore'], new RegExp(`^${name}$`, 'm'))
+    }
+    t.match(parse(files['.github/workflows/ci.yml'] ?? '').jobs.test.strategy.matrix.node, [22, 24])
+    t.equal(/onlyOwn/.test(files['AGENTS.md'] ?? ''), flags.includes('--logins'))
     t.match(files['.gitignore'], /^\.data$[\s\S]*^\.env$/m)
     t.match(parse(files['compose.yaml'] ?? '').services.mongodb.command, ['--replSet', 'rs0'])
     const { name, dependencies } = readManifest(join(folder, 'shop'))
     t.equal(name, 'shop')
-    t.equal(dependencies['remex'], `^${readManifest().version}`)
+    // This copy has not been installed.
+    t.equal(dependencies['remex'], `file:${root.replace(/\/$/, '')}`)
   })
 }
 
@@ -69,7 +86,12 @@ t.test('new projects have the versions that this package is tested with', async 
   const { engines, dependencies, devDependencies } = readManifest(join(root, 'templates/base'))
   const own = readManifest()
   t.strictSame(engines, own.engines)
-  const { remex: _remex, tsx: _tsx, ...others } = { ...dependencies, ...devDependencies }
+  const {
+    remex: _remex,
+    tsx: _tsx,
+    'pino-pretty': _pretty,
+    ...others
+  } = { ...dependencies, ...devDependencies }
   for (const [name, range] of Object.entries(others)) {
     t.equal(range, `^${own.devDependencies[name]}`, name)
   }
@@ -94,6 +116,53 @@ t.test('a scope belongs to the name of the package, and not to the folder', asyn
   await runRemex(folder, 'new', '@me/web.shop')
   t.equal(readManifest(join(folder, 'web.shop')).name, '@me/web.shop')
   t.match(readFiles(folder)['web.shop/src/server.ts'], "mongo.db('web-shop')")
+})
+
+/** What npm has noted about the installed package, and what a new project then installs. */
+const SOURCES: readonly (readonly [noted: string | undefined, installs: RegExp])[] = [
+  ['https://registry.example/remex/-/remex-9.9.9.tgz', /^\^\d+\.\d+\.\d+$/],
+  ['https://host.example/builds/remex-9.9.9.tgz', /^https:\/\/host\.example\/builds/],
+  ['git+ssh://git@host.example/remex.git#abc', /^git\+ssh:/],
+  ['file:../packed/remex-9.9.9.tgz', /^file:\/.*\/packed\/remex-9\.9\.9\.tgz$/],
+  [undefined, /^\^\d+\.\d+\.\d+$/],
+]
+
+t.test('a project installs remex from where this copy was installed from', async (t) => {
+  const folder = createFolder(t)
+  const installed = join(folder, 'host/node_modules/remex')
+  mkdirSync(join(installed, 'dist'), { recursive: true })
+  for (const part of ['dist/cli', 'dist/shared', 'templates', 'package.json']) {
+    if (existsSync(join(root, part)))
+      cpSync(join(root, part), join(installed, part), { recursive: true })
+  }
+  for (const [index, [resolved, installs]] of SOURCES.entries()) {
+    const packages = { 'node_modules/remex': { resolved } }
+    const lock = join(folder, 'host/node_modules/.package-lock.json')
+    writeFileSync(lock, JSON.stringify(resolved === undefined ? {} : { packages }))
+    const words = [join(installed, 'dist/cli/main.js'), 'new', `project-${index}`]
+    execFileSync(process.execPath, words, { cwd: folder })
+    const { remex } = readManifest(join(folder, `project-${index}`)).dependencies
+    t.match(remex, installs)
+  }
+})
+
+t.test('the files of projects pass their own lint and format, with services added', async (t) => {
+  const folder = createFolder(t)
+  for (const [index, flags] of KINDS.entries()) {
+    const project = join(folder, `project-${index}`)
+    await runRemex(folder, 'new', `project-${index}`, ...flags)
+    for (const path of ['a', 'admin/audit-logs']) await runRemex(project, 'service', path)
+    const { lint = '' } = readManifest(project).scripts
+    const [, ...words] = lint.split(' ')
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const { status, stdout, stderr } = spawnSync(process.execPath, [biome, ...words], {
+      cwd: project,
+      env,
+      encoding: 'utf8',
+    })
+    t.equal(status, 0, `${flags.join(' ')}: ${stdout}${stderr}`)
+  }
 })
 
 /** What is refused, and what the sentence about it says is allowed. */

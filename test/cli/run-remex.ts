@@ -16,6 +16,7 @@ export interface Manifest {
   readonly bin: { readonly remex: string }
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>
   readonly engines: { readonly node: string }
+  readonly scripts: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>

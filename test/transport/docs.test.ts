@@ -9,7 +9,8 @@ function read(path: string): string {
 t.test('every code block about REST, its server and sockets stands in an example', async (t) => {
   const ofRest = ['rest', 'middleware', 'forms', 'servers', 'outage', 'plugin']
   const names = [...ofRest, 'socketio', 'socketio-client']
-  const examples = names.map((name) => read(`examples/${name}.ts`)).join('\n')
+  const paths = [...names.map((name) => `examples/${name}.ts`), 'templates/mongodb/src/server.ts']
+  const examples = paths.map(read).join('\n')
   for (const name of ['rest', 'server', 'socketio']) {
     const page = `docs/reference/${name}.md`
     const blocks = [...read(page).matchAll(/```ts\n([\s\S]*?)```/g)]

@@ -1,31 +1,31 @@
-import { existsSync } from 'node:fs'
+import { exitWithMessage } from 'remex'
 import { connectMongoDB } from 'remex/mongodb'
 import { createApi } from './app.ts'
+import { readSettings } from './settings.ts'
 
-if (existsSync('.env')) process.loadEnvFile()
-// `npm run dev` passes `--dev`. The developer page is only served in development.
-if (process.argv.includes('--dev')) process.env['NODE_ENV'] ||= 'development'
-const { PORT = '3030', HOST = '127.0.0.1', MONGODB_URL } = process.env
+async function start(): Promise<void> {
+  const { port, host, mongodbUrl, ...options } = readSettings()
+  const embedded = mongodbUrl === undefined ? await startEmbedded() : undefined
+  const mongo = await connectMongoDB(mongodbUrl ?? embedded?.url ?? '')
+  const app = createApi(mongo.db('my-app'), options)
+  await app.listen(port, host)
+  console.log(`The API is at ${app.fastify.listeningOrigin}/docs`)
 
-const embedded = MONGODB_URL ? undefined : await startEmbedded()
-const mongo = await connectMongoDB(MONGODB_URL || embedded?.url || '')
-const app = createApi(mongo.db('my-app'))
-await app.listen({ port: Number(PORT), host: HOST })
-console.log(`The API is at ${app.fastify.listeningOrigin}/docs`)
+  async function stop() {
+    // Calls that are still running finish first.
+    await app.close()
+    await mongo.close()
+    await embedded?.close()
+  }
 
-/** Starts the embedded database for development. Production needs MONGODB_URL. */
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+}
+
+/** Starts the database for development, inside this process. */
 async function startEmbedded() {
-  if (process.env['NODE_ENV'] === 'production') throw new Error('MONGODB_URL is not set')
   // Loaded only if it runs.
   const { startEmbeddedMongo } = await import('remex/embedded')
   return startEmbeddedMongo({ directory: '.data' })
 }
 
-async function stop() {
-  // Calls that are still running finish first.
-  await app.close()
-  await mongo.close()
-  await embedded?.close()
-}
-
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+await start().catch(exitWithMessage)

@@ -9,7 +9,7 @@ import { createApiClient } from '../src/client.ts'
 // An in-memory database, gone when the tests end.
 const database = await startEmbeddedMongo()
 const mongo = await connectMongoDB(database.url)
-const app = createApi(mongo.db('test'), { logLevel: 'error' })
+const app = createApi(mongo.db('test'), { logger: { level: 'error' } })
 await app.listen({ port: 0, host: '127.0.0.1' })
 const service = (await signUp('ann')).service('messages')
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Db, ObjectId } from 'mongodb'
 import type { HookContext, Params } from 'remex'
 import { NotAuthenticated } from 'remex'
+import type { ServedSessions, SessionRecord } from 'remex/auth'
 import {
   AuthenticationService,
   authenticate,
@@ -10,9 +11,8 @@ import {
   LocalStrategy,
   OAuthStrategy,
   oauth,
-  protect,
 } from 'remex/auth'
-import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
+import { limitTo, MongoDBListService, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
@@ -25,7 +25,7 @@ const UserData = Type.Object({
 
 /** What is stored: the address in lower case and the password as its hash, or the id at GitHub. */
 const User = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   ...Type.Partial(UserData).properties,
   githubId: Type.Optional(Type.String()),
 })
@@ -41,6 +41,7 @@ const userOptions = {
 declare module '../api.ts' {
   interface Services {
     authentication: AuthenticationService
+    sessions: ServedSessions<MongoDBService<SessionRecord>>
     users: Served<UserService, typeof userOptions>
   }
 }
@@ -52,28 +53,40 @@ declare module 'remex' {
   }
 }
 
+export interface LoginOptions {
+  /** Signs tokens, at least 32 bytes. Default: a new one, so that a restart ends all logins. */
+  readonly secret?: string | undefined
+  /** Key and secret of the application at GitHub. */
+  readonly githubKey?: string | undefined
+  readonly githubSecret?: string | undefined
+}
+
 /** Adds users who sign up by `POST /users` and log in by `POST /authentication`, or both at `/oauth/github`. */
-export function addUsers(app: Api, db: Db): void {
+export function addUsers(app: Api, db: Db, options: LoginOptions): void {
+  const { secret = createSecret(), githubKey = 'not-set', githubSecret = 'not-set' } = options
   app.set('authentication', {
-    secret: readSecret('AUTH_SECRET', randomBytes(32).toString('base64')),
+    secret,
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    jwtOptions: { audience: 'my-app', issuer: 'my-app', expiresIn: '1d' },
+    jwtOptions: { audience: 'my-app', issuer: 'my-app' },
     local: { usernameField: 'email', passwordField: 'password' },
-    // The callback returns the token as JSON, until `redirect` names a page that receives it.
-    oauth: {
-      github: {
-        key: readSecret('GITHUB_KEY', 'not-set'),
-        secret: readSecret('GITHUB_SECRET', 'not-set'),
-      },
-    },
+    // An access token expires after ten minutes; the client refreshes it while the session lasts.
+    sessions: { service: 'sessions' },
+    // The callback returns the tokens as JSON, until `redirect` names a page that receives them.
+    oauth: { github: { key: githubKey, secret: githubSecret } },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   authentication.register('github', new OAuthStrategy())
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
+
+  const sessions = new MongoDBService<SessionRecord>({
+    Model: db.collection('sessions'),
+    paginate: { default: 20 },
+  })
+  app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
 
   const users = new UserService({
     Model: db.collection('users'),
@@ -90,7 +103,6 @@ export function addUsers(app: Api, db: Db): void {
       get: [requireLogin, onlyOneself],
       create: [resolveData(lowerEmail), hashPassword('password')],
     },
-    after: { all: [protect('password')] },
   })
   app.configure(oauth())
 }
@@ -99,9 +111,7 @@ export function addUsers(app: Api, db: Db): void {
 export const requireLogin = authenticate('jwt')
 
 /** Limits users to their own records; other users' records return 404. */
-export function onlyOwn({ params }: { params: Params }): void {
-  if (params.provider) params.query = { ...params.query, ownerId: userOf(params)._id }
-}
+export const onlyOwn = limitTo<{ ownerId: ObjectId }>((params) => ({ ownerId: userOf(params)._id }))
 
 /** @throws {NotAuthenticated} no user is logged in: `requireLogin` must run before */
 export function userOf({ user }: Params): User {
@@ -109,18 +119,13 @@ export function userOf({ user }: Params): User {
   return user
 }
 
-function onlyOneself({ params }: { params: Params }): void {
-  if (params.provider) params.query = { ...params.query, _id: userOf(params)._id }
-}
+const onlyOneself = limitTo<User>((params) => ({ _id: userOf(params)._id }))
 
 /** `Ann@example.org` and `ann@example.org` are one account. */
 const lowerEmail = resolve<{ email?: unknown }, HookContext>({
   email: (email) => (typeof email === 'string' ? email.toLowerCase() : email),
 })
 
-/** Returns a variable of the environment, which must be set in production. */
-function readSecret(name: string, otherwise: string): string {
-  const value = process.env[name]
-  if (!value && process.env['NODE_ENV'] === 'production') throw new Error(`${name} is not set`)
-  return value || otherwise
+function createSecret(): string {
+  return randomBytes(32).toString('base64')
 }

@@ -1,17 +1,17 @@
-import type { Db, ObjectId } from 'mongodb'
-import type { HookContext } from 'remex'
-import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Db } from 'mongodb'
+import { createdBy, MongoDBService, ObjectIdSchema, timestamps } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { DateSchema, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
-import { onlyOwn, requireLogin, userOf } from './users.ts'
+import { onlyOwn, requireLogin } from './users.ts'
 
 /** A record, as stored and returned. */
 const MessagesRecord = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   text: Type.String({ minLength: 1, maxLength: 1_000 }),
-  ownerId: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  ownerId: ObjectIdSchema(),
   createdAt: DateSchema(),
+  updatedAt: DateSchema(),
 })
 export type MessagesRecord = Static<typeof MessagesRecord>
 
@@ -40,11 +40,8 @@ export function addMessages(app: Api, db: Db): void {
   })
   app.use('messages', service, messagesOptions)
   app.service('messages').hooks({
-    before: { all: [requireLogin, onlyOwn], create: [setOwner] },
+    before: {
+      all: [requireLogin, onlyOwn, createdBy({ field: 'ownerId' }), timestamps()],
+    },
   })
-}
-
-function setOwner(context: HookContext): void {
-  const { _id: ownerId } = userOf(context.params)
-  context.data = { ...(context.data as MessagesData), ownerId, createdAt: new Date() }
 }

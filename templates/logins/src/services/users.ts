@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import type { Db, ObjectId } from 'mongodb'
 import type { HookContext, Params } from 'remex'
 import { NotAuthenticated } from 'remex'
+import type { ServedSessions, SessionRecord } from 'remex/auth'
 import {
   AuthenticationService,
   authenticate,
   hashPassword,
   JwtStrategy,
   LocalStrategy,
-  protect,
 } from 'remex/auth'
-import { MongoDBListService, ObjectIdSchema } from 'remex/mongodb'
+import { limitTo, MongoDBListService, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { resolve, resolveData, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
 
 /** What is stored: the address in lower case, the password as its hash. */
 const User = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   email: Type.String({ format: 'email', maxLength: 254 }),
   password: Type.String({ minLength: 12, maxLength: 1_000 }),
 })
@@ -36,6 +36,7 @@ const userOptions = {
 declare module '../api.ts' {
   interface Services {
     authentication: AuthenticationService
+    sessions: ServedSessions<MongoDBService<SessionRecord>>
     users: Served<UserService, typeof userOptions>
   }
 }
@@ -47,20 +48,33 @@ declare module 'remex' {
   }
 }
 
+export interface LoginOptions {
+  /** Signs tokens, at least 32 bytes. Default: a new one, so that a restart ends all logins. */
+  readonly secret?: string | undefined
+}
+
 /** Adds users who sign up by `POST /users`, and log in by `POST /authentication`. */
-export function addUsers(app: Api, db: Db): void {
+export function addUsers(app: Api, db: Db, { secret = createSecret() }: LoginOptions): void {
   app.set('authentication', {
-    secret: readSecret('AUTH_SECRET', randomBytes(32).toString('base64')),
+    secret,
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    jwtOptions: { audience: 'my-app', issuer: 'my-app', expiresIn: '1d' },
+    jwtOptions: { audience: 'my-app', issuer: 'my-app' },
     local: { usernameField: 'email', passwordField: 'password' },
+    // An access token expires after ten minutes; the client refreshes it while the session lasts.
+    sessions: { service: 'sessions' },
   })
   const authentication = new AuthenticationService(app)
   authentication.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())
   app.use('authentication', authentication)
   app.service('authentication').hooks({ before: { create: [resolveData(lowerEmail)] } })
+
+  const sessions = new MongoDBService<SessionRecord>({
+    Model: db.collection('sessions'),
+    paginate: { default: 20 },
+  })
+  app.use('sessions', sessions, { methods: ['find', 'get', 'remove'] })
 
   const users = new UserService({
     Model: db.collection('users'),
@@ -73,7 +87,6 @@ export function addUsers(app: Api, db: Db): void {
       get: [requireLogin, onlyOneself],
       create: [resolveData(lowerEmail), hashPassword('password')],
     },
-    after: { all: [protect('password')] },
   })
 }
 
@@ -81,9 +94,7 @@ export function addUsers(app: Api, db: Db): void {
 export const requireLogin = authenticate('jwt')
 
 /** Limits users to their own records; other users' records return 404. */
-export function onlyOwn({ params }: { params: Params }): void {
-  if (params.provider) params.query = { ...params.query, ownerId: userOf(params)._id }
-}
+export const onlyOwn = limitTo<{ ownerId: ObjectId }>((params) => ({ ownerId: userOf(params)._id }))
 
 /** @throws {NotAuthenticated} no user is logged in: `requireLogin` must run before */
 export function userOf({ user }: Params): User {
@@ -91,18 +102,13 @@ export function userOf({ user }: Params): User {
   return user
 }
 
-function onlyOneself({ params }: { params: Params }): void {
-  if (params.provider) params.query = { ...params.query, _id: userOf(params)._id }
-}
+const onlyOneself = limitTo<User>((params) => ({ _id: userOf(params)._id }))
 
 /** `Ann@example.org` and `ann@example.org` are one account. */
 const lowerEmail = resolve<{ email?: unknown }, HookContext>({
   email: (email) => (typeof email === 'string' ? email.toLowerCase() : email),
 })
 
-/** Returns a variable of the environment, which must be set in production. */
-function readSecret(name: string, otherwise: string): string {
-  const value = process.env[name]
-  if (!value && process.env['NODE_ENV'] === 'production') throw new Error(`${name} is not set`)
-  return value || otherwise
+function createSecret(): string {
+  return randomBytes(32).toString('base64')
 }

@@ -1,15 +1,15 @@
-import type { Db, ObjectId } from 'mongodb'
-import type { HookContext } from 'remex'
-import { MongoDBService, ObjectIdSchema } from 'remex/mongodb'
+import type { Db } from 'mongodb'
+import { MongoDBService, ObjectIdSchema, timestamps } from 'remex/mongodb'
 import type { Served, Static } from 'remex/schema'
 import { DateSchema, Type } from 'remex/schema'
 import type { Api } from '../api.ts'
 
 /** A record, as stored and returned. */
 const MessagesRecord = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   text: Type.String({ minLength: 1, maxLength: 1_000 }),
   createdAt: DateSchema(),
+  updatedAt: DateSchema(),
 })
 export type MessagesRecord = Static<typeof MessagesRecord>
 
@@ -36,9 +36,7 @@ export function addMessages(app: Api, db: Db): void {
     paginate: { default: 20, max: 100 },
   })
   app.use('messages', service, messagesOptions)
-  app.service('messages').hooks({ before: { create: [setDate] } })
-}
-
-function setDate(context: HookContext): void {
-  context.data = { ...(context.data as MessagesData), createdAt: new Date() }
+  app.service('messages').hooks({
+    before: { all: [timestamps()] },
+  })
 }
