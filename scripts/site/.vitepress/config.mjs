@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 import { rewriteLinks } from './links.mjs'
-import { readIndex } from './navigation.mjs'
+import { writeMarkdownFiles } from './markdown-files.mjs'
+import { readIndex, toAddress, toFile } from './navigation.mjs'
+import { listPrograms } from './programs.mjs'
+import { renderForSearch, searchOptions } from './search.mjs'
+import { improveTables } from './tables.mjs'
 
 const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env
@@ -12,6 +16,10 @@ const repository =
   (GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`)
 const index = readIndex('docs/README.md')
 const decisions = readIndex('docs/decisions/README.md')
+const programs = listPrograms().map((path) => ({
+  text: path.slice('examples/'.length),
+  link: toAddress(path),
+}))
 
 export default defineConfig({
   lang: 'en',
@@ -20,17 +28,19 @@ export default defineConfig({
   // No icon: without this, browsers ask for /favicon.ico.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: '../..',
-  // Pages are the markdown files at the top and below these folders.
-  srcExclude: ['!(docs|examples)/**/*'],
+  // Pages are the markdown files at the top and below these folders, and the pages that only the site has.
+  srcExclude: ['!(docs|examples|scripts)/**/*', 'scripts/!(site)/**/*'],
   outDir: '../../build-site',
   cacheDir: 'build-cache',
-  rewrites: (page) => page.replace(/README\.md$/, 'index.md'),
+  rewrites: toFile,
   // The index of the search is the largest file, and loaded by the search alone.
   vite: { build: { chunkSizeWarningLimit: 1000 } },
   markdown: {
     // `{ … }` is text, as on GitHub.
     attrs: { disable: true },
     anchor: { slugify: toAnchor },
+    shikiSetup: highlightAll,
+    codeTransformers: [{ line: keepIndent }],
     config(md) {
       // No page has HTML or Vue of its own: `Service<T>` and `{{ name }}` are text.
       md.set({ html: false })
@@ -38,27 +48,26 @@ export default defineConfig({
         const render = md.renderer.rules[kind]
         md.renderer.rules[kind] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
       }
+      tidy(md)
       rewriteLinks(md, repository)
+      improveTables(md, toAnchor)
     },
   },
+  buildEnd: (site) => writeMarkdownFiles(site, manifest.description),
   themeConfig: {
     nav: index.map(({ text, items: [first] }) => ({ text, link: first.link })),
     sidebar: {
       '/': index,
       '/docs/decisions/': [{ text: 'All pages', link: '/docs/' }, ...decisions],
+      '/examples/': [
+        { text: 'All pages', link: '/docs/' },
+        { text: 'Examples', items: programs },
+      ],
     },
     outline: [2, 3],
     search: {
       provider: 'local',
-      options: {
-        // Reasons and the list of tests would hide the pages that answer questions.
-        _render: (source, env, md) =>
-          /decisions\/|security-tests/.test(env.relativePath) ? '' : md.render(source, env),
-        miniSearch: {
-          options: { tokenize },
-          searchOptions: { combineWith: 'AND', fuzzy: toEdits, boostDocument: toWeight },
-        },
-      },
+      options: { _render: renderForSearch, miniSearch: searchOptions },
     },
     ...(repository && {
       socialLinks: [{ icon: 'github', link: repository }],
@@ -75,18 +84,28 @@ function toAnchor(heading) {
     .replaceAll(' ', '-')
 }
 
-/** Splits text into the words of the search: `select` finds `$select`. Runs in browsers, too. */
-function tokenize(text) {
-  const words = text.split(/[\s\p{P}]+/u)
-  return [...words, ...words.filter((word) => /^\p{S}./u.test(word)).map((word) => word.slice(1))]
+/** Removes comments, which mark places for tests and would be shown as text, and names the language of plain text. */
+function tidy(md) {
+  md.core.ruler.push('tidy', ({ tokens }) => {
+    for (const [position, token] of tokens.entries()) {
+      if (token.type === 'fence') token.info ||= 'text'
+      if (token.type !== 'inline' || !/^<!--[\s\S]*-->$/.test(token.content)) continue
+      token.children.length = 0
+      for (const neighbour of [position - 1, position + 1]) tokens[neighbour].hidden = true
+    }
+  })
 }
 
-/** Returns which part of a word of the search may differ: `match` is not to find `batch`. Runs in browsers. */
-function toEdits(word) {
-  return word.length > 6 ? 0.2 : 0
+/** Without it, a line that took long on a busy machine loses its colours. */
+function highlightAll(shiki) {
+  const { codeToHtml } = shiki
+  shiki.codeToHtml = (code, options) => codeToHtml(code, { ...options, tokenizeTimeLimit: 0 })
 }
 
-/** Returns what a page counts in the search: reasons and changes less than what holds. Runs in browsers. */
-function toWeight(address) {
-  return /CHANGELOG/.test(address) ? 0.3 : 1
+/** Tells the style sheet how far a line of code is indented: what is wrapped continues there. */
+function keepIndent(line) {
+  const [first] = line.children
+  const text = first?.children[0]?.value ?? ''
+  const indent = text.length - text.trimStart().length
+  if (indent > 0) line.properties.style = `--indent: ${indent}ch`
 }

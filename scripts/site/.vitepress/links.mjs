@@ -1,13 +1,11 @@
 // Links of the markdown files. They name files relative to the page, as on GitHub.
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { toAddress } from './navigation.mjs'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
+import { root } from './programs.mjs'
 
 /**
- * Makes a link to a page an address of the site, and a link to another file or folder one of the repository.
+ * Makes a link to a page or a program an address of the site, and a link to another file or folder one of the repository.
  * While no repository is known, the name of such a file stays as text. A link that leads nowhere fails the build.
  */
 export function rewriteLinks(md, repository) {
@@ -18,7 +16,9 @@ export function rewriteLinks(md, repository) {
       const href = token.attrGet('href') ?? '#'
       if (token.type !== 'link_open' || /^(#|\w+:)/.test(href)) continue
       const [path, anchor] = href.split('#')
-      const file = join(dirname(page), decodeURI(path))
+      // The first page of the site has parts of the README, with its links.
+      const folder = page === join(root, 'scripts/site/[home].md') ? root : dirname(page)
+      const file = join(folder, decodeURI(path))
       if (!existsSync(file)) throw new Error(`${relative(root, page)}: ${href} leads nowhere`)
       const address = toPage(file) ?? toSource(file, repository)
       if (address !== undefined) token.attrSet('href', anchor ? `${address}#${anchor}` : address)
@@ -31,11 +31,13 @@ export function rewriteLinks(md, repository) {
   })
 }
 
-/** Returns the address of a page of the site, or `undefined` for another file. */
+/** Returns the address of a page or a program of the site, or `undefined` for another file. */
 function toPage(file) {
   const readme = join(file, 'README.md')
   const page = relative(root, existsSync(readme) ? readme : file).replaceAll('\\', '/')
-  return /^([A-Z]+|(docs|examples)\/.*)\.md$/.test(page) ? toAddress(page) : undefined
+  return /^([A-Z]+\.md|docs\/.*\.md|examples\/.*\.(md|ts))$/.test(page)
+    ? toAddress(page)
+    : undefined
 }
 
 function toSource(file, repository) {

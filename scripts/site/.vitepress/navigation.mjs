@@ -19,9 +19,15 @@ export function readIndex(page) {
   })
 }
 
-/** Returns the address of a page on the site, which is the address of a folder for a README. */
+/** Returns the file of the site for a page. The first page of the site is not the README. */
+export function toFile(page) {
+  if (page === 'README.md') return 'readme.md'
+  return page.replace(/^scripts\/site\//, '').replace(/README\.md$/, 'index.md')
+}
+
+/** Returns the address of a page or program on the site, which is the address of a folder for an index. */
 export function toAddress(page) {
-  return `/${page}`.replace(/README\.md$/, '').replace(/\.md$/, '.html')
+  return `/${toFile(page)}`.replace(/index\.md$/, '').replace(/\.(md|ts)$/, '.html')
 }
 
 function toTitle(text) {

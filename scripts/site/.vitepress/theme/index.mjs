@@ -1,4 +1,5 @@
 import theme from 'vitepress/theme'
 import './pages.css'
+import './landing.css'
 
 export default theme
