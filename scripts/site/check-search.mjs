@@ -51,7 +51,9 @@ export async function checkSearch() {
     const hits = index.search(question).slice(0, MAX_HITS)
     const ids = hits.map(({ id }) => id.replace(/^\/(docs\/)?|\.html/g, ''))
     const isFound = ids.some((id) => answers.some((page) => `${id}#`.startsWith(`${page}#`)))
-    return isFound ? [] : [`'${question}' finds ${ids.join(', ')} instead of ${answers.join(' or ')}`]
+    return isFound
+      ? []
+      : [`'${question}' finds ${ids.join(', ')} instead of ${answers.join(' or ')}`]
   })
   const all = Object.keys(QUESTIONS).length
   console.log(`${all - lost.length} of ${all} questions find their page`)
