@@ -58,6 +58,8 @@ export interface FunctionMetadata {
    * as a hook, it would run with the context as its options.
    */
   readonly hookFactory?: string
+  /** What the factory of a hook was called with, where that says more than its name. Shown while you develop. */
+  readonly hookArguments?: readonly unknown[]
   /** The factory of a function for `app.configure()`: passed to `app.use()`, it looks like any function. */
   readonly configuratorFactory?: string
   /** The strategies of a hook that rejects a caller unless one of them succeeds. */

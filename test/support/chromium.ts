@@ -33,6 +33,8 @@ export interface ChromiumPage {
   read(selector: string): Promise<string>
   /** Loads the page anew. It is emptied first: `read` and `click` wait for the new one. */
   reload(): Promise<void>
+  /** Shows the page as on a screen of another width, in CSS pixels. */
+  setWidth(width: number): Promise<void>
   /** Resolves to another page of the same browser. */
   openTab(url: string): Promise<ChromiumPage>
 }
@@ -79,6 +81,10 @@ async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
     reload: async () => {
       await evaluate('document.documentElement.replaceChildren()')
       await devtools.send('Page.reload', {}, sessionId)
+    },
+    setWidth: async (width) => {
+      const size = { width, height: 800, deviceScaleFactor: 1, mobile: false }
+      await devtools.send('Emulation.setDeviceMetricsOverride', size, sessionId)
     },
     openTab: (other) => openTab(devtools, other),
   }

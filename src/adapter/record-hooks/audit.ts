@@ -99,6 +99,7 @@ export function audit(options: AuditOptions): AroundHook {
     })
   }
   return describeFunction(nameFunction('audit', hook), {
+    hookArguments: [options],
     changesNothing: true,
     refusesNobody: true,
     checkPlace: ({ app, service, label }) => {

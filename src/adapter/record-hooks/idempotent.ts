@@ -128,6 +128,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     setAnswer(context as HookContext, stored)
   }
   return describeFunction(nameFunction('idempotent', hook), {
+    hookArguments: [options],
     terms: {
       header: { name: 'Idempotency-Key', description: KEY_DESCRIPTION, required },
       errors: [409, 422],

@@ -40,6 +40,7 @@ export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Ho
     mapWrites(context, settings, leaveOut)
   })
   return describeFunction(hook, {
+    hookArguments: Object.keys(options).length === 0 ? [] : [options],
     refusesNobody: true,
     checkPlace({ service, label }) {
       const owner = requireService(`softDelete() in ${label}`, service)

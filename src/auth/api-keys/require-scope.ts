@@ -31,6 +31,7 @@ export function requireScope(scope: string): AuthenticateHook {
     return type === 'around' ? next?.() : undefined
   }
   return describeFunction(nameFunction('requireScope', hook), {
+    hookArguments: [scope],
     checkPlace: ({ app, group, label }) => {
       if (group === 'after' || group === 'error') {
         throw new TypeError(

@@ -100,6 +100,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
     if (type === 'around') await next?.()
   }
   return describeFunction(nameFunction('rateLimit', hook), {
+    hookArguments: [options],
     refusesNobody: true,
     terms: { errors: [429] },
     checkPlace: ({ group, label }) => {

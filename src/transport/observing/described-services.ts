@@ -3,6 +3,7 @@ import type { OrderedHook } from '../../core/hooks/hook-chain.ts'
 import { listHooks } from '../../core/hooks/hook-chain.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import type { MethodSchemas } from '../../core/services/service-schemas.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 
 /** A service as the developer page shows it. */
 interface DescribedService {
@@ -17,7 +18,7 @@ interface DescribedMethod {
   readonly name: string
   /** Whether external callers may call it. */
   readonly isExternal: boolean
-  /** The hooks by their kinds and names, in the order in which they run. */
+  /** The hooks by their kinds, as calls of their factories, in the order in which they run. */
   readonly hooks: Readonly<Record<'before' | 'after' | 'error', readonly string[]>>
   /** What external callers may send and receive, as it is sent; `null` without schemas. */
   readonly schemas: MethodSchemas | null
@@ -60,8 +61,23 @@ function describeMethod({ name, external, entry }: MethodEntry): DescribedMethod
 }
 
 function describeHook({ type, hook }: OrderedHook): string {
-  const { strategies } = metadataOf(hook)
-  const name =
-    strategies === undefined ? hook.name || 'anonymous' : `authenticate(${strategies.join(', ')})`
-  return type === 'around' ? `${name} (around)` : name
+  const { strategies, secretFields, hookArguments } = metadataOf(hook)
+  const name = strategies === undefined ? hook.name || 'anonymous' : 'authenticate'
+  const given = hookArguments ?? strategies ?? secretFields
+  const call = given === undefined ? name : `${name}(${given.map(describeArgument).join(', ')})`
+  return type === 'around' ? `${call} (around)` : call
+}
+
+/** Returns an argument as its author may have written it: functions, and what is inside of objects, as `…`. */
+function describeArgument(argument: unknown): string {
+  if (typeof argument === 'string') return `'${argument}'`
+  if (!isPlainObject(argument)) return isSimple(argument) ? String(argument) : '…'
+  const parts = Object.entries(argument).map(
+    ([key, value]) => `${key}: ${isPlainObject(value) ? '…' : describeArgument(value)}`,
+  )
+  return `{ ${parts.join(', ')} }`
+}
+
+function isSimple(value: unknown): boolean {
+  return value === null || ['number', 'boolean', 'undefined'].includes(typeof value)
 }

@@ -16,17 +16,28 @@ main { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 540px); ga
 table { border-collapse: collapse; width: 100% }
 th { text-align: left; font-weight: 600; color: var(--dim) }
 th, .line { white-space: nowrap }
+code, td, summary { overflow-wrap: anywhere }
 th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top }
-.number { text-align: right; font-variant-numeric: tabular-nums }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
 code, pre { font: 12.5px/1.5 ui-monospace, monospace }
 pre { overflow: auto; max-height: 400px; background: var(--soft); padding: 8px 12px; margin: 4px 0 }
 .success { color: var(--good) } .fault { color: var(--bad) } .refusal { color: var(--warn) }
-.scroll { overflow-x: auto }
 #services > details { border: 1px solid var(--line); border-radius: 6px; margin-bottom: 8px; padding: 8px 12px }
 summary { cursor: pointer } summary b { margin-right: 8px }
 details table { margin-top: 8px }
+td[data-kind] { min-width: 92px }
 .hook { display: inline-block; background: var(--soft); border-radius: 4px; padding: 0 6px; margin: 1px 4px 1px 0 }
-input { font: inherit; padding: 2px 8px; width: 200px }
+.filters { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; margin-bottom: 8px }
+input[type=search] { font: inherit; padding: 2px 8px; width: 200px }
+@media (max-width: 640px) {
+  #services th { display: none }
+  #services td { display: block; border: 0; padding: 1px 0 }
+  #services td:first-child { border-top: 1px solid var(--line); padding-top: 6px }
+  #services td[data-kind]::before { content: attr(data-kind) ' '; color: var(--dim) }
+  #services td.none { display: none }
+  main { padding: 0 12px 32px }
+  th, td { padding-right: 8px }
+}
 `
 
 const SCRIPT = `
@@ -49,27 +60,34 @@ async function read(name) {
   return response.json()
 }
 
+/** Returns the name of a call that may continue on the next line after each of its parts. */
+function createName(name) {
+  return create('code', '', ...name.split(/(?<=[/.])/).flatMap((part) => [part, create('wbr')]))
+}
+
 function createCallRow(call) {
   const { endedAt, path, method, provider, outcome, code, durationMs, databaseCalls } = call
   const kind = code === undefined ? 'success' : code < 500 ? 'refusal' : 'fault'
   return create('tr', '',
     create('td', 'dim line', new Date(endedAt).toTimeString().slice(0, 8)),
-    create('td', '', create('code', '', path + '.' + method)),
-    create('td', 'dim', provider ?? 'process'),
-    create('td', kind + ' line', code === undefined ? outcome : code + ' ' + outcome),
+    create('td', '', createName(path + '.' + method), create('span', 'dim', ' ' + (provider ?? 'internal'))),
+    create('td', kind, code === undefined ? outcome : code + ' ' + outcome),
     create('td', 'number', durationMs.toFixed(1)),
     create('td', 'number', String(databaseCalls ?? '')))
 }
 
-function createHooks(names) {
-  if (names.length === 0) return create('span', 'dim', '\\u2013')
-  return create('span', '', ...names.map((name) => create('code', 'hook', name)))
+function createHookCell(kind, names) {
+  const cell = names.length === 0
+    ? create('td', 'none dim', '\\u2013')
+    : create('td', '', ...names.map((name) => create('code', 'hook', name)))
+  cell.dataset.kind = kind
+  return cell
 }
 
 function createMethodRows({ name, isExternal, hooks, schemas }) {
   const row = create('tr', '',
     create('td', '', create('code', '', name), isExternal ? '' : create('span', 'dim', ' internal')),
-    ...['before', 'after', 'error'].map((kind) => create('td', '', createHooks(hooks[kind]))))
+    ...['before', 'after', 'error'].map((kind) => createHookCell(kind, hooks[kind])))
   if (schemas === null) return [row]
   const parts = Object.entries(schemas).filter(([, schema]) => typeof schema === 'object')
   const cell = create('td', '', create('details', '', create('summary', 'dim', 'schemas of ' + name),
@@ -84,7 +102,7 @@ function createService({ path, className, events, methods }) {
   const head = create('tr', '', ...['method', 'before', 'after', 'error'].map((name) => create('th', '', name)))
   return create('details', '',
     create('summary', '', create('b', '', '/' + path), create('span', 'dim', className + ' '), streams),
-    create('div', 'scroll', create('table', '', head, ...methods.flatMap(createMethodRows))),
+    create('table', '', head, ...methods.flatMap(createMethodRows)),
     create('p', 'dim', 'Events: ' + (events.join(', ') || 'none')))
 }
 
@@ -107,10 +125,12 @@ async function showServices() {
 async function showCalls() {
   const { calls, streams } = await read('calls.json')
   const wanted = find('filter').value.toLowerCase()
-  const shown = calls.filter(({ path, method, outcome }) =>
+  const shown = calls.filter(({ path, method, outcome, provider }) =>
+    (find('internal').checked || provider !== undefined) &&
     (path + '.' + method + ' ' + outcome).toLowerCase().includes(wanted))
   find('calls').replaceChildren(...shown.map(createCallRow))
   find('none').hidden = shown.length > 0
+  find('none').textContent = calls.length === 0 ? 'No call yet.' : 'No call matches.'
   showStreams(streams)
 }
 
@@ -129,7 +149,7 @@ async function refresh() {
   }
 }
 
-find('filter').addEventListener('input', refresh)
+for (const id of ['filter', 'internal']) find(id).addEventListener('input', refresh)
 document.addEventListener('visibilitychange', refresh)
 setInterval(refresh, 1000)
 refresh()
@@ -164,11 +184,14 @@ export function toHtml(base: string): string {
   <section><h2>Services and their hooks</h2><div id="services"></div></section>
   <section>
     <h2>Last calls</h2>
-    <input id="filter" type="search" placeholder="Filter: tasks.find" aria-label="Filter the calls">
-    <div class="scroll"><table>
-      <thead><tr><th>time<th>call<th>from<th>outcome<th class="number">ms<th class="number" title="calls of the database">db</tr></thead>
+    <div class="filters">
+      <input id="filter" type="search" placeholder="Filter: tasks.find" aria-label="Filter the calls">
+      <label><input id="internal" type="checkbox" checked> Internal calls</label>
+    </div>
+    <table>
+      <thead><tr><th>time<th>call<th>outcome<th class="number">ms<th class="number" title="database calls">db</tr></thead>
       <tbody id="calls"></tbody>
-    </table></div>
+    </table>
     <p id="none" class="dim">No call yet.</p>
   </section>
 </main>

@@ -5,7 +5,10 @@ import {
   authenticate,
   hashPassword,
   JwtStrategy,
+  MemoryThrottleStore,
   protect,
+  rateLimit,
+  requireScope,
 } from '../../../src/auth/index.ts'
 import { resolveData, resolveExternal, Type, validateData } from '../../../src/core/schema/index.ts'
 import type { FastifyApplication } from '../../../src/transport/index.ts'
@@ -82,26 +85,44 @@ t.test('services are shown with their hooks in order, and their schemas', async 
   t.match(find, { name: 'find', isExternal: true, hooks: { after: [] } })
   t.match(get, { name: 'get', isExternal: false, schemas: null })
   t.strictSame(create.hooks, {
-    before: ['tell (around)', 'authenticate(jwt)', 'checkSchemas', 'note', 'setDate'],
+    before: ['tell (around)', "authenticate('jwt')", 'checkSchemas', 'note', 'setDate'],
     after: ['anonymous'],
     error: ['logError'],
   })
   t.match(create.schemas.data, { properties: { text: { type: 'string' } } })
 })
 
-t.test('hooks of this package are shown by the names of their factories', async (t) => {
-  const hooks = { create: [resolveData(), validateData(true), hashPassword('password')] }
+t.test('hooks of this package are shown by their factories and arguments', async (t) => {
+  const limit = rateLimit({
+    max: 10,
+    windowSeconds: 60,
+    by: () => 'all',
+    store: new MemoryThrottleStore(),
+  })
+  const hooks = {
+    create: [resolveData(), validateData(true), hashPassword('password'), limit],
+    find: [requireScope('notes:read')],
+  }
   const app = createServed((app) => {
     app.configure(developerPage()).use('notes', { ...notes } as never)
     const around = { all: [resolveExternal()] }
-    app.service('notes').hooks({ around, before: hooks, after: { all: [protect('password')] } })
+    app
+      .service('notes')
+      .hooks({ around, before: hooks, after: { all: [protect('password', 'resetToken')] } })
   })
   t.teardown(() => app.close())
   const [service] = (await ask(app, '/developer/services.json')).json()
   t.match(service.methods[2].hooks, {
-    before: ['resolveExternal (around)', 'resolveData', 'validateData', 'hashPassword'],
-    after: ['protect'],
+    before: [
+      'resolveExternal (around)',
+      'resolveData',
+      'validateData',
+      "hashPassword('password')",
+      'rateLimit({ max: 10, windowSeconds: 60, by: …, store: … })',
+    ],
+    after: ["protect('password', 'resetToken')"],
   })
+  t.match(service.methods[0].hooks.before, [/^resolveExternal/, "requireScope('notes:read')"])
 })
 
 t.test('the last calls are shown without data, the newest first', async (t) => {
@@ -255,6 +276,53 @@ t.test('a browser shows calls as they come, and hostile names as text', { skip }
     /notes\.find/.test(String(await evaluate("document.querySelector('#calls').textContent"))),
   )
   t.equal(await evaluate("document.querySelectorAll('#calls b').length"), 0)
+})
+
+t.test('nothing on the page is cut off on a laptop or a phone', { skip }, async (t) => {
+  const path = 'organizations/:organizationId/notifications'
+  const server = await startOwnServer(t, (app) => {
+    app.configure(developerPage()).use(path, { ...notes } as never)
+    const limit = rateLimit({
+      max: 10,
+      windowSeconds: 60,
+      name: 'notifications-of-an-organization',
+    })
+    app.service(path).hooks({
+      before: { all: [limit, createHook('loadOrganizationOfTheCurrentUser')] },
+      after: { all: [protect('password', 'passwordResetToken', 'verificationToken')] },
+    } as never)
+  })
+  await server.request('/organizations/7/notifications/odd')
+  const { evaluate, read, click, setWidth } = await openPage(t, String(chromium), `${server.url}/`)
+  await read('#calls tr')
+  await click('#services summary')
+  for (const width of [1280, 390]) {
+    await setWidth(width)
+    const cut = await evaluate(`[...document.querySelectorAll('main *')]
+      .filter((it) => it.getBoundingClientRect().right > it.closest('section').getBoundingClientRect().right + 1)
+      .map((it) => it.textContent).join()`)
+    t.equal(cut, '', `${width} pixels`)
+    t.equal(
+      await evaluate(
+        '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)',
+      ),
+      0,
+    )
+  }
+})
+
+t.test('internal calls can be hidden', { skip }, async (t) => {
+  const server = await startOwnServer(t, (app) => {
+    app.configure(developerPage()).use('notes', { ...notes } as never)
+  })
+  await server.request('/notes')
+  await server.app.service('notes').create({ text: 'internal' })
+  const { evaluate, read, click } = await openPage(t, String(chromium), `${server.url}/`)
+  t.match(await read('#calls tr'), 'notes.create internal')
+  const calls = "[...document.querySelectorAll('#calls code')].map((it) => it.textContent).join()"
+  await click('#internal')
+  await until(async () => (await evaluate(calls)) === 'notes.find')
+  t.match(await read('#calls tr'), 'notes.find rest')
 })
 
 /** Returns a hook of a name. */
