@@ -47,6 +47,25 @@ for (const mode of MODES) {
   })
 }
 
+t.test('the page follows the colours of the system, and cuts off no path', { skip }, async (t) => {
+  const path = 'organizations/:organizationId/notifications'
+  const server = await startServer(t, 'standalone', {
+    services: (app) => {
+      app.use(path, { find: async () => [] } as never).configure(openapi({ info: INFO }))
+    },
+  })
+  const page = await openPage(t, String(chromium), `${server.url}/docs`)
+  await page.read('.opblock-tag')
+  for (const scheme of ['dark', 'light'] as const) {
+    await page.setColorScheme(scheme)
+    const isDark = "document.documentElement.classList.contains('dark-mode')"
+    await until(async () => (await page.evaluate(isDark)) === (scheme === 'dark'))
+  }
+  await page.setWidth(390)
+  const right = "document.querySelector('.opblock-tag span').getBoundingClientRect().right"
+  t.ok(Number(await page.evaluate(right)) < 390)
+})
+
 t.test(
   'a link leads to an operation, which can be called as it is filled in',
   { skip },

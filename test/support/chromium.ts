@@ -35,6 +35,8 @@ export interface ChromiumPage {
   reload(): Promise<void>
   /** Shows the page as on a screen of another width, in CSS pixels. */
   setWidth(width: number): Promise<void>
+  /** Shows the page as to a user who has chosen these colours. */
+  setColorScheme(scheme: 'light' | 'dark'): Promise<void>
   /** Resolves to another page of the same browser. */
   openTab(url: string): Promise<ChromiumPage>
 }
@@ -85,6 +87,10 @@ async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
     setWidth: async (width) => {
       const size = { width, height: 800, deviceScaleFactor: 1, mobile: false }
       await devtools.send('Emulation.setDeviceMetricsOverride', size, sessionId)
+    },
+    setColorScheme: async (value) => {
+      const features = [{ name: 'prefers-color-scheme', value }]
+      await devtools.send('Emulation.setEmulatedMedia', { features }, sessionId)
     },
     openTab: (other) => openTab(devtools, other),
   }

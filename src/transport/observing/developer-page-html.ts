@@ -25,7 +25,7 @@ pre { overflow: auto; max-height: 400px; background: var(--soft); padding: 8px 1
 #services > details { border: 1px solid var(--line); border-radius: 6px; margin-bottom: 8px; padding: 8px 12px }
 summary { cursor: pointer } summary b { margin-right: 8px }
 details table { margin-top: 8px }
-td[data-kind] { min-width: 92px }
+td[data-kind] { min-width: 100px }
 .hook { display: inline-block; background: var(--soft); border-radius: 4px; padding: 0 6px; margin: 1px 4px 1px 0 }
 .filters { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; margin-bottom: 8px }
 input[type=search] { font: inherit; padding: 2px 8px; width: 200px }

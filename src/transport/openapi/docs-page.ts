@@ -30,6 +30,22 @@ const EMPTY_ICON = {
   content: '<svg xmlns="http://www.w3.org/2000/svg"/>',
 }
 
+/** Long paths of services are headings, which the page would cut off on a phone. */
+const STYLE = {
+  filename: 'page.css',
+  content: '.swagger-ui .opblock-tag { overflow-wrap: anywhere }',
+}
+
+/** The page has dark colours, and chooses them only by a button of the top bar. */
+const SCRIPT = {
+  filename: 'page.js',
+  content: `const scheme = matchMedia('(prefers-color-scheme: dark)')
+const apply = () => document.documentElement.classList.toggle('dark-mode', scheme.matches)
+scheme.addEventListener('change', apply)
+apply()
+`,
+}
+
 /** Serves a document at `<path>/json`, and a page to read and try it at `<path>`. */
 export async function addDocsPage(
   scope: FastifyInstance,
@@ -43,7 +59,7 @@ export async function addDocsPage(
   await scope.register(swaggerUi, {
     routePrefix: path,
     staticCSP: CONTENT_SECURITY_POLICY,
-    theme: { title: escapeHtml(title), favicon: [EMPTY_ICON] },
+    theme: { title: escapeHtml(title), favicon: [EMPTY_ICON], css: [STYLE], js: [SCRIPT] },
     logo: null as never,
     // The layout without the top bar, whose logo is not the application's.
     uiConfig: {
