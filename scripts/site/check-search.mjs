@@ -15,13 +15,13 @@ const QUESTIONS = {
   'schedule a cron job': ['how-do-i#run-background-jobs-cron'],
   'seed the database': ['how-do-i#seed-data'],
   websocket: ['reference/socketio', 'how-do-i#use-websockets', 'reference/realtime'],
-  'websocket live updates': ['reference/realtime', 'reference/realtime-client', 'guides/live'],
+  'websocket live updates': ['reference/realtime', 'reference/realtime-client'],
   'send webhook': ['how-do-i#send-or-receive-webhooks'],
   'pino logger pretty': [
     'how-do-i#log-with-pino-readably-in-development',
     'reference/server#logging',
   ],
-  'use with nextjs': ['how-do-i#render-on-a-server-nextjs-nuxt-sveltekit', 'guides/nextjs'],
+  'use with nextjs': ['how-do-i#render-on-a-server-nextjs-nuxt-sveltekit'],
   'upload image': ['guides/uploads'],
   multer: ['guides/uploads'],
   'restrict records to owner': ['guides/roles-and-owners', 'tutorial/3-owners'],
@@ -40,7 +40,7 @@ const QUESTIONS = {
   'enable cors': ['reference/server'],
   'soft delete': ['guides/soft-delete'],
   'audit log': ['guides/audit'],
-  mongoose: ['guides/mongoose', 'how-do-i'],
+  mongoose: ['how-do-i'],
   swagger: ['reference/openapi'],
 }
 
