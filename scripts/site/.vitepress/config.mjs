@@ -55,7 +55,10 @@ export default defineConfig({
   },
   buildEnd: (site) => writeMarkdownFiles(site, manifest.description),
   themeConfig: {
-    nav: index.map(({ text, items: [first] }) => ({ text, link: first.link })),
+    nav: [
+      ...index.map(({ text, items: [first] }) => ({ text, link: first.link })),
+      { text: 'Examples', link: '/examples/' },
+    ],
     sidebar: {
       '/': index,
       '/docs/decisions/': [{ text: 'All pages', link: '/docs/' }, ...decisions],

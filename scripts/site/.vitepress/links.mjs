@@ -33,6 +33,7 @@ export function rewriteLinks(md, repository) {
 
 /** Returns the address of a page or a program of the site, or `undefined` for another file. */
 function toPage(file) {
+  if (file === join(root, 'examples')) return '/examples/'
   const readme = join(file, 'README.md')
   const page = relative(root, existsSync(readme) ? readme : file).replaceAll('\\', '/')
   return /^([A-Z]+\.md|docs\/.*\.md|examples\/.*\.(md|ts))$/.test(page)
