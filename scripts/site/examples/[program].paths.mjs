@@ -16,9 +16,11 @@ export default {
 function toList() {
   const programs = listPrograms().filter((path) => /^examples\/[^/]+$/.test(path))
   const rows = programs.map((path) => {
-    const [comment = ''] = read(path).match(/^\/\/ .*$(\n\/\/ .*$)*/m) ?? []
+    const link = `- [${path.slice('examples/'.length)}](../../../${path})`
+    const [comment] = read(path).match(/^(\/\/ .*\n)+/) ?? []
+    if (comment === undefined) return link
     const [about] = comment.replaceAll(/\n?\/\/ /g, ' ').split(/\. |: `|, after /)
-    return `- [${path.slice('examples/'.length)}](../../../${path}): ${about.trim().replace(/\.$/, '')}`
+    return `${link}: ${about.trim().replace(/\.$/, '')}`
   })
   const blog = '[the blog](../../../examples/blog/README.md)'
   return `# Examples\n\nComplete programs, also in \`node_modules/remex/examples\`. An application in several files is ${blog}.\n\n${rows.join('\n')}\n`
