@@ -35,10 +35,6 @@ export type Authorizer = (call: UnsentCall) => Promise<Answer>
  */
 const AUTHORIZER: unique symbol = Symbol('remex.authorizer')
 
-interface Authorized {
-  readonly [AUTHORIZER]?: Authorizer | undefined
-}
-
 /** Sets the authorizer that sends the calls of a service from now on, `undefined` for none. */
 export function setAuthorizer(service: object, value: Authorizer | undefined): void {
   Object.defineProperty(service, AUTHORIZER, { value, configurable: true })
@@ -46,6 +42,7 @@ export function setAuthorizer(service: object, value: Authorizer | undefined): v
 
 /** A service that sends a call. */
 interface Sender {
+  readonly [AUTHORIZER]?: Authorizer | undefined
   readonly name: string
   readonly base: string
   sendRequest(request: PreparedRequest): Promise<Answer>
@@ -72,7 +69,7 @@ export function sendCall(service: Sender, call: PreparedCall): Promise<unknown> 
   return limitCall(limits, async (signal) => {
     const send = (more?: SentHeaders): Promise<Answer> => sendOnce(service, call, signal, more)
     const authorize = (): Promise<Answer> =>
-      (service as Authorized)[AUTHORIZER]?.({ service, method, headers, signal, send }) ?? send()
+      service[AUTHORIZER]?.({ service, method, headers, signal, send }) ?? send()
     return readResult(await sendWithRetries(authorize, { ...call, signal }), responseType)
   })
 }
@@ -88,6 +85,8 @@ async function sendOnce(
   // Libraries remove the header `Authorization` on a redirect to another origin, but no other header with a token.
   const isBound = Object.keys(more).some((name) => name !== 'authorization')
   const redirect = method === 'GET' && !isBound ? 'follow' : 'manual'
+  const options = Object.entries(libraryOptions)
+  const kept = isBound ? options.filter(([name]) => !REDIRECT_OPTIONS.includes(name)) : options
   try {
     const answer = await service.sendRequest({
       ...request,
@@ -95,7 +94,7 @@ async function sendOnce(
       redirect,
       isBound,
       headers: { ...request.headers, ...more },
-      libraryOptions: isBound ? omitRedirectOptions(libraryOptions) : libraryOptions,
+      libraryOptions: Object.fromEntries(kept),
     })
     if (isSuccess(answer.status)) return accept ? checkType(answer, accept) : answer
     return refuseRedirect(await readErrorBody(answer), { redirect, isBound })
@@ -108,14 +107,6 @@ async function sendOnce(
 const REDIRECT_OPTIONS: readonly string[] = [
   ...['redirect', 'maxRedirects', 'redirects', 'maxRedirections', 'fetchOptions'],
 ]
-
-/** Returns the options of a library without those that make it follow redirects. */
-function omitRedirectOptions(
-  options: PreparedRequest['libraryOptions'],
-): PreparedRequest['libraryOptions'] {
-  const kept = Object.entries(options).filter(([name]) => !REDIRECT_OPTIONS.includes(name))
-  return Object.fromEntries(kept)
-}
 
 /**
  * Returns a response that is not a redirect. Status 0 is a redirect that a browser hides.

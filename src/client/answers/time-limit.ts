@@ -14,7 +14,7 @@ interface CallLimits {
 }
 
 /** A longer timer would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 /**
  * Resolves as a call does, unless it times out or its signal aborts first. That ends the call even if the HTTP library

@@ -59,7 +59,7 @@ export class AuthenticationClient {
       toKey: ({ accessToken, authentication }) =>
         accessToken ?? (cookie ? authentication?.payload?.['jti'] : undefined),
       keep: (result) => this.#keep(result),
-      drop: (tokens) => this.#drop(tokens),
+      drop: (tokens) => this.#removeOwn(tokens),
     })
     this.#authorizer = new CallAuthorizer(this, this.#state)
     followOtherTabs(storage, storageKey, (value) => this.#followTab(value))
@@ -382,14 +382,5 @@ export class AuthenticationClient {
     const own = new Set(tokens)
     if (this.#written !== undefined) own.add(this.#written)
     return this.removeAccessToken(own)
-  }
-
-  async #drop(tokens: ReadonlySet<string>): Promise<void> {
-    try {
-      await this.#removeOwn(tokens)
-    } catch (error) {
-      // Only logged: the caller gets the rejection, which is why the login has ended.
-      this.app.logger.error({ err: error }, 'A token that the server rejects is still kept')
-    }
   }
 }

@@ -20,12 +20,6 @@ interface Page {
 /** The page that a browser shows; `location` is missing elsewhere. */
 const PAGE = globalThis as Page
 
-/** The names in a hash under which an external login leaves its token or its error. */
-interface HashNames {
-  readonly locationKey: string
-  readonly locationErrorKey: string
-}
-
 const NO_LOGIN: Promise<string | null> = /* @__PURE__ */ Promise.resolve(null)
 
 /** The login that the page was opened with. */
@@ -37,17 +31,18 @@ export class PageLogin {
 
   /**
    * Resolves to the token in the hash of a URL, or to the token for a code there; `null` if there is neither.
+   * @param names those in the hash under which an external login leaves its token or its error
    * @throws {NotAuthenticated} the hash has an error, or the server rejects the code; the error's name is `OauthError`
    * @throws {GeneralError} the response to the code has no token
    */
   async read(
     location: LocationWithHash,
-    { locationKey, locationErrorKey }: HashNames,
+    names: { readonly locationKey: string; readonly locationErrorKey: string },
     service: LoginService,
   ): Promise<string | null> {
-    const [accessToken] = takeFromHash(location, locationKey)
+    const [accessToken] = takeFromHash(location, names.locationKey)
     if (accessToken) return accessToken
-    const [message] = takeFromHash(location, locationErrorKey)
+    const [message] = takeFromHash(location, names.locationErrorKey)
     if (message !== undefined) throw createLocationError(message)
     const result = await exchangeCode(location, service)
     if (result === null) return null

@@ -38,11 +38,6 @@ export interface LoginData extends AuthenticationRequest {
   strategy: string
 }
 
-/** Services with one that logs users in. */
-interface WithLogins<Service> {
-  readonly authentication: Service
-}
-
 /** A service that logs users in. */
 type Logins<User> = { create(...values: never): Promise<{ user: User }> }
 
@@ -59,7 +54,7 @@ type ServedUser<Service> = [ServedOptions<Service>] extends [never]
  * service.
  */
 export type LoginUser<Services = unknown> = Received<
-  Services extends WithLogins<infer Service>
+  Services extends { readonly authentication: infer Service }
     ? unknown extends ServedUser<Service>
       ? DeclaredOr<Service extends Logins<infer User> ? User : unknown>
       : ServedUser<Service>

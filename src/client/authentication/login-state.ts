@@ -49,7 +49,7 @@ export interface TokenKeeper {
   toKey(result: LoginResult): unknown
   /** Stores the tokens of a new login. The login does not count until this is done. */
   keep(result: LoginResult): Promise<void>
-  /** Removes the stored token if it is a rejected one or that of the login. Never rejects. */
+  /** Removes the stored token if it is a rejected one or that of the login. */
   drop(tokens: ReadonlySet<string>): Promise<void>
 }
 
@@ -219,7 +219,10 @@ export class LoginState {
         const ended = this.login
         if (ended !== undefined) tokens.add(ended.key)
         this.login = undefined
-        await this.#keeper.drop(tokens)
+        await this.#keeper.drop(tokens).catch((err: unknown) => {
+          // Only logged: the caller gets the rejection, which is why the login has ended.
+          this.#app.logger.error({ err }, 'A token that the server rejects is still kept')
+        })
         if (ended !== undefined && attempt.isRenewal) this.#app.emit('expired', error)
       }
       throw error

@@ -53,16 +53,14 @@ export function isSameSession(accessToken: string, login: Login): boolean {
   return sid !== undefined && readClaims(accessToken)['sid'] === sid
 }
 
-/** The locks that the tabs of a browser share. */
-interface SharedLocks {
-  request<T>(name: string, work: () => Promise<T>): Promise<T>
-}
-
 /** Runs a function while no other tab of the browser runs one under the same name. */
 export async function lockTabs<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { location, navigator } = globalThis as {
     readonly location?: object
-    readonly navigator?: { readonly locks?: SharedLocks }
+    /** Its locks are shared by the tabs of a browser. */
+    readonly navigator?: {
+      locks?: { request<R>(name: string, work: () => Promise<R>): Promise<R> }
+    }
   }
   // Outside of browsers, one process has the logins of many users.
   const locks = location == null ? undefined : navigator?.locks

@@ -62,7 +62,9 @@ export class CallAuthorizer {
   async #send(call: UnsentCall): Promise<Answer> {
     const { service, options } = this.#client
     const isGiven = Object.hasOwn(call.headers, options.header.toLowerCase())
-    if (isGiven || !isSameServer(call.service, service)) return call.send({})
+    // Compares complete base URLs: another path on the same host may belong to another operator.
+    const isOther = !(service instanceof RemoteService) || call.service.base !== service.base
+    if (isGiven || isOther) return call.send({})
     const ownMethod = call.service.name === service.name ? call.method : undefined
     // A login needs no token, and a logout sends that of the login it ends.
     if (ownMethod === 'create') return call.send({})
@@ -157,14 +159,6 @@ export class CallAuthorizer {
     const usesOwnToken = login.proof === undefined || login.proof === refused.key
     if (kept === refused.key && usesOwnToken) login.renews = refused.number
   }
-}
-
-/** Compares complete base URLs: another path on the same host may belong to another operator. */
-function isSameServer(
-  service: UnsentCall['service'],
-  authentication: unknown,
-): authentication is RemoteService {
-  return authentication instanceof RemoteService && service.base === authentication.base
 }
 
 /** A token has certainly expired only if the error names the expiry of that very token. */

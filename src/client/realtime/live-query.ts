@@ -9,6 +9,7 @@ import {
 import { isObject } from '../../core/value-kind.ts'
 import type { ErrorResponse } from '../answers/response-error.ts'
 import { createResponseError } from '../answers/response-error.ts'
+import { MAX_TIMER_MS } from '../answers/time-limit.ts'
 import type { LiveCall } from './live-call.ts'
 import type { LiveStatus, ReceivedEvent } from './live-event.ts'
 
@@ -31,9 +32,6 @@ interface Connection {
   /** Returns how long to wait before another attempt, in milliseconds. */
   findWait(error: unknown, failures: number): number
 }
-
-/** A longer timer would fire at once. */
-export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 /** One query of a connection, shared by all its subscribers. */
 export class LiveQuery {

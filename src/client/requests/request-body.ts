@@ -1,9 +1,6 @@
 import { BadRequest } from '../../core/errors/index.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
-/** Deeper data may be circular. */
-const MAX_PLAIN_DEPTH = 20
-
 /**
  * Returns data as JSON, `undefined` for no data.
  * @throws {BadRequest} names the first part that JSON cannot hold: a file or form, a `Map`, bytes, a function, a number
@@ -11,7 +8,6 @@ const MAX_PLAIN_DEPTH = 20
  */
 export function toBody(data: unknown): string | undefined {
   if (data === undefined) return undefined
-  if (isPlainData(data, 0)) return JSON.stringify(data)
   const paths = new WeakMap<object, string>()
   /** Called by JSON with each value, after its owner. */
   function check(this: Record<string, unknown>, key: string, sent: unknown): unknown {
@@ -41,20 +37,6 @@ export function describeValue(value: unknown): string {
   if (!isObject(value)) return `a ${typeof value}`
   const { name = 'unknown' } = (value.constructor ?? {}) as { name?: string }
   return `an object of the class ${name}`
-}
-
-/**
- * Returns whether JSON would represent data unchanged. Then no replacer is needed, which makes JSON several times
- * slower.
- */
-function isPlainData(value: unknown, depth: number): boolean {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (!isObject(value) || depth > MAX_PLAIN_DEPTH || 'toJSON' in value) return value === undefined
-  return (
-    (Array.isArray(value) || isPlainObject(value)) &&
-    Object.values(value).every((item) => isPlainData(item, depth + 1))
-  )
 }
 
 /** Returns whether JSON would drop a value or change it: `{}` for a `Map`, `null` for `NaN`. */

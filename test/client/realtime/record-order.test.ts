@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compareBy } from '../../../src/client/realtime/record-order.ts'
+import { compareBy } from '../../../src/client/realtime/live-list.ts'
 
 /** Values in the order of the server. */
 const ORDER = [
