@@ -50,17 +50,8 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
   }
 }
 
-/** Resolves to a record, `null` if there is none. */
-export function orNone<T>(pending: Promise<T>): Promise<T | null> {
-  return orNull(pending, 404)
-}
-
-/** Resolves to a result, `null` if the login or the user is rejected with 401. */
-export function orRefused<T>(pending: Promise<T>): Promise<T | null> {
-  return orNull(pending, 401)
-}
-
-async function orNull<T>(pending: Promise<T>, code: number): Promise<T | null> {
+/** Resolves to a result, `null` if the call is rejected with a status: 404 for a record, 401 for a login or a user. */
+export async function orNull<T>(pending: Promise<T>, code: 401 | 404): Promise<T | null> {
   try {
     return await pending
   } catch (error) {

@@ -91,7 +91,7 @@ export class AuthenticationService implements Authentication {
   }
 
   get loginThrottle(): LoginThrottle | null {
-    return this.#settings.current.throttle
+    return this.#settings.current.readThrottle()
   }
 
   get revocationList(): RevocationList | null {
@@ -166,7 +166,7 @@ export class AuthenticationService implements Authentication {
     options?: NewTokenOptions,
     secret?: string,
   ): Promise<string> {
-    return this.#settings.current.issuer.sign(payload, options, secret)
+    return this.#settings.current.readIssuer().sign(payload, options, secret)
   }
 
   async verifyAccessToken(
@@ -174,8 +174,8 @@ export class AuthenticationService implements Authentication {
     options?: TokenOptions,
     secret?: string,
   ): Promise<AccessTokenPayload> {
-    const { issuer, revocationList, extensions } = this.#settings.current
-    const payload = issuer.verify(token, options, secret)
+    const { readIssuer, revocationList, extensions } = this.#settings.current
+    const payload = readIssuer().verify(token, options, secret)
     // Not cached by the issuer, so that a logout takes effect at once.
     if (revocationList !== null) await checkRevoked(revocationList, payload)
     for (const extension of extensions) {

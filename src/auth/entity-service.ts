@@ -71,9 +71,7 @@ export function createEntityParams(
   params: AuthenticationParams,
   query: Record<string, unknown>,
 ): AuthenticationParams {
-  const copy = createInternalParams(params)
-  copy.query = query
-  return copy
+  return createInternalParams(params, { query })
 }
 
 /** The part of a strategy that reading its entity needs. */

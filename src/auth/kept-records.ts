@@ -1,9 +1,30 @@
-import type { Application, AroundHook, HookContext, ServiceEntry } from '../core/index.ts'
-import { toServicePath, Unavailable } from '../core/index.ts'
+import type {
+  Application,
+  AroundHook,
+  HookContext,
+  Page,
+  Query,
+  ServiceEntry,
+} from '../core/index.ts'
+import {
+  BadRequest,
+  NotAcceptable,
+  NotAuthenticated,
+  toServicePath,
+  Unavailable,
+} from '../core/index.ts'
+import type { ResultOf } from '../core/method-arguments.ts'
+import { PAGING_NAMES } from '../core/query-names.ts'
+import { replaceRecords } from '../core/results.ts'
+import { PAGING_SCHEMAS } from '../core/schema/queries/described-names.ts'
+import type { JSONSchema, MethodSchemas } from '../core/services/service-schemas.ts'
+import { isEventStream } from '../core/transport-facts.ts'
 import type { Authentication } from './authentication.ts'
 import { findEntityService, findUserFinder } from './entity-service.ts'
-import type { MethodDescriber } from './method-description.ts'
+import { proveParams } from './hooks/authenticate.ts'
+import type { MethodDescriber, MethodDescription } from './method-description.ts'
 import { setDescriber } from './method-description.ts'
+import { getTokenClaims } from './proof.ts'
 
 /**
  * Adds an around hook to the named methods that the service has, as the innermost hook.
@@ -177,4 +198,105 @@ export async function orNotReady<T>(records: string, pending: Promise<T>): Promi
     const message = `The service that stores the ${records} is not set up: try again`
     throw new Unavailable(message, { retryAfter: 1 }, { cause })
   }
+}
+
+/**
+ * Returns the service at a path that stores records of the authentication.
+ * @param records how errors name them: `API keys`
+ * @throws {TypeError} the service no longer exists
+ */
+export function findRecordService<Service>(
+  app: Application,
+  path: string,
+  records: string,
+): Service {
+  const found = findEntityService(app, path)
+  if (found !== null) return found as unknown as Service
+  throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
+}
+
+/** The query for a caller's own records: the size and the order of a page. */
+export interface PagingQuery<T> {
+  /** The maximum number of records. */
+  readonly $limit?: number
+  /** The number of records to skip. */
+  readonly $skip?: number
+  /** The fields to sort by, in order: 1 ascending, -1 descending. */
+  readonly $sort?: { readonly [Name in keyof T & string]?: 1 | -1 }
+}
+
+/** A query without parameters. */
+export type NoQuery = Record<string, never>
+
+/** The result of `find` of a service, a page or a list, with records as their owner sees them. */
+export type OwnFound<S, T> = ResultOf<S, 'find'> extends readonly unknown[] ? T[] : Page<T>
+
+/**
+ * Returns the description of a method of a service whose records are shown to their owners.
+ * @param fields the schemas of the fields of a record as its owner sees it
+ */
+export function describeOwn(
+  authentication: Authentication,
+  fields: Readonly<Record<string, JSONSchema>>,
+  schemas: Partial<MethodSchemas> = {},
+): MethodDescription {
+  const query = { type: 'object', properties: PAGING_SCHEMAS, additionalProperties: false }
+  const result = { type: 'object', required: Object.keys(fields), properties: fields }
+  return {
+    proof: { strategies: authentication.configuration.authStrategies, authentication },
+    schemas: { data: undefined, query, result, ...schemas },
+  }
+}
+
+/** The claims of a token that identifies its user. */
+export interface OwnerClaims {
+  readonly sub: string
+  readonly [claim: string]: unknown
+}
+
+/**
+ * Resolves to the claims of an external caller, who must send an access token.
+ * @param records names them in errors: `API keys`
+ * @throws {NotAcceptable} the caller asks for a stream of events
+ * @throws {NotAuthenticated} there is no token, or it does not identify a user
+ */
+export async function proveOwner(
+  authentication: Authentication,
+  context: HookContext,
+  records: string,
+): Promise<OwnerClaims> {
+  // A stream would show a thief at once when the owner acts.
+  if (isEventStream(context.params)) throw new NotAcceptable(`${records} have no stream`)
+  await proveParams(authentication, context, authentication.configuration.authStrategies)
+  const { sub, ...claims } = getTokenClaims(context.params.authentication)
+  // Only an access token identifies its user in a claim.
+  if (typeof sub === 'string') return { ...claims, sub }
+  throw new NotAuthenticated(`${records} require an access token`)
+}
+
+/**
+ * Runs a call for the records of a user only, and replaces each of them in the result with the view for callers, even
+ * if hooks have set what is sent.
+ * @param records names them in errors: `API keys`
+ * @throws {BadRequest} the call would remove all at once, or the query has conditions
+ */
+export async function serveOwn<Stored>(
+  context: HookContext,
+  next: () => Promise<void>,
+  { userId, records }: { readonly userId: string; readonly records: string },
+  toShown: (record: Stored) => object,
+): Promise<void> {
+  const query: Query = context.params.query ?? {}
+  const other = Object.keys(query).find((name) => !PAGING_NAMES.includes(name))
+  if (other !== undefined) throw new BadRequest(`${records} cannot be queried by '${other}'`)
+  if (context.method === 'remove' && context.id == null) {
+    throw new BadRequest(`${records} are removed one by one, by their ids`)
+  }
+  context.params.query = { ...query, userId }
+  await next()
+  const show = (record: unknown): object => toShown(record as Stored)
+  context.result = replaceRecords(context.method, context.result, (found) =>
+    Array.isArray(found) ? found.map(show) : show(found),
+  )
+  context.dispatch = context.result
 }

@@ -9,14 +9,12 @@ export interface LoginFields {
 
 type Settings = Readonly<Record<string, unknown>>
 
-interface Configured {
-  readonly configuration?: Settings
-}
-
 /** Returns the fields of users in which the strategies of a service look up passwords and user names. */
 export function listLoginFields(authentication: Authentication): LoginFields {
   const all = authentication.strategyNames.map((name) => {
-    const { configuration } = (authentication.getStrategy(name) ?? {}) as Configured
+    const { configuration } = (authentication.getStrategy(name) ?? {}) as {
+      readonly configuration?: Settings
+    }
     return configuration ?? {}
   })
   const list = (read: (one: Settings) => unknown): string[] => [

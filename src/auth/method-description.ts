@@ -1,4 +1,4 @@
-import type { Application, ServiceEntry } from '../core/index.ts'
+import type { ServiceEntry } from '../core/index.ts'
 import type { MethodSchemas } from '../core/services/service-schemas.ts'
 import type { Authentication } from './authentication.ts'
 
@@ -28,17 +28,6 @@ const DESCRIBER = Symbol('remex.describer')
 /** Sets the describer of the methods of a service. */
 export function setDescriber({ attachments }: ServiceEntry, describe: MethodDescriber): void {
   attachments.set(DESCRIBER, describe)
-}
-
-/** Sets the describer of the methods of a service as soon as it is registered. */
-export function describeService(
-  app: Application,
-  service: object,
-  describe: MethodDescriber,
-): void {
-  app.observe((change, _path, entry) => {
-    if (change === 'added' && entry.service === service) setDescriber(entry, describe)
-  })
 }
 
 /** Returns the description of a method of a service. @see MethodDescriber */

@@ -56,22 +56,29 @@ export function isSameSetting(one: unknown, other: unknown): boolean {
   )
 }
 
+/** Returns a function that derives a value from settings, again only once they have been replaced. */
+export function deriveOnce<Settings, T>(
+  read: () => Settings,
+  derive: (settings: Settings) => T,
+): () => T {
+  let known: { readonly settings: Settings; readonly value: T } | undefined
+  return () => {
+    const settings = read()
+    if (known?.settings !== settings) known = { settings, value: derive(settings) }
+    return known.value
+  }
+}
+
 function copySetting(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copySetting)
   return isSettings(value) ? mergeSettings(value) : value
 }
 
 /** Option rules shared by strategies, tokens, passwords and limits. */
-export const AUTH_OPTION: Readonly<
-  Record<'stringOrList' | 'positiveInteger' | 'positiveNumber', OptionRule>
-> = {
+export const AUTH_OPTION: Readonly<Record<'stringOrList' | 'positiveNumber', OptionRule>> = {
   stringOrList: {
     expected: 'a non-empty string or a list of them',
     isValid: isStringOrList,
-  },
-  positiveInteger: {
-    expected: 'a whole number from 1 on',
-    isValid: (value) => Number.isInteger(value) && Number(value) >= 1,
   },
   /** Excludes `Infinity`: a window that never ends would lock users out for good. */
   positiveNumber: {

@@ -6,29 +6,23 @@ import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
 import { proveParams } from '../hooks/authenticate.ts'
 import { reportFailure } from '../hooks/login-events.ts'
+import { limitLogins } from '../proof.ts'
 import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts'
-import type { AccountSetting } from './account-setting.ts'
+import type { AccountSetting } from './account-options.ts'
 import type { TokenPurpose } from './account-token.ts'
 
-/** A caller who is logged in and has entered the password again. */
-interface Caller {
-  readonly id: string
-  readonly user: Entity
-  /** The params of the call, with the proof of the caller. */
-  readonly params: Params
-}
-
 /**
- * Resolves to the caller, after checking the password as in a login.
+ * Resolves to the id of the caller and to the params with the proof of the caller, after checking the password as in a
+ * login.
  * @throws {NotAuthenticated} the caller is not logged in
- * @throws {BadRequest} the password is wrong
+ * @throws {BadRequest} the password is wrong. Not 401, on which clients would end their login
  */
 export async function proveCaller(
   setting: AccountSetting,
   password: string,
   params: AuthenticationParams,
-): Promise<Caller> {
-  const { authentication, entity, idName, users } = setting
+): Promise<{ readonly id: string; readonly params: Params }> {
+  const { authentication, entity, idName, nameField, strategy, users } = setting
   const holder = { params }
   await proveParams(authentication, holder, authentication.configuration.authStrategies)
   const { [entity]: found } = holder.params as Record<string, unknown>
@@ -36,18 +30,6 @@ export async function proveCaller(
   if (id == null) throw new NotAuthenticated('Not authenticated')
   const internal = { ...withoutProvider(holder.params), query: {} }
   const user = (await users.get(id, internal)) as Entity
-  await checkPassword(setting, user, password, params)
-  return { id, user, params: holder.params }
-}
-
-/** @throws {BadRequest} the password is wrong. Not 401, on which clients would end their login */
-async function checkPassword(
-  setting: AccountSetting,
-  user: Entity,
-  password: string,
-  params: AuthenticationParams,
-): Promise<void> {
-  const { authentication, strategy, nameField } = setting
   const name = String(getField(user, nameField))
   try {
     await limitCaller(setting, name, params, () => strategy.comparePassword(user, password, params))
@@ -57,6 +39,7 @@ async function checkPassword(
     reportFailure(authentication, 'login', { data, params } as never, error)
     throw new BadRequest('The password is wrong')
   }
+  return { id, params: holder.params }
 }
 
 /** Checks a proof of a caller within the limits on failed logins. */
@@ -66,10 +49,8 @@ export function limitCaller<T>(
   params: AuthenticationParams,
   prove: () => Promise<T>,
 ): Promise<T> {
-  const throttle = findThrottle(setting, params)
-  if (throttle === null) return prove()
-  const { address, signal } = params
-  return throttle.run(name, address, prove, { logger: setting.authentication.app.logger, signal })
+  if (findThrottle(setting, params) === null) return prove()
+  return limitLogins(setting.authentication, name, params, prove)
 }
 
 /** Returns the limits on failed logins for external callers; `null` if there are none. */

@@ -7,18 +7,17 @@ import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
 import { omitFields } from '../hooks/protect.ts'
 import type { MethodDescription } from '../method-description.ts'
-import { describeService } from '../method-description.ts'
+import { setDescriber } from '../method-description.ts'
 import { countRequest, findThrottle, limitCaller, proveCaller } from './account-callers.ts'
 import { checkAddress, isAddress, readAccountData, toAccountSchemas } from './account-data.ts'
 import type {
   AccountLink,
   AccountNotice,
   AccountOptions,
+  AccountSetting,
   ResolvedAccountOptions,
 } from './account-options.ts'
-import { resolveAccountOptions } from './account-options.ts'
-import type { AccountSetting } from './account-setting.ts'
-import { findAccountSetting, findByEmail } from './account-setting.ts'
+import { findAccountSetting, findByEmail, resolveAccountOptions } from './account-options.ts'
 import type { AccountToken, StoredToken, TokenPurpose } from './account-token.ts'
 import {
   AccountTokens,
@@ -52,7 +51,11 @@ export class AccountService {
     this.#app = app
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
-    describeService(this.#app, this, (method) => this.#describe(method))
+    app.observe((change, _path, entry) => {
+      if (change === 'added' && entry.service === (this as object)) {
+        setDescriber(entry, (method) => this.#describe(method))
+      }
+    })
   }
 
   /** @throws {TypeError} there is no authentication service with users and a local strategy */
@@ -63,12 +66,8 @@ export class AccountService {
 
   /** Waits for emails being sent, for five seconds at most. */
   async teardown(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS)
-    })
+    const limit = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())
     await Promise.race([Promise.allSettled(this.#emails), limit])
-    clearTimeout(timer)
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError, toServicePath } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
-import { createRefusal, orNone } from '../auth-errors.ts'
+import { createRefusal, orNull } from '../auth-errors.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -10,24 +10,16 @@ import type {
 import type { AuthenticationParams } from '../authentication-params.ts'
 import type { EntityService } from '../entity-service.ts'
 import { findEntityService, findUserFinder } from '../entity-service.ts'
-import { findRecordService } from '../guarded-service.ts'
-import { KeptRecords } from '../kept-records.ts'
+import { findRecordService, KeptRecords } from '../kept-records.ts'
+import { limitLogins } from '../proof.ts'
 import { getSection } from '../settings/authentication-config.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
-import type { ApiKeyService, StoredApiKey } from './api-key.ts'
-import { findApiKey, UNKNOWN_KEY } from './api-key.ts'
-import { createKeyGuard } from './api-key-guard.ts'
-import type { ApiKeyConfiguration } from './api-key-options.ts'
-import { API_KEY_DEFAULTS, API_KEY_RULES } from './api-key-options.ts'
-import { createKeyDescriber } from './own-api-key.ts'
-
-const DAY_SECONDS = 86_400
+import type { ApiKeyConfiguration, ApiKeyService, StoredApiKey } from './api-key.ts'
+import { API_KEY_DEFAULTS, API_KEY_RULES, findApiKey, UNKNOWN_KEY } from './api-key.ts'
+import { createKeyDescriber, createKeyGuard } from './own-api-key.ts'
 
 /** One counts the keys of a user, the other lets the database delete keys 30 days after they have expired. */
-const INDEXES = [
-  { key: { userId: 1 } },
-  { key: { expiresAt: 1 }, expireAfterSeconds: 30 * DAY_SECONDS },
-]
+const INDEXES = [{ key: { userId: 1 } }, { key: { expiresAt: 1 }, expireAfterSeconds: 30 * 86_400 }]
 
 /** The precision of `usedAt`: one write a minute, however often a key is used. */
 const USE_STEP_MS = 60_000
@@ -163,17 +155,15 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
    */
   async limitGuesses<T>(
     _request: AuthenticationRequest,
-    { address, signal }: AuthenticationParams,
+    params: AuthenticationParams,
     prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T> {
     try {
       return await prove()
     } catch (error) {
-      const { app, loginThrottle } = this.authentication
       const isGuess = error instanceof ServiceError && error.message === UNKNOWN_KEY
-      if (!isGuess || loginThrottle === null || address === undefined) throw error
-      const refuse = (): Promise<never> => Promise.reject(error)
-      return loginThrottle.run(null, address, refuse, { logger: app.logger, signal })
+      if (!isGuess || params.address === undefined) throw error
+      return limitLogins(this.authentication, null, params, () => Promise.reject(error))
     }
   }
 
@@ -185,7 +175,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     // The condition lets only one of several concurrent requests write.
     const query = { $or: [{ usedAt: null }, { usedAt: { $lte: before } }] }
     try {
-      await orNone(this.#keys._patch(keyId, { usedAt: now }, { query }))
+      await orNull(this.#keys._patch(keyId, { usedAt: now }, { query }), 404)
     } catch (error) {
       this.app.logger.error({ err: error, keyId }, 'The use of an API key could not be noted')
     }

@@ -70,16 +70,12 @@ export function warnOfOpenMethods(service: object): void {
   const guarded = WRITING.filter((name) => isExternal(name) && isGuarded(hooks, name))
   const open = CHANGING.filter((name) => isExternal(name) && passes(name))
   if (guarded.length === 0 || open.length === 0) return
+  const names = new Intl.ListFormat('en-GB')
   const [lack, them] = open.length === 1 ? ['lacks', 'it'] : ['lack', 'them']
   app.logger.warn(
     { service: path },
-    `Of '${path}', ${joinNames(open)} ${lack} the authenticate hook of ${joinNames(guarded)}: unless a hook for all methods rejects callers, anyone may call ${them}. Add the hook, or leave ${them} out of the option methods`,
+    `Of '${path}', ${names.format(open)} ${lack} the authenticate hook of ${names.format(guarded)}: unless a hook for all methods rejects callers, anyone may call ${them}. Add the hook, or leave ${them} out of the option methods`,
   )
-}
-
-/** Returns names as a list in a sentence: `update, patch and remove`. */
-function joinNames(names: readonly string[]): string {
-  return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
 }
 
 function isGuarded(registry: HookRegistry, name: string): boolean {

@@ -13,14 +13,13 @@ import {
   getEntityIdName,
   readResultEntity,
 } from '../entity-service.ts'
-import { isProvenProfile } from '../proof.ts'
+import { isProvenProfile, limitLogins } from '../proof.ts'
 import { AuthenticationBaseStrategy } from '../strategies/base-strategy.ts'
-import { proveDirectly } from './direct-proof.ts'
 import type { OAuthOutcome } from './page-address.ts'
-import { addOutcome, checkOrigin, getOutcomeFields, joinPageAddress } from './page-address.ts'
+import { addOutcome, checkOrigin, joinPageAddress } from './page-address.ts'
 import type { OAuthProfile } from './provider/profile.ts'
 import { getProfileId, isWellFormed } from './provider/profile.ts'
-import { ProviderAccess } from './provider-access.ts'
+import { ProviderAccess, proveDirectly } from './provider-access.ts'
 import { checkOAuthSettings, findOAuthSettings } from './settings/oauth-settings.ts'
 import { findVerifiedEmail } from './settings/provider-settings.ts'
 
@@ -48,8 +47,9 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** The section of the provider, with the entity settings of the authentication service. */
   override get configuration(): Readonly<Record<string, unknown>> {
     const { entity = null, entityId, service } = this.authentication.configuration
-    const section = this.providerAccess.hasSection ? this.providerAccess.section : {}
-    return { entity, entityId, service, ...section }
+    if (!this.providerAccess.hasSection) return { entity, entityId, service }
+    const { oauth } = this.providerAccess
+    return { entity, entityId, service, ...oauth.defaults, ...(oauth[this.name] as object) }
   }
 
   /**
@@ -128,12 +128,11 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    */
   limitGuesses<T>(
     request: AuthenticationRequest,
-    { address, signal }: AuthenticationParams,
+    params: AuthenticationParams,
     prove: () => Promise<T>,
   ): Promise<T> {
-    const { app, loginThrottle } = this.authentication
-    if (loginThrottle === null || isProvenProfile(request['profile'], this.name)) return prove()
-    return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
+    if (isProvenProfile(request['profile'], this.name)) return prove()
+    return limitLogins(this.authentication, null, params, prove)
   }
 
   /** Returns the profile of the person who has logged in. An override may request more from the provider. */
@@ -235,7 +234,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     const base = await this.getAllowedOrigin(params)
     if (!base) return null
     const address = joinPageAddress(base, params.redirect ?? '')
-    return addOutcome(address, getOutcomeFields(outcome, this.name))
+    return addOutcome(address, outcome, this.name)
   }
 
   get #entities(): EntityService {

@@ -58,25 +58,20 @@ export function joinPageAddress(base: string, path: string): string {
   throw createRefusal('Invalid redirect path.', `the redirect holds ${problem}`)
 }
 
-/**
- * Returns an address with the outcome of a login in the fragment, which no server or log sees. If the address already
- * has a fragment, as with `#` routes, the outcome becomes, or extends, the query of that route.
- */
-export function addOutcome(address: string, outcome: Readonly<Record<string, string>>): string {
-  return (
-    address + getSeparator(address) + new URLSearchParams(outcome).toString().replaceAll('+', '%20')
-  )
-}
-
 /** The outcome of a login that the page receives. */
 export type OAuthOutcome = AuthenticationResult | Pick<Error, 'message'>
 
-/** Returns the fields that a page receives about the outcome of a login with a strategy. */
-export function getOutcomeFields(outcome: OAuthOutcome, strategy: string): Record<string, string> {
+/**
+ * Returns an address with the outcome of a login with a strategy in the fragment, which no server or log sees. If the
+ * address already has a fragment, as with `#` routes, the outcome becomes, or extends, the query of that route.
+ */
+export function addOutcome(address: string, outcome: OAuthOutcome, strategy: string): string {
   const { accessToken, code, message } = outcome as Record<string, unknown>
-  if (typeof accessToken === 'string') return { access_token: accessToken }
-  if (typeof code === 'string') return { code, strategy }
-  return { error: String(message || 'OAuth Authentication not successful') }
+  const error = String(message || 'OAuth Authentication not successful')
+  const login = typeof code === 'string' ? { code, strategy } : { error }
+  const fields = typeof accessToken === 'string' ? { access_token: accessToken } : login
+  const query = new URLSearchParams(fields as Record<string, string>).toString()
+  return address + getSeparator(address) + query.replaceAll('+', '%20')
 }
 
 function getSeparator(address: string): string {
@@ -129,22 +124,6 @@ export function checkOrigin(
   if (isAllowed) return url.origin
   throw new NotAuthenticated(
     `Referer origin "${url.origin}" is not allowed. Configured origins: ${allowed.join(', ')}.`,
-  )
-}
-
-/**
- * Checks a setting that lists the origins to which logins return.
- * @param place its name, `origins`
- * @param value `undefined` if it is not set
- * @throws {TypeError} the value is not a list, is empty, or an entry is not an origin
- */
-export function checkOrigins(place: string, value: unknown): void {
-  if (value === undefined) return
-  const isList = Array.isArray(value) && value.length > 0
-  const wrong = isList ? value.filter((entry) => !isOrigin(entry)) : [value]
-  if (wrong.length === 0) return
-  throw new TypeError(
-    `The setting '${place}' must be a list of origins as 'https://host:port', not ${JSON.stringify(wrong[0])}`,
   )
 }
 

@@ -1,19 +1,24 @@
+import type { AuthenticationRequest } from '../../core/index.ts'
 import { NotAuthenticated, NotFound } from '../../core/index.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { Authentication } from '../authentication.ts'
+import type { AuthenticationParams } from '../authentication-params.ts'
+import { proveProfile } from '../proof.ts'
+import { deriveOnce } from '../settings-values.ts'
 import { openData, sealData } from '../tokens/sealed-data.ts'
 import type { Algorithm } from '../tokens/token-key.ts'
 import { readTokenKeys } from '../tokens/token-key.ts'
 import { claimOnce, MemoryRevocationList } from '../tokens/token-revocation.ts'
-import { OAuthProvider } from './provider/provider.ts'
+import { NO_FLOW } from './flow-cookie.ts'
+import type { OAuthProfile } from './provider/profile.ts'
+import { loadOpenId, OAuthProvider } from './provider/provider.ts'
+import type { ProviderSession } from './provider/provider-session.ts'
+import { askProvider } from './provider/provider-session.ts'
 import type { OAuthSettings } from './settings/oauth-settings.ts'
 import { findOAuthSettings } from './settings/oauth-settings.ts'
 import { resolveProvider } from './settings/provider-settings.ts'
-
-/** How many used flows and codes one process remembers when there is no shared list. */
-const MAX_USED = 100_000
 
 /**
  * One strategy's view of the settings of its authentication service: the provider, and the secrets that seal what is
@@ -23,10 +28,13 @@ export class ProviderAccess {
   readonly authentication: Authentication
   /** The name of the strategy. */
   readonly name: string
-  readonly #used = new MemoryRevocationList(MAX_USED)
-  /** Keyed by the name of the override, `null` for none; rebuilt whenever the settings change. */
-  #providers: ReadonlyMap<string | null, OAuthProvider> = new Map()
-  #oauth: Readonly<OAuthSettings> | null = null
+  /** The flows and codes that were used in this process, when there is no shared list. */
+  readonly #used = new MemoryRevocationList()
+  /** Returns the providers by the name of the override, `null` for none. */
+  readonly #readProviders = deriveOnce(
+    () => this.oauth,
+    (oauth) => this.#createProviders(oauth),
+  )
 
   constructor(authentication: Authentication, name: string) {
     this.authentication = authentication
@@ -49,12 +57,6 @@ export class ProviderAccess {
     const settings = findOAuthSettings(this.authentication.configuration)
     if (settings !== null && Object.hasOwn(settings, this.name)) return settings
     throw new TypeError(`The strategy '${this.name}' needs the setting '${this.place}'`)
-  }
-
-  /** The section of the provider, over the defaults. */
-  get section(): Readonly<Record<string, unknown>> {
-    const { oauth } = this
-    return { ...oauth.defaults, ...(oauth[this.name] as object) }
   }
 
   /**
@@ -90,8 +92,7 @@ export class ProviderAccess {
   /** @throws {TypeError} a setting of the provider, or of an override, is not valid */
   verify(): void {
     const { configKey, configuration } = this.authentication
-    this.getProvider()
-    const givesCode = [...this.#providers.values()].some(({ settings }) => settings.givesCode)
+    const givesCode = [...this.#readProviders().values()].some(({ settings }) => settings.givesCode)
     if (givesCode && !configuration.authStrategies.includes(this.name)) {
       throw new TypeError(
         `'${configKey}.authStrategies' must name '${this.name}': the codes of its logins are exchanged by it`,
@@ -118,12 +119,7 @@ export class ProviderAccess {
    * @throws {NotFound} there is no such override
    */
   getProvider(override: string | null = null): OAuthProvider {
-    const { oauth } = this
-    if (this.#oauth !== oauth) {
-      this.#providers = this.#createProviders(oauth)
-      this.#oauth = oauth
-    }
-    const provider = this.#providers.get(override)
+    const provider = this.#readProviders().get(override)
     if (provider !== undefined) return provider
     throw new NotFound(`There are no settings '${override}' for ${this.name}`)
   }
@@ -131,7 +127,7 @@ export class ProviderAccess {
   #createProviders(oauth: Readonly<OAuthSettings>): Map<string | null, OAuthProvider> {
     const { place } = this
     const base = resolveProvider(place, oauth, this.name)
-    const others = Object.entries(base.overrides).map(([name, override]) => {
+    const others = Object.entries(base.overrides ?? {}).map(([name, override]) => {
       const settings = resolveProvider(`${place}.overrides.${name}`, oauth, this.name, override)
       return [name, new OAuthProvider(settings)] as const
     })
@@ -166,3 +162,84 @@ export class ProviderAccess {
 
 const CODE_SECONDS = 60
 const NO_CODE = 'The code is not valid any more: log in again'
+
+/**
+ * Returns a login that a caller started itself, for example on a phone, with the profile that the provider confirms: `{
+ * strategy, id_token, nonce }`, or `{ strategy, access_token }` if the provider can say which application a token was
+ * issued to. A profile in the request is ignored.
+ * @throws {NotAuthenticated} the token is forged, expired, or was issued to another application
+ */
+export async function proveDirectly(
+  access: ProviderAccess,
+  request: AuthenticationRequest,
+  { signal }: AuthenticationParams,
+): Promise<AuthenticationRequest> {
+  const provider = access.getProvider()
+  const { id_token, access_token, nonce } = request
+  const profile = await askProvider(provider, signal, async (session) => {
+    if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
+    if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
+    const reason = 'neither an id token nor an access token'
+    throw createRefusal(NO_FLOW, reason)
+  })
+  const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
+  return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
+}
+
+/** An access token does not say which application may use it: a token issued to another one would pass. */
+async function checkAccessToken(session: ProviderSession, token: string): Promise<OAuthProfile> {
+  const { key, name } = session.provider.settings
+  const openid = await loadOpenId()
+  const configuration = await session.configure()
+  if (configuration.serverMetadata().introspection_endpoint === undefined) {
+    throw new NotAuthenticated(
+      `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
+    )
+  }
+  const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
+  if (!active || client_id !== key) {
+    const reason = active ? 'the token was made for another application' : 'the token is not active'
+    throw createRefusal(`${name} does not confirm this login`, reason)
+  }
+  return session.getProfile(token, sub === undefined ? undefined : { sub })
+}
+
+/** Algorithms with a published key. With a shared secret, any client could sign. */
+const PUBLIC_KEY = /^(?:RS|PS|ES|Ed)/
+
+/** Tolerated clock difference of a provider. */
+const CLOCK_TOLERANCE_SECONDS = 30
+
+/**
+ * Returns the claims of an id token that a caller has sent.
+ * @param nonce that of the request; it must equal the one in the token, and both may be missing
+ * @throws {Error} the token is forged, expired, for another application or from another provider
+ */
+async function verifyIdToken(
+  session: ProviderSession,
+  token: string,
+  nonce: unknown,
+): Promise<OAuthProfile> {
+  const { provider } = session
+  const { name, key, isOpenId } = provider.settings
+  if (!isOpenId) throw new NotAuthenticated(`${name} has no id tokens`)
+  const { jwtVerify } = await import('jose')
+  const server = (await session.configure()).serverMetadata()
+  const offered = server.id_token_signing_alg_values_supported ?? ['RS256']
+  const { payload } = await jwtVerify(token, await provider.getKeys(String(server.jwks_uri)), {
+    algorithms: offered.filter((algorithm) => PUBLIC_KEY.test(algorithm)),
+    audience: key,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(Date.now()),
+    requiredClaims: ['iss', 'sub', 'iat', 'exp'],
+  })
+  const { iss, tid, aud, azp, sub } = payload
+  // Microsoft's tenants share a discovery document, which has a placeholder for the tenant.
+  if (iss !== server.issuer.replace('{tenantid}', String(tid))) throw new Error('unexpected issuer')
+  // With several audiences, `azp` names the one that requested the token.
+  const isShared = Array.isArray(aud) && aud.length > 1
+  if (isShared && azp !== key) throw new Error('unexpected authorized party')
+  if (payload['nonce'] !== nonce) throw new Error('unexpected nonce')
+  if (!isNonEmptyString(sub)) throw new Error('unexpected subject')
+  return { ...payload }
+}

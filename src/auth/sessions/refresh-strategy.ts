@@ -6,6 +6,7 @@ import type {
   AuthenticationStrategy,
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
+import { limitLogins } from '../proof.ts'
 import type { RefreshToken } from './refresh-token.ts'
 import {
   createRefreshToken,
@@ -36,23 +37,15 @@ export class RefreshStrategy implements AuthenticationStrategy {
     this.#sessions = sessions
   }
 
-  authenticate(
-    request: AuthenticationRequest,
-    params: AuthenticationParams,
-  ): Promise<AuthenticationResult> {
-    return this.#refresh(request['refreshToken'], params)
-  }
-
   limitGuesses<T>(
     { refreshToken }: AuthenticationRequest,
-    { address, signal }: AuthenticationParams,
+    params: AuthenticationParams,
     prove: () => Promise<T>,
   ): Promise<T> {
-    const { app, loginThrottle } = this.#authentication
     // A token that was issued here is not a guess, and does not wait for the guesses from its address.
     const isMade = readRefreshToken(refreshToken, this.#sessions.tokenKeys) !== null
-    if (isMade || loginThrottle === null || address === undefined) return prove()
-    return loginThrottle.run(null, address, prove, { logger: app.logger, signal })
+    if (isMade || params.address === undefined) return prove()
+    return limitLogins(this.#authentication, null, params, prove)
   }
 
   /**
@@ -61,13 +54,13 @@ export class RefreshStrategy implements AuthenticationStrategy {
    * @throws {NotAuthenticated} the token was not issued here or was used before, its session has ended, or its user has
    *   changed
    */
-  async #refresh(
-    text: unknown,
+  async authenticate(
+    request: AuthenticationRequest,
     params: AuthenticationParams,
-    isSecond = false,
+    isSecond: boolean = false,
   ): Promise<AuthenticationResult> {
     const { tokenKeys } = this.#sessions
-    const given = readRefreshToken(text, tokenKeys)
+    const given = readRefreshToken(request['refreshToken'], tokenKeys)
     if (given === null) {
       // Queries the database here too, so that the response time reveals nothing.
       await this.#sessions.patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
@@ -75,26 +68,23 @@ export class RefreshStrategy implements AuthenticationStrategy {
     }
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, tokenKeys)
-    // Creates tokens while the database works: after the commands have been sent.
-    const [user, next] = await Promise.all([
-      // Read before anything is written: if the user cannot be read now, the token stays valid.
-      this.#sessions.readUser(given.userId, params),
-      afterOutput(() =>
-        sealSuccessor(successor, given, Math.ceil(this.#sessions.options.absoluteMs / 1000)),
-      ),
-    ])
+    // Read before anything is written: if the user cannot be read now, the token stays valid.
+    const user = await this.#sessions.readUser(given.userId, params)
+    const lifetime = Math.ceil(this.#sessions.options.absoluteMs / 1000)
+    const next = sealSuccessor(successor, given, lifetime)
     const result = { authentication: { strategy: 'refresh' }, ...user.result }
     const now = Date.now()
     const renewed = { userId: given.userId, issuedAt: Math.floor(now / 1000) }
     const [isRotated, answer] = await Promise.all([
       this.#rotate(given, { ...successor, next }, user.state, now, params),
-      afterOutput(() => this.#renew(result, renewed, successor, params)),
+      // Creates tokens while the database works.
+      this.#renew(result, renewed, successor, params),
     ])
     if (isRotated) return answer
     const repeated = await this.#repeat(given, user.state, params)
     if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
     // The user may have been read before a change by this same session, which has the new marks by now.
-    if (!isSecond) return this.#refresh(text, params, true)
+    if (!isSecond) return this.authenticate(request, params, true)
     await this.#sessions.end(given.sessionId)
     throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
   }
@@ -189,12 +179,4 @@ export class RefreshStrategy implements AuthenticationStrategy {
     const tokenOptions = userId === '' ? options : { ...options, subject: userId }
     return this.#sessions.issue(token, issuedAt, { result, payload, tokenOptions, params })
   }
-}
-
-/**
- * Resolves to the result of a function, which is called after the output of this turn of the event loop was written.
- */
-async function afterOutput<T>(work: () => T): Promise<Awaited<T>> {
-  await new Promise((resolve) => setImmediate(resolve))
-  return await work()
 }

@@ -67,7 +67,11 @@ export class SessionCookies {
     const data: Record<string, unknown> = isObject(context.data) ? context.data : {}
     const isRefresh = data['strategy'] === 'refresh'
     if (context.params.connection !== undefined) {
-      this.#checkSocketLogin(data)
+      if (data['strategy'] !== findUserFinder(this.#authentication)?.name) {
+        throw new BadRequest(
+          'A socket cannot set the cookie of a session: log in over HTTP, then connect with the access token',
+        )
+      }
       // Only a login that relied on the cookie could have been sent by a page of another site.
       if (data['accessToken'] !== this.#read('access', headers)) return next()
     }
@@ -100,14 +104,6 @@ export class SessionCookies {
     }
     // A cookie copied from this browser before the login must not work after it.
     if (!isRefresh && before !== null) await this.#sessions.endByToken(before)
-  }
-
-  /** @throws {BadRequest} a login over a socket would start or renew a session */
-  #checkSocketLogin({ strategy }: Readonly<Record<string, unknown>>): void {
-    if (strategy === findUserFinder(this.#authentication)?.name) return
-    throw new BadRequest(
-      'A socket cannot set the cookie of a session: log in over HTTP, then connect with the access token',
-    )
   }
 
   async #logOut(context: HookContext, next: () => Promise<void>): Promise<void> {
@@ -157,7 +153,9 @@ export class SessionCookies {
   /** @throws {Forbidden} the request was sent by a page of another site, or not by a page */
   #checkOrigin(headers: Headers, requestUrl?: string): void {
     const { origin = 'none' } = headers
-    if (isPlainOrigin(origin)) {
+    const url = parseUrl(origin)
+    // Browsers reject cookies with `Secure` of a page without TLS, except on localhost.
+    if (url?.protocol === 'http:' && !isLocalHost(url.hostname)) {
       throw new Forbidden(`Cookies of sessions need HTTPS or localhost: the page is of '${origin}'`)
     }
     if (this.#isAllowed(headers, requestUrl)) return
@@ -214,12 +212,6 @@ export class SessionCookies {
     }
     return isLocal
   }
-}
-
-/** Returns whether an origin has no TLS and is not localhost: browsers reject cookies with `Secure` there. */
-function isPlainOrigin(origin: unknown): boolean {
-  const url = parseUrl(origin)
-  return url?.protocol === 'http:' && !isLocalHost(url.hostname)
 }
 
 /** Returns whether a request comes from a developer's browser, and not from a page with TLS. */

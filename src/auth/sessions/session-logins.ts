@@ -1,3 +1,4 @@
+import { afterCommit } from '../../core/events/event-gate.ts'
 import type {
   AroundHook,
   AuthenticationRequest,
@@ -9,6 +10,7 @@ import type {
 import { BadRequest, toServicePath } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
+import { isObject } from '../../core/value-kind.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -18,19 +20,19 @@ import type {
   ProvenLogin,
 } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
-import { findUserFinder } from '../entity-service.ts'
+import { findEntityService, findUserFinder, getEntityIdName, getField } from '../entity-service.ts'
 import { addAround, KeptRecords, orNotReady } from '../kept-records.ts'
 import { emitLoginEnd } from '../login-end.ts'
+import { listLoginFields, readChange, setsPassword, writesField } from '../login-fields.ts'
 import { getTokenClaims } from '../proof.ts'
 import { checkExists } from '../settings/configuration-check.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
-import { createUserWatch, WATCHED_METHODS } from './changed-users.ts'
-import { createSessionDescriber, createSessionGuard } from './own-session.ts'
 import { RefreshStrategy } from './refresh-strategy.ts'
 import { SessionCookies } from './session-cookies.ts'
 import { resolveSessionOptions, SESSIONS_RULE, toCookieName } from './session-options.ts'
 import type { SessionEnd } from './sessions.ts'
 import { Sessions } from './sessions.ts'
+import { createSessionDescriber, createSessionGuard } from './stored-session.ts'
 
 /** One finds the sessions of a user, the other lets the database delete ended sessions. */
 const INDEXES = [
@@ -38,6 +40,9 @@ const INDEXES = [
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   { key: { endsAt: 1 }, expireAfterSeconds: 0 },
 ]
+
+/** The methods that change users, or remove them. */
+const WATCHED_METHODS = ['update', 'patch', 'remove'] as const
 
 /**
  * The sessions of an authentication service: logins get refresh tokens and can be ended on the server. The hooks are in
@@ -70,7 +75,7 @@ export class SessionLogins implements LoginExtension {
       ...{ authentication, records: 'sessions', indexes: INDEXES },
       readSetting: () => `${authentication.configKey}.sessions`,
       readPath: () => authentication.configuration.sessions?.service,
-      guard: createSessionGuard(authentication, this.#sessions),
+      guard: createSessionGuard(authentication, (end) => this.#sessions.noteEnd(end)),
       describe: createSessionDescriber(authentication),
     })
     app.observe((change, path, entry) => {
@@ -240,4 +245,63 @@ function readKeep({ keep, ...others }: Query = {}): 'current' | null {
     throw new BadRequest(`All sessions are ended by '?keep=current' or without a query`)
   }
   return keep === undefined ? null : 'current'
+}
+
+/**
+ * Returns a hook that ends the sessions of users whose password or user name changes, who are removed, or who are set
+ * to `isActive: false`. A session that changes its user's own password continues.
+ */
+function createUserWatch(authentication: Authentication, sessions: Sessions): AroundHook {
+  return async (context, next) => {
+    const { app, configuration } = authentication
+    const entityService = findEntityService(app, configuration.service)
+    const idName = getEntityIdName({ configuration, entityService })
+    const ends = await endsLogins(authentication, context)
+    await next()
+    // Checked again: a hook may have set the password from a field with another name.
+    const change = readChange(context.data)
+    if (!ends && !setsPassword(listLoginFields(authentication), change)) return
+    const { sid, sub } = getTokenClaims(context.params.authentication)
+    const found = [context.result].flat().map((user) => (isObject(user) ? user[idName] : undefined))
+    const changed = context.id == null ? found : [context.id]
+    const ids = changed.filter((id) => id != null).map(String)
+    for (const id of ids) {
+      const isOwn = sub === id && context.method !== 'remove'
+      const keep = isOwn && typeof sid === 'string' ? sid : undefined
+      // Both at once: a refresh of the session in between finds it outdated.
+      await Promise.all([
+        sessions.endAll(id, keep),
+        keep !== undefined && sessions.keep(keep, id, 'isActive' in change.fields),
+      ])
+    }
+    // Logins read the user unchanged until a transaction commits.
+    afterCommit(() => {
+      sessions
+        .endOutdated(ids)
+        .catch((error: unknown) =>
+          app.logger.error({ err: error }, 'Sessions of before a transaction could not be ended'),
+        )
+    })
+  }
+}
+
+/** Returns whether a call changes the password or the user name of users, or disables them. */
+async function endsLogins(authentication: Authentication, context: HookContext): Promise<boolean> {
+  const { id, data, method, service } = context
+  // An update replaces the whole record, including the password.
+  if (method === 'remove' || method === 'update') return true
+  const change = readChange(data)
+  const { fields, targets, removed } = change
+  const loginFields = listLoginFields(authentication)
+  const { names } = loginFields
+  if (setsPassword(loginFields, change)) return true
+  if (targets.includes('isActive') || ('isActive' in fields && !fields['isActive'])) return true
+  if (names.some((name) => removed.includes(name) || targets.includes(name))) return true
+  const given = names.filter((name) => writesField(change, name))
+  if (given.length === 0 || id == null) return given.length > 0
+  // Forms send all fields, changed or not, so the name is compared with the stored one.
+  const users = service as unknown as { get(id: unknown, params: object): Promise<unknown> }
+  const before = (await users.get(id, {}).catch(() => null)) as Record<string, unknown> | null
+  const readNew = (name: string): unknown => fields[name] ?? getField(fields, name)
+  return before === null || given.some((name) => getField(before, name) !== readNew(name))
 }

@@ -1,8 +1,9 @@
-import type { Application, Params, Query } from '../../core/index.ts'
+import type { Params, Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { listSecrets } from '../../core/secrets/secret.ts'
+import type { AnyService } from '../../core/services/service-map.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { createRefusal, orNone, orRefused } from '../auth-errors.ts'
+import { createRefusal, orNull } from '../auth-errors.ts'
 import type { Authentication, AuthenticationResult, ProvenLogin } from '../authentication.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
@@ -15,8 +16,10 @@ import {
   getEntityIdName,
   getField,
 } from '../entity-service.ts'
-import { findRecordService } from '../guarded-service.ts'
+import { findRecordService } from '../kept-records.ts'
+import type { LoginEnd } from '../login-end.ts'
 import { listLoginFields } from '../login-fields.ts'
+import { deriveOnce } from '../settings-values.ts'
 import { decodeClaims } from '../tokens/access-token.ts'
 import type { RefreshToken, TokenKeys } from './refresh-token.ts'
 import {
@@ -28,37 +31,16 @@ import {
 } from './refresh-token.ts'
 import type { ResolvedSessionOptions, SessionOptions } from './session-options.ts'
 import { resolveSessionOptions } from './session-options.ts'
-import type { SessionService, StoredSession } from './stored-session.ts'
+import type { StoredSession } from './stored-session.ts'
 import { describeCaller } from './stored-session.ts'
 import { UserState } from './user-state.ts'
 
-/**
- * The argument of `app.on('sessionEnd')`: `{ sid }` for one session, or `{ userId, keep }` for all sessions of a user
- * except `keep`.
- */
-export interface SessionEnd {
-  readonly sid?: string
-  readonly userId?: string
-  readonly keep?: string | undefined
-}
+/** The argument of `app.on('sessionEnd')`. */
+export type SessionEnd = Omit<LoginEnd, 'jti'>
 
 const MAX_CHECKED = 10_000
 
 const CHANGED = 'The account has changed during the login: log in again'
-
-/** The user of a session. */
-interface SessionUser {
-  /** The part of the result of a login that holds the user; empty without an `entity`. */
-  readonly result: Readonly<Record<string, unknown>>
-  readonly state: UserState
-}
-
-/** Everything derived from one state of the settings. */
-interface Prepared {
-  readonly base: unknown
-  readonly options: ResolvedSessionOptions
-  readonly tokenKeys: TokenKeys
-}
 
 /**
  * The sessions of one authentication service. It finds their users with the strategy for access tokens: a user excluded
@@ -68,31 +50,27 @@ export class Sessions {
   readonly #authentication: Authentication
   /** Until when a session need not be looked up again: session id to `performance.now()`. */
   #checked = new BoundedMap<string, number>(MAX_CHECKED)
-  #prepared: Prepared | null = null
+  readonly #readSettings: () => { options: ResolvedSessionOptions; tokenKeys: TokenKeys }
 
   constructor(authentication: Authentication) {
     this.#authentication = authentication
+    const { configKey } = authentication
+    this.#readSettings = deriveOnce(
+      () => authentication.configuration,
+      ({ sessions, secret }) => ({
+        options: resolveSessionOptions(sessions as SessionOptions, `${configKey}.sessions`),
+        tokenKeys: deriveTokenKeys(configKey, listSecrets(secret)),
+      }),
+    )
   }
 
   get options(): ResolvedSessionOptions {
-    return this.#prepare().options
+    return this.#readSettings().options
   }
 
   /** The keys of refresh tokens. Public keys are left out: anyone may know them. */
   get tokenKeys(): TokenKeys {
-    return this.#prepare().tokenKeys
-  }
-
-  #prepare(): Prepared {
-    const { configKey, configuration } = this.#authentication
-    if (this.#prepared?.base === configuration) return this.#prepared
-    const { sessions, secret } = configuration
-    this.#prepared = {
-      base: configuration,
-      options: resolveSessionOptions(sessions as SessionOptions, `${configKey}.sessions`),
-      tokenKeys: deriveTokenKeys(configKey, listSecrets(secret)),
-    }
-    return this.#prepared
+    return this.#readSettings().tokenKeys
   }
 
   /**
@@ -183,7 +161,7 @@ export class Sessions {
   async check(sid: string): Promise<void> {
     const { checksAlways, checkCacheMs } = this.options
     if (!checksAlways || (this.#checked.get(sid) ?? 0) > performance.now()) return
-    const session = await orNone(this.#service.get(sid, {}))
+    const session = await orNull(this.#service.get(sid, {}), 404)
     if (session === null) throw createRefusal('The session has ended', { sid })
     if (checkCacheMs > 0) this.#checked.set(sid, performance.now() + checkCacheMs)
   }
@@ -191,7 +169,7 @@ export class Sessions {
   /** Ends one session. Resolves to whether it existed. */
   async end(sid: string): Promise<boolean> {
     // If it existed, the guard of the service records its end.
-    const session = await orNone(this.#service.remove(sid, {}))
+    const session = await orNull(this.#service.remove(sid, {}), 404)
     if (session === null) this.noteEnd({ sid })
     return session !== null
   }
@@ -209,11 +187,13 @@ export class Sessions {
     this.noteEnd({ userId, keep })
   }
 
-  /** Ends the sessions whose marks differ from the stored user: all of them, if the user no longer exists. */
-  async endOutdated(userId: string): Promise<void> {
-    const user = await orRefused(this.readUser(userId, {}))
-    const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
-    for (const { _id } of ended) this.noteEnd({ sid: _id })
+  /** Ends the sessions whose marks differ from their stored user: all of them, if the user no longer exists. */
+  async endOutdated(userIds: readonly string[]): Promise<void> {
+    for (const userId of userIds) {
+      const user = await orNull(this.readUser(userId, {}), 401)
+      const ended = await this.#removeAll({ userId, ...user?.state.outdatedQuery })
+      for (const { _id } of ended) this.noteEnd({ sid: _id })
+    }
   }
 
   #removeAll(query: Query): Promise<readonly StoredSession[]> {
@@ -226,7 +206,7 @@ export class Sessions {
    * @param setsActive whether the change has set `isActive`. If not, the session keeps its mark of `isActive`
    */
   async keep(sid: string, userId: string, setsActive: boolean): Promise<void> {
-    const user = await orRefused(this.readUser(userId, {}))
+    const user = await orNull(this.readUser(userId, {}), 401)
     if (user === null) return
     await this.patch(sid, { $set: user.state.toChange(setsActive) }, { userId })
   }
@@ -235,20 +215,24 @@ export class Sessions {
   noteEnd(end: SessionEnd): void {
     if (end.sid === undefined) this.#checked = new BoundedMap(MAX_CHECKED)
     else this.#checked.delete(end.sid)
-    this.#app.emit('sessionEnd', end)
+    this.#authentication.app.emit('sessionEnd', end)
   }
 
   /** Changes a session that matches a query. Resolves to it, or to `null` if none matches. */
   patch(sid: string, data: object, query: object): Promise<StoredSession | null> {
     const patched = this.#service.patch(sid, data, { query } as Params)
-    return orNone(patched) as Promise<StoredSession | null>
+    return orNull(patched, 404) as Promise<StoredSession | null>
   }
 
   /**
-   * Resolves to a user. In external calls, the result has only what external callers may see.
+   * Resolves to the state of a user, and to the part of the result of a login that holds the user, which is empty
+   * without an `entity`. In external calls, the result has only what external callers may see.
    * @throws {NotAuthenticated} there is no such user, or the user may not log in
    */
-  async readUser(userId: string, params: AuthenticationParams): Promise<SessionUser> {
+  async readUser(
+    userId: string,
+    params: AuthenticationParams,
+  ): Promise<{ readonly result: AuthenticationResult; readonly state: UserState }> {
     const { app, configuration } = this.#authentication
     const { entity, service } = configuration
     if (entity == null) return { result: {}, state: this.#toState(null) }
@@ -297,11 +281,7 @@ export class Sessions {
     return new UserState(listLoginFields(this.#authentication), record, this.tokenKeys)
   }
 
-  get #app(): Application {
-    return this.#authentication.app
-  }
-
-  get #service(): SessionService {
-    return findRecordService(this.#app, this.options.service, 'sessions')
+  get #service(): AnyService {
+    return findRecordService(this.#authentication.app, this.options.service, 'sessions')
   }
 }

@@ -3,7 +3,7 @@ import type { Query } from '../../core/index.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
 import type { LoginFields } from '../login-fields.ts'
-import { nameHash } from '../passwords/password-hash.ts'
+import { nameHash } from '../passwords/passwords.ts'
 import type { TokenKeys } from './refresh-token.ts'
 
 /**
@@ -33,7 +33,9 @@ export class UserState {
    * @param keys the first creates the codes of {@link marks}; codes by the others are accepted
    */
   constructor({ passwords, names }: LoginFields, record: Entity | null, keys: TokenKeys) {
-    this.#isBarred = isBarred(record)
+    const isActive = record?.[ACTIVE]
+    // A user without the field is not disabled.
+    this.#isBarred = isActive !== undefined && !isActive
     const toField = (name: string, value: unknown, texts: readonly string[]): StateField => ({
       ...{ name, key: Buffer.from(name).toString('base64url'), isKnown: value !== undefined },
       codes: keys.flatMap((key) => texts.map((text) => createCode(`${name} ${text}`, key))),
@@ -110,12 +112,6 @@ export class UserState {
 
 /** The field that disables users. */
 const ACTIVE = 'isActive'
-
-/** Returns whether a user is disabled. A user without the field is not. */
-function isBarred(record: Entity | null): boolean {
-  const isActive = record?.[ACTIVE]
-  return isActive !== undefined && !isActive
-}
 
 function toMarks(fields: readonly StateField[]): UserMarks {
   return Object.fromEntries(fields.map(({ key, codes: [code = ''] }) => [key, code]))

@@ -65,9 +65,21 @@ export function checkConfiguration(
   const ofLogins = Object.fromEntries(logins.map(({ setting, rule }) => [setting, rule]))
   const own = { ...sectionRules, ...RULES, ...ofLogins }
   const rules = { ...others, ...own }
-  checkKeys(service, Object.keys(rules))
+  const known = Object.keys(rules)
+  const unknown = Object.keys(configuration).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}.`
+    throw new TypeError(
+      `the setting '${configKey}': unknown option '${unknown}'${hint} If another package reads it, name it in '${configKey}.extensions'`,
+    )
+  }
   checkOptions(`the setting '${configKey}'`, configuration, rules)
-  checkExtensions(service, listed, own)
+  const taken = listed.find((name) => Object.hasOwn(own, name))
+  if (taken !== undefined) {
+    throw new TypeError(
+      `'${configKey}.extensions' names '${taken}', which the authentication service reads itself`,
+    )
+  }
   checkNames(service)
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
@@ -103,29 +115,6 @@ function warnOfMemory(service: Authentication): void {
   app.logger.warn(
     { settings },
     `Each worker of a cluster has its own memory: give '${settings.join("', '")}' a shared store, such as CollectionThrottleStore or CollectionRevocationList`,
-  )
-}
-
-/** @throws {TypeError} a key is unknown: a mistyped limit would have no effect */
-function checkKeys({ configKey, configuration }: Authentication, known: readonly string[]): void {
-  const unknown = Object.keys(configuration).find((name) => !known.includes(name))
-  if (unknown === undefined) return
-  const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}.`
-  throw new TypeError(
-    `the setting '${configKey}': unknown option '${unknown}'${hint} If another package reads it, name it in '${configKey}.extensions'`,
-  )
-}
-
-/** @throws {TypeError} a setting listed in `extensions` belongs to this service */
-function checkExtensions(
-  { configKey }: Authentication,
-  names: readonly string[],
-  own: OptionRules,
-): void {
-  const taken = names.find((name) => Object.hasOwn(own, name))
-  if (taken === undefined) return
-  throw new TypeError(
-    `'${configKey}.extensions' names '${taken}', which the authentication service reads itself`,
   )
 }
 

@@ -1,20 +1,12 @@
 import type { Application } from '../../core/index.ts'
 import type { LoginExtension } from '../authentication.ts'
-import { freezeDeep, isSameSetting } from '../settings-values.ts'
+import { deriveOnce, freezeDeep, isSameSetting } from '../settings-values.ts'
 import { LoginThrottle } from '../throttle/login-throttle.ts'
 import { TokenIssuer } from '../tokens/access-token.ts'
 import type { RevocationList } from '../tokens/token-revocation.ts'
 import { MemoryRevocationList } from '../tokens/token-revocation.ts'
 import type { AuthenticationConfiguration } from './authentication-config.ts'
 import { resolveAuthenticationConfig } from './authentication-config.ts'
-
-/** The parts of the service that its settings need. */
-interface SettingsOwner {
-  /** Throws if the settings in effect are invalid. */
-  readonly check: () => void
-  /** Returns the login extensions. */
-  readonly listExtensions: () => readonly LoginExtension[]
-}
 
 /**
  * The setting of an authentication service, which `app.set()` may replace while the service runs. A new setting takes
@@ -23,7 +15,7 @@ interface SettingsOwner {
 export class LiveSettings {
   readonly #app: Application
   readonly #configKey: string
-  readonly #owner: SettingsOwner
+  readonly #owner: { check(): void; listExtensions(): readonly LoginExtension[] }
   /** The last setting that was read, including one that was rejected. */
   #setting: unknown
   #prepared: PreparedSettings | null = null
@@ -33,8 +25,14 @@ export class LiveSettings {
   /**
    * Writes the defaults and the options into the setting.
    * @param options override the setting, key by key
+   * @param owner checks the settings in effect, and lists the login extensions
    */
-  constructor(app: Application, configKey: string, options: object, owner: SettingsOwner) {
+  constructor(
+    app: Application,
+    configKey: string,
+    options: object,
+    owner: { check(): void; listExtensions(): readonly LoginExtension[] },
+  ) {
     this.#app = app
     this.#configKey = configKey
     this.#owner = owner
@@ -51,7 +49,7 @@ export class LiveSettings {
     // Until it is frozen the setting may change in place; its prepared form is kept if it did not.
     if (known !== null && isSameSetting(configuration, known.configuration)) return known
     const extensions = this.#owner.listExtensions()
-    const prepared = new PreparedSettings(configuration, this.#configKey, extensions, known)
+    const prepared = prepareSettings(configuration, this.#configKey, extensions, known)
     this.#prepared = prepared
     if (known === null || !this.isFrozen) return prepared
     try {
@@ -78,52 +76,48 @@ export class LiveSettings {
   #checkPrepared(prepared: PreparedSettings): void {
     this.#owner.check()
     // Creates the issuer and the limits now, so that invalid settings fail now.
-    void [prepared.issuer, prepared.throttle]
+    void [prepared.readIssuer(), prepared.readThrottle()]
   }
 }
 
-/**
- * One state of the configuration with everything derived from it. Counters and revocations carry over from the previous
- * state unless their own settings differ, so they survive a change of keys.
- */
-class PreparedSettings {
+/** One state of the configuration with everything derived from it. */
+interface PreparedSettings {
   readonly configuration: AuthenticationConfiguration
-  readonly revocationList: RevocationList | null
   /** The extensions whose settings exist. */
   readonly extensions: readonly LoginExtension[]
-  readonly #configKey: string
-  #issuer: TokenIssuer | undefined
-  readonly #limits: { throttle?: LoginThrottle }
+  readonly revocationList: RevocationList | null
+  /** @throws {TypeError} the secret or an option is invalid */
+  readonly readIssuer: () => TokenIssuer
+  /** Returns `null` only if the setting is `false`. @throws {TypeError} an option is not a valid limit */
+  readonly readThrottle: () => LoginThrottle | null
+}
 
-  constructor(
-    configuration: AuthenticationConfiguration,
-    configKey: string,
-    extensions: readonly LoginExtension[],
-    before: PreparedSettings | null,
-  ) {
-    const keptFor = (name: 'loginThrottle' | 'revocation'): PreparedSettings | null =>
-      isSameSetting(configuration[name], before?.configuration[name]) ? before : null
-    const { revocation } = configuration
-    const ownList = revocation === true ? new MemoryRevocationList() : revocation || null
-    const [sameList, sameLimits] = [keptFor('revocation'), keptFor('loginThrottle')]
-    this.configuration = configuration
-    this.#configKey = configKey
-    this.revocationList = sameList === null ? ownList : sameList.revocationList
-    this.#limits = sameLimits === null ? {} : sameLimits.#limits
-    this.extensions = extensions.filter(({ setting }) => configuration[setting] !== undefined)
-  }
-
-  /** Created on first use. @throws {TypeError} the secret or an option is invalid */
-  get issuer(): TokenIssuer {
-    this.#issuer ??= new TokenIssuer(this.configuration, this.#configKey)
-    return this.#issuer
-  }
-
-  /** Created on first use; `null` only if the setting is `false`. @throws {TypeError} an option is not a valid limit */
-  get throttle(): LoginThrottle | null {
-    const { loginThrottle } = this.configuration
-    if (loginThrottle === false) return null
-    this.#limits.throttle ??= new LoginThrottle(loginThrottle === true ? {} : loginThrottle)
-    return this.#limits.throttle
+/**
+ * Prepares a configuration. Counters and revocations carry over from the previous state unless their own settings
+ * differ, so they survive a change of keys.
+ */
+function prepareSettings(
+  configuration: AuthenticationConfiguration,
+  configKey: string,
+  extensions: readonly LoginExtension[],
+  before: PreparedSettings | null,
+): PreparedSettings {
+  const { loginThrottle, revocation } = configuration
+  const keptFor = (name: 'loginThrottle' | 'revocation'): PreparedSettings | null =>
+    isSameSetting(configuration[name], before?.configuration[name]) ? before : null
+  const ownList = revocation === true ? new MemoryRevocationList() : revocation || null
+  const kept = keptFor('revocation')
+  const createThrottle = (setting: typeof loginThrottle): LoginThrottle | null =>
+    setting === false ? null : new LoginThrottle(setting === true ? {} : setting)
+  return {
+    configuration,
+    extensions: extensions.filter(({ setting }) => configuration[setting] !== undefined),
+    revocationList: kept === null ? ownList : kept.revocationList,
+    readIssuer: deriveOnce(
+      () => configuration,
+      (settings) => new TokenIssuer(settings, configKey),
+    ),
+    readThrottle:
+      keptFor('loginThrottle')?.readThrottle ?? deriveOnce(() => loginThrottle, createThrottle),
   }
 }

@@ -13,11 +13,9 @@ import type { AuthenticationParams } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
 import { createEntityParams, getEntityIdName, readResultEntity } from '../entity-service.ts'
 import { getTokenClaims } from '../proof.ts'
-import type {
-  AuthenticationConfiguration,
-  EntityConfiguration,
-} from '../settings/authentication-config.ts'
+import type { EntityConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
+import { deriveOnce } from '../settings-values.ts'
 import { MemoryThrottleStore } from '../throttle/throttle-store.ts'
 import type { AccessTokenPayload } from '../tokens/token-claims.ts'
 import { TOKEN_RULES } from '../tokens/token-options.ts'
@@ -32,7 +30,6 @@ export interface JwtConfiguration extends EntityConfiguration {
 }
 
 const RULES: OptionRules = { ...ENTITY_RULES, header: OPTION.string, schemes: OPTION.stringList }
-const DEFAULTS = { header: 'Authorization', schemes: ['Bearer', 'JWT'] }
 
 const MAX_LOG_LINES = 10
 const LOG_WINDOW_MS = 10_000
@@ -40,17 +37,22 @@ const LOG_WINDOW_MS = 10_000
 /** The longest delay of a timer. Node fires longer ones at once, so longer waits are split. */
 const MAX_WAIT_MS = 2 ** 31 - 1
 
-/** The configuration for one state of the settings, with what `parse` needs on every request. */
-interface Prepared {
-  readonly base: AuthenticationConfiguration
-  readonly configuration: Readonly<JwtConfiguration & Record<string, unknown>>
-  readonly headerName: string
-  readonly schemes: ReadonlySet<string>
-}
-
 /** Authenticates by an access token, from a header or as `{ strategy: 'jwt', accessToken }`. */
 export class JwtStrategy extends AuthenticationBaseStrategy {
-  #prepared: Prepared | null = null
+  /** Returns the configuration, with what `parse` needs on every request. */
+  readonly #prepare = deriveOnce(
+    () => this.authentication.configuration,
+    (base) => {
+      const { entity = null, entityId, service } = base
+      const section: Partial<JwtConfiguration> = getSection(base, this.name)
+      const configuration: Readonly<JwtConfiguration & Record<string, unknown>> = Object.freeze({
+        ...{ entity, entityId, service, header: 'Authorization', schemes: ['Bearer', 'JWT'] },
+        ...section,
+      })
+      const schemes = new Set(configuration.schemes.map((scheme) => scheme.toLowerCase()))
+      return { configuration, headerName: configuration.header.toLowerCase(), schemes }
+    },
+  )
   /** Counts rejected tokens. */
   readonly #refusals = new MemoryThrottleStore()
   /** How many rejected tokens were not logged since the last one that was. */
@@ -215,21 +217,6 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
         resolve()
       })
     })
-  }
-
-  #prepare(): Prepared {
-    const base = this.authentication.configuration
-    if (this.#prepared?.base === base) return this.#prepared
-    const { entity = null, entityId, service } = base
-    const section = getSection(base, this.name)
-    const configuration = Object.freeze({ entity, entityId, service, ...DEFAULTS, ...section })
-    this.#prepared = {
-      base,
-      configuration,
-      headerName: configuration.header.toLowerCase(),
-      schemes: new Set(configuration.schemes.map((scheme) => scheme.toLowerCase())),
-    }
-    return this.#prepared
   }
 
   /**

@@ -17,6 +17,7 @@ import {
 } from '../entity-service.ts'
 import type { PasswordOptions, PasswordVerdict } from '../passwords/passwords.ts'
 import { checkPassword, HASH_RULES, Passwords } from '../passwords/passwords.ts'
+import { limitLogins } from '../proof.ts'
 import type { EntityConfiguration } from '../settings/authentication-config.ts'
 import { ENTITY_RULES, getSection } from '../settings/authentication-config.ts'
 import { getNetwork } from '../throttle/network.ts'
@@ -108,16 +109,14 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /** @throws {TooManyRequests} too many logins for this account or address have failed */
   limitGuesses<T>(
     request: AuthenticationRequest,
-    { address, signal }: AuthenticationParams,
+    params: AuthenticationParams,
     prove: (added?: AuthenticationParams) => Promise<T>,
   ): Promise<T> {
-    const { app, loginThrottle } = this.authentication
+    const { signal } = params
     // The signal is a getter on the class of a transport's params, so a copy would lack it.
     const own = signal === undefined ? {} : { signal }
-    if (loginThrottle === null) return prove(own)
     const account = this.#readCredentials(request)?.username ?? null
-    const proveCounted = (added: AuthenticationParams) => prove({ ...own, ...added })
-    return loginThrottle.run(account, address, proveCounted, { logger: app.logger, signal })
+    return limitLogins(this.authentication, account, params, (added) => prove({ ...own, ...added }))
   }
 
   async #prove(request: AuthenticationRequest, params: AuthenticationParams): Promise<Entity> {

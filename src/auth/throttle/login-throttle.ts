@@ -1,7 +1,7 @@
 import type { Logger, Params } from '../../core/index.ts'
 import { ServiceError, TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, withDefaults } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
 import { hashString } from '../tokens/opaque-token.ts'
 import { WorkQueue } from '../work-queue.ts'
@@ -42,8 +42,8 @@ export interface LoginAttempt {
 
 /** The rules for {@link LoginThrottleOptions}. */
 export const THROTTLE_RULES: OptionRules = {
-  maxAttempts: AUTH_OPTION.positiveInteger,
-  maxAttemptsPerAddress: AUTH_OPTION.positiveInteger,
+  maxAttempts: OPTION.positiveInteger,
+  maxAttemptsPerAddress: OPTION.positiveInteger,
   windowSeconds: AUTH_OPTION.positiveNumber,
   knownAddressDays: AUTH_OPTION.positiveNumber,
   store: {

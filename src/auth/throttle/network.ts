@@ -13,7 +13,10 @@ export function getNetwork(address: string): string {
   if (!isIPv6(bare)) return bare
   const groups = listGroups(bare)
   const embedded = IPV4_PREFIXES.includes(groups.slice(0, 6).join(':'))
-  if (embedded) return groups.slice(6).flatMap(toBytes).join('.')
+  if (embedded) {
+    const values = groups.slice(6).map((group) => Number.parseInt(group, 16))
+    return values.flatMap((value) => [value >> 8, value & 255]).join('.')
+  }
   return groups.slice(0, 4).join(':')
 }
 
@@ -29,9 +32,4 @@ function listGroups(address: string): string[] {
     .map((part) => part.split(':').filter(Boolean))
   const zeros = Array<string>(8 - head.length - tail.length).fill('0')
   return [...head, ...zeros, ...tail]
-}
-
-function toBytes(group: string): number[] {
-  const value = Number.parseInt(group, 16)
-  return [value >> 8, value & 255]
 }

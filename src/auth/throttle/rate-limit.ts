@@ -38,7 +38,7 @@ interface LimitedCall extends HookCall {
 export type RateLimitHook = (context: LimitedCall, next?: () => Promise<void>) => Promise<void>
 
 const RULES: OptionRules = {
-  max: AUTH_OPTION.positiveInteger,
+  max: OPTION.positiveInteger,
   windowSeconds: AUTH_OPTION.positiveNumber,
   by: OPTION.function,
   name: OPTION.string,

@@ -99,9 +99,8 @@ export class TokenIssuer {
     this.#configKey = configKey
     this.#rules = rules
     this.#sign = createSigner({ key: signing, algorithm, header: fullHeader })
-    this.#verifiers = new Map(
-      keys.map((key) => [key.kid, createSignatureVerifier(key.verifying, rules)]),
-    )
+    const createVerify = algorithm.startsWith('HS') ? createSecretVerifier : createKeyVerifier
+    this.#verifiers = new Map(keys.map((key) => [key.kid, createVerify(key.verifying, rules)]))
     this.#verified = cacheSize < 2 ? null : new BoundedMap(cacheSize)
   }
 
@@ -198,17 +197,10 @@ export class TokenIssuer {
 
 /**
  * Checks type, algorithm and signature of a token with one key. Returns the claims of the token, `null` if the
- * signature is not by this key.
+ * signature is not by this key. Claims are checked later, also for cached tokens.
  * @throws {NotAuthenticated} the token is malformed, or has another type or algorithm
  */
 type SignatureVerifier = (token: string) => Claims | null
-
-/** Returns a verifier. Claims are checked later, also for cached tokens. */
-function createSignatureVerifier(verifying: string, rules: TokenRules): SignatureVerifier {
-  return rules.algorithm.startsWith('HS')
-    ? createSecretVerifier(verifying, rules)
-    : createKeyVerifier(verifying, rules)
-}
 
 function createKeyVerifier(
   verifying: string,

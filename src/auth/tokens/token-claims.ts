@@ -60,7 +60,8 @@ export function checkClaims(
   }
   const { exp, iat, aud, iss, sub, jti } = claims as AccessTokenPayload
   if (exp - iat > rules.maxLifetime) throw createTokenError('jwt lifetime is too long')
-  if (aud !== rules.audience && !overlaps(aud, rules.audience)) {
+  const audiences = [rules.audience].flat()
+  if (aud !== rules.audience && ![aud].flat().some((one) => audiences.includes(one))) {
     throw createTokenError('jwt audience invalid')
   }
   if (iss !== rules.issuer) throw createTokenError('jwt issuer invalid')
@@ -96,11 +97,6 @@ export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void 
 export function createTokenError(message: string, cause?: unknown): Error {
   const options = cause === undefined ? undefined : { cause }
   return new NotAuthenticated(message, { name: 'JsonWebTokenError' }, options)
-}
-
-function overlaps(one: string | readonly string[], other: string | readonly string[]): boolean {
-  const others = [other].flat()
-  return [one].flat().some((item) => others.includes(item))
 }
 
 /** Returns whether a value is a whole number of seconds that a date can hold. */

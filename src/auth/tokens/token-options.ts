@@ -70,7 +70,11 @@ const FINITE: OptionRule = {
 export const TOKEN_RULES: Readonly<Record<keyof TokenOptions, OptionRule>> = {
   header: {
     expected: "an object without 'alg', 'kid', 'crit' and 'b64', its 'typ' a non-empty string",
-    isValid: isHeader,
+    // `alg` and `kid` follow from the key; `crit` and `b64` are extensions that are rejected here.
+    isValid: (value) =>
+      isPlainObject(value) &&
+      isNonEmptyString(value['typ']) &&
+      ['alg', 'kid', 'crit', 'b64'].every((key) => !Object.hasOwn(value, key)),
   },
   audience: AUTH_OPTION.stringOrList,
   issuer: OPTION.string,
@@ -121,15 +125,6 @@ export function resolveTokenRules(
     startTolerance: clockTolerance ?? DEFAULT_START_TOLERANCE,
     cacheSize: options.cacheSize ?? DEFAULT_CACHE_SIZE,
   }
-}
-
-/** `alg` and `kid` follow from the key; `crit` and `b64` are extensions that are rejected here. */
-function isHeader(value: unknown): boolean {
-  return (
-    isPlainObject(value) &&
-    isNonEmptyString(value['typ']) &&
-    ['alg', 'kid', 'crit', 'b64'].every((key) => !Object.hasOwn(value, key))
-  )
 }
 
 const UNITS: readonly (readonly [names: RegExp, seconds: number])[] = [

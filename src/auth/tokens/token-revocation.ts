@@ -85,10 +85,7 @@ export class CollectionRevocationList implements RevocationList {
   }
 
   async revoke(jti: string, expiresAt: Date): Promise<void> {
-    const update = { $set: { expiresAt } }
-    await orUnavailable(STORED, () =>
-      this.#collection.updateOne({ _id: jti }, update, { upsert: true }),
-    )
+    await this.#upsert(jti, { $set: { expiresAt } })
   }
 
   async isRevoked(jti: string): Promise<boolean> {
@@ -97,11 +94,14 @@ export class CollectionRevocationList implements RevocationList {
   }
 
   async claim(jti: string, expiresAt: Date): Promise<boolean> {
-    const update = { $setOnInsert: { expiresAt } }
-    const result = await orUnavailable(STORED, () =>
-      this.#collection.updateOne({ _id: jti }, update, { upsert: true }),
-    )
+    const result = await this.#upsert(jti, { $setOnInsert: { expiresAt } })
     return (result as { upsertedCount?: unknown } | null)?.upsertedCount === 1
+  }
+
+  #upsert(_id: string, update: object): Promise<unknown> {
+    return orUnavailable(STORED, () =>
+      this.#collection.updateOne({ _id }, update, { upsert: true }),
+    )
   }
 }
 

@@ -1,12 +1,8 @@
 import authenticationClient, { MemoryStorage } from '@feathersjs/authentication-client'
 import { feathers } from '@feathersjs/feathers'
 import t from 'tap'
-import {
-  addOutcome,
-  checkOrigin,
-  checkOrigins,
-  joinPageAddress,
-} from '../../../src/auth/oauth/page-address.ts'
+import { addOutcome, checkOrigin, joinPageAddress } from '../../../src/auth/oauth/page-address.ts'
+import { checkAppOrigins } from '../../../src/auth/oauth/settings/oauth-settings.ts'
 import { authentication, createClient } from '../../../src/client/index.ts'
 import { growthOf, LINEAR_GROWTH } from '../../support/growth.ts'
 import { REFUSED_EVERYWHERE, REFUSED_WITHOUT_PATH } from '../../support/oauth/redirect-tricks.ts'
@@ -92,8 +88,8 @@ const ALLOWED: readonly (readonly [base: keyof typeof BASES, path: string])[] = 
 t.test('a redirect that is allowed is below the base, byte for byte (FTH-13)', async (t) => {
   for (const [name, path] of ALLOWED) {
     const base = BASES[name]
-    const outcome = { access_token: 'a.b-c_d' }
-    const address = addOutcome(joinPageAddress(base, path), outcome)
+    const outcome = { accessToken: 'a.b-c_d' }
+    const address = addOutcome(joinPageAddress(base, path), outcome, 'github')
     const joined = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
     t.ok(address.startsWith(joined), `${base} ${path}`)
     t.equal(toTarget(address).origin, toTarget(base).origin)
@@ -105,7 +101,7 @@ t.test('a redirect that is allowed is below the base, byte for byte (FTH-13)', a
 
 t.test('the outcome of a login can not write anything else into the address (OAU-6)', async (t) => {
   const text = 'a&access_token=b#c?d e+f%20\r\n<script>"'
-  const address = addOutcome('https://app.test/x', { error: text })
+  const address = addOutcome('https://app.test/x', { message: text }, 'github')
   t.match(address, /^https:\/\/app\.test\/x#error=[\w%.*-]+$/)
   t.equal(new URLSearchParams(new URL(address).hash.slice(1)).get('error'), text)
 })
@@ -168,7 +164,11 @@ t.test('both clients find the token behind any redirect', async (t) => {
   )
   const own = createClient().configure(authentication())
   for (const [name, path, end] of ENDS) {
-    const address = addOutcome(joinPageAddress(BASES[name], path), { access_token: 'a.b-c_d' })
+    const address = addOutcome(
+      joinPageAddress(BASES[name], path),
+      { accessToken: 'a.b-c_d' },
+      'github',
+    )
     t.ok(address.endsWith(end.replace('TOKEN', 'a.b-c_d')), address)
     for (const { authentication: reader } of [official, own]) {
       const location = { hash: new URL(address).hash }
@@ -259,20 +259,18 @@ t.test('an entry of the settings that is no origin allows none (FTH-14)', async 
         t.throws(() => checkOrigin(referer, [entry], allowsPorts), { code: 401 }, entry)
       }
     }
-    t.throws(
-      () => checkOrigins('origins', ['https://app.test', entry]),
-      new TypeError(
-        `The setting 'origins' must be a list of origins as 'https://host:port', not "${entry}"`,
-      ),
-    )
+    t.throws(() => checkAppOrigins(['https://app.test', entry]), {
+      name: 'TypeError',
+      message: /'origins' must be a list of origins as 'https:\/\/host:port'/,
+    })
     t.equal(checkOrigin(undefined, [entry, 'https://app.test'], false), 'https://app.test')
   }
   for (const value of [[], 'https://app.test', null, {}, [null], [undefined], ['null']]) {
-    t.throws(() => checkOrigins('origins', value), TypeError, JSON.stringify(value))
+    t.throws(() => checkAppOrigins(value), TypeError, JSON.stringify(value))
   }
   t.throws(() => checkOrigin(undefined, [], false), { code: 401 })
-  checkOrigins('origins', undefined)
-  checkOrigins('origins', ORIGINS)
+  checkAppOrigins(undefined)
+  checkAppOrigins(ORIGINS)
 })
 
 const GROWING: Readonly<Record<string, (length: number) => string>> = {

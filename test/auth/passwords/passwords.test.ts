@@ -3,7 +3,7 @@ import { scryptSync } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import t from 'tap'
 import { Passwords } from '../../../src/auth/index.ts'
-import { nameHash } from '../../../src/auth/passwords/password-hash.ts'
+import { nameHash } from '../../../src/auth/passwords/passwords.ts'
 import { CHEAP_SCRYPT } from '../login-app.ts'
 
 t.test('hashes with the parameters that OWASP advises, in PHC format', async (t) => {

@@ -1,25 +1,21 @@
 import type { Configuration } from 'openid-client'
 import { isKeyString, isObject, isPlainObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
-import type { OAuthEndpoints } from '../settings/provider-settings.ts'
+import type { ProviderSettings } from '../settings/provider-settings.ts'
 import { loadOpenId } from './provider.ts'
 
 /** A profile as a provider sent it. Only its id is checked. */
 export type OAuthProfile = Record<string, unknown>
 
-/** The claims of an id token. The profile must have the same `sub`. */
-export interface IdClaims {
-  readonly sub: string
-}
-
 /**
  * Returns the claims about the owner of an access token, including those of the id token.
+ * @param claims those of the id token; the profile must have the same `sub`
  * @throws {Error} the provider does not respond, or returns another person's claims
  */
 export async function readClaims(
   configuration: Configuration,
   token: string,
-  claims: IdClaims | undefined,
+  claims: { readonly sub: string } | undefined,
 ): Promise<OAuthProfile> {
   const openid = await loadOpenId()
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return { ...claims }
@@ -47,12 +43,13 @@ function mergeClaims(claims: OAuthProfile, userinfo: OAuthProfile): OAuthProfile
 export async function readProfile(
   configuration: Configuration,
   token: string,
-  { profileUrl, emailUrl }: OAuthEndpoints,
+  { profile_url, email_url }: ProviderSettings,
 ): Promise<OAuthProfile> {
-  const profile = profileUrl === null ? {} : await readJson(configuration, token, profileUrl)
+  // A subclass of the strategy may get profiles itself.
+  const profile = profile_url === undefined ? {} : await readJson(configuration, token, profile_url)
   if (!isObject(profile) || Array.isArray(profile)) throw new Error('The profile is not an object')
-  if (emailUrl === null) return profile
-  return { ...profile, ...findMainEmail(await readEmails(configuration, token, emailUrl)) }
+  if (email_url === undefined) return profile
+  return { ...profile, ...findMainEmail(await readEmails(configuration, token, email_url)) }
 }
 
 /** Statuses for a token with insufficient scopes; GitHub returns 404. */

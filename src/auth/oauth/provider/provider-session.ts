@@ -4,11 +4,11 @@ import { withDefaults } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
 import type { Flow } from '../flow-cookie.ts'
-import type { IdClaims, OAuthProfile } from './profile.ts'
+import type { OAuthProfile } from './profile.ts'
 import { readClaims, readProfile } from './profile.ts'
-import type { FlowSecrets, OAuthProvider, OpenId } from './provider.ts'
+import type { FlowSecrets, OAuthProvider } from './provider.ts'
 import { loadOpenId } from './provider.ts'
-import { findProviderError } from './provider-error.ts'
+import { findProviderError } from './provider-fetch.ts'
 
 /** What a provider returns for a login that it has confirmed. */
 export interface ProviderGrant {
@@ -52,15 +52,16 @@ export class ProviderSession {
     parameters: Readonly<Record<string, string>>,
   ): Promise<string> {
     const openid = await loadOpenId()
-    const { scope, customParams, hasPkce } = this.provider.settings
+    const { scope, custom_params, hasPkce } = this.provider.settings
+    const challenge = await openid.calculatePKCECodeChallenge(verifier)
     const url = openid.buildAuthorizationUrl(await this.configure(), {
       ...(scope === '' ? {} : { scope }),
-      ...customParams,
+      ...custom_params,
       ...parameters,
       redirect_uri: redirectUri,
       state,
       ...(nonce === null ? {} : { nonce }),
-      ...(hasPkce ? await createPkceChallenge(openid, verifier) : {}),
+      ...(hasPkce && { code_challenge: challenge, code_challenge_method: 'S256' }),
     })
     return url.href
   }
@@ -74,18 +75,18 @@ export class ProviderSession {
     const { state, nonce, verifier, redirectUri } = flow
     this.secrets.add(state, nonce, verifier, answer.get('code'))
     const openid = await loadOpenId()
-    const { endpoints, hasPkce, customParams } = this.provider.settings
+    const { isOpenId, hasPkce, custom_params } = this.provider.settings
     const configuration = await this.configure()
     const url = new URL(redirectUri)
     url.search = answer.toString()
-    const maxAge = Number(customParams['max_age'] ?? Number.NaN)
+    const maxAge = Number(custom_params['max_age'] ?? Number.NaN)
     try {
       const tokens = await openid.authorizationCodeGrant(configuration, url, {
         expectedState: state,
         ...(hasPkce ? { pkceCodeVerifier: verifier } : {}),
         ...(nonce === null ? {} : { expectedNonce: nonce }),
         ...(Number.isNaN(maxAge) ? {} : { maxAge }),
-        idTokenExpected: endpoints === null,
+        idTokenExpected: isOpenId,
       })
       const { access_token, refresh_token, id_token } = tokens
       this.secrets.add(access_token, refresh_token, id_token)
@@ -102,12 +103,15 @@ export class ProviderSession {
    * @param claims those of the id token; the profile must have the same subject
    * @throws {Error} the provider does not respond, or returns another person's profile
    */
-  async getProfile(token: string, claims: IdClaims | undefined): Promise<OAuthProfile> {
-    const { endpoints } = this.provider.settings
+  async getProfile(
+    token: string,
+    claims: { readonly sub: string } | undefined,
+  ): Promise<OAuthProfile> {
+    const { settings } = this.provider
     const configuration = await this.configure()
-    return endpoints === null
+    return settings.isOpenId
       ? readClaims(configuration, token, claims)
-      : readProfile(configuration, token, endpoints)
+      : readProfile(configuration, token, settings)
   }
 
   /**
@@ -132,15 +136,10 @@ export class ProviderSession {
     const signals = [init.signal, isShared ? undefined : this.#signal]
     const signal = AbortSignal.any(signals.filter((one) => one !== undefined))
     const response = await provider.fetch(url, { ...init, signal })
-    const { endpoints } = provider.settings
-    const isPlain = endpoints !== null && url === new URL(endpoints.accessUrl).href
+    const { isOpenId, access_url = '' } = provider.settings
+    const isPlain = !isOpenId && url === new URL(access_url).href
     return isPlain ? normalizeTokenAnswer(response) : response
   }
-}
-
-async function createPkceChallenge(openid: OpenId, verifier: string) {
-  const challenge = await openid.calculatePKCECodeChallenge(verifier)
-  return { code_challenge: challenge, code_challenge_method: 'S256' }
 }
 
 /** Content types of token responses that are forms instead of JSON, as older servers send them. */
@@ -159,7 +158,12 @@ export async function normalizeTokenAnswer(response: Response): Promise<Response
   if (fields === null) return new Response(text === '' ? null : text, { status, headers })
   const hasToken = ok && isNonEmptyString(fields['access_token'])
   const answer = hasToken ? { token_type: 'bearer', ...withoutExtras(fields) } : fields
-  return Response.json(answer, { status: hasToken ? 200 : status, headers: copyChallenge(headers) })
+  // openid-client reads the reason for rejecting a client from this header.
+  const challenge = headers.get('www-authenticate')
+  return Response.json(answer, {
+    status: hasToken ? 200 : status,
+    headers: challenge === null ? {} : { 'www-authenticate': challenge },
+  })
 }
 
 function parseFields(text: string, type: string): Record<string, unknown> | null {
@@ -179,12 +183,6 @@ function withoutExtras({ id_token: _unverified, scope, ...fields }: Record<strin
   return { ...Object.fromEntries(others), ...(isNonEmptyString(scopes) ? { scope: scopes } : {}) }
 }
 
-/** openid-client reads the reason for rejecting a client from this header. */
-function copyChallenge(headers: Headers): Headers {
-  const challenge = headers.get('www-authenticate')
-  return new Headers(challenge === null ? {} : { 'www-authenticate': challenge })
-}
-
 const HIDDEN = '[secret]'
 
 /** Secrets of a login, which are removed from what a provider says about it. */
@@ -202,15 +200,10 @@ export class SecretFilter {
 
   /** Returns a text with the secrets replaced. */
   cut(text: string): string {
-    if (this.#secrets.size === 0) return text
     // Replaces the longest secret first: a shorter one may be part of it.
-    const patterns = [...this.#secrets].sort((a, b) => b.length - a.length).map(escapePattern)
-    return text.replace(new RegExp(patterns.join('|'), 'g'), HIDDEN)
+    const sorted = [...this.#secrets].sort((a, b) => b.length - a.length)
+    return sorted.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text)
   }
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
 /** Messages for the user, by the error code with which a provider sends the browser back. */
@@ -244,7 +237,7 @@ export async function askProvider<T>(
     signal?.throwIfAborted()
     if (error instanceof ServiceError) throw error
     // The parameters of a callback come from the browser and say nothing about the endpoints.
-    if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.expireDocument()
+    if ((error as { code?: unknown }).code !== ANSWERED_ERROR) provider.document.expire()
     throw createLoginRefusal(session, error)
   }
 }
@@ -271,7 +264,7 @@ function describe(refusal: Error, secrets: SecretFilter): string {
   const finding = refusal.cause instanceof Error ? refusal.cause : null
   // GitHub sends errors with status 200, like tokens.
   const { body } = (finding?.cause ?? {}) as { readonly body?: unknown }
-  const { error, error_description } = (isObject(body) ? body : refusal) as OAuthError
+  const { error, error_description } = Object(isObject(body) ? body : refusal)
   if (isObject(body)) secrets.add(body['access_token'], body['refresh_token'], body['id_token'])
   const { message } = finding ?? refusal
   // The platform's message quotes a value that no header can hold, which may be a token.
@@ -279,9 +272,4 @@ function describe(refusal: Error, secrets: SecretFilter): string {
   const known = /^[a-z_]{1,40}$/.test(String(error)) ? error : (code ?? name)
   const parts = [known, error_description ?? (isPlatform ? '' : message)]
   return secrets.cut(parts.filter(isNonEmptyString).join(': ')).slice(0, MAX_REASON)
-}
-
-interface OAuthError {
-  readonly error?: unknown
-  readonly error_description?: unknown
 }

@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose'
 import type { ClientAuth, Configuration, CryptoKey, CustomFetch } from 'openid-client'
 import type { Flow } from '../flow-cookie.ts'
-import type { OAuthEndpoints, ProviderSettings } from '../settings/provider-settings.ts'
+import type { ProviderSettings } from '../settings/provider-settings.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 import { createProviderFetch } from './provider-fetch.ts'
 
@@ -24,7 +24,7 @@ export class OAuthProvider {
   readonly settings: ProviderSettings
   /** Sends a request to the provider, within the limits on time, size and network. */
   fetch: ProviderFetch
-  readonly #document = new DiscoveryDocument(() => this.#loadDocument())
+  readonly document: DiscoveryDocument = new DiscoveryDocument(() => this.#loadDocument())
   #clientAuth: Promise<ClientAuth> | null = null
   #keys: KeyCache | null = null
   /** The keys for id tokens that callers send, and the URL they come from. */
@@ -32,7 +32,7 @@ export class OAuthProvider {
 
   constructor(settings: ProviderSettings) {
     this.settings = settings
-    const { allowPrivateNetwork } = settings
+    const { allowPrivateNetwork = false } = settings
     this.fetch = createProviderFetch({ allowPrivateNetwork, timeoutMs: REQUEST_MS })
   }
 
@@ -57,11 +57,13 @@ export class OAuthProvider {
    */
   async configure(send: CustomFetch): Promise<Configuration> {
     const openid = await loadOpenId()
-    const { endpoints } = this.settings
-    const configuration =
-      endpoints === null
-        ? await this.#configureFrom(openid, await this.#document.read())
-        : await this.#combine(openid, endpoints)
+    const { isOpenId, issuer, authorize_url, access_url } = this.settings
+    const known = { issuer, authorization_endpoint: authorize_url, token_endpoint: access_url }
+    const document = isOpenId ? await this.document.read() : JSON.stringify(known)
+    const headers = { 'content-type': 'application/json' }
+    // openid-client reads the document again for each call: what it records for Microsoft, whose issuer has a
+    // placeholder, cannot be copied to another configuration.
+    const configuration = await this.#discover(async () => new Response(document, { headers }))
     configuration[openid.customFetch] = send
     if (this.#keys !== null) openid.setJwksCache(configuration, this.#keys)
     return configuration
@@ -90,19 +92,10 @@ export class OAuthProvider {
     return getKey
   }
 
-  /**
-   * Lets the next login fetch the discovery document again, at most once a minute. Called after a failed login: the
-   * provider may have moved its endpoints.
-   */
-  expireDocument(): void {
-    this.#document.expire()
-  }
-
   /** Returns the JSON of the discovery document after openid-client has validated it. */
   async #loadDocument(): Promise<string> {
-    const openid = await loadOpenId()
     let text = ''
-    await this.#discover(openid, async (url, init) => {
+    await this.#discover(async (url, init) => {
       const response = await this.fetch(url, init)
       text = await response.clone().text()
       return response
@@ -110,88 +103,53 @@ export class OAuthProvider {
     return text
   }
 
-  /**
-   * Returns the configuration that a discovery document describes. openid-client reads the document again for each
-   * call: what it records for Microsoft, whose issuer has a placeholder, cannot be copied to another configuration.
-   */
-  #configureFrom(openid: OpenId, document: string): Promise<Configuration> {
-    const headers = { 'content-type': 'application/json' }
-    return this.#discover(openid, async () => new Response(document, { headers }))
-  }
-
-  async #discover(openid: OpenId, send: CustomFetch): Promise<Configuration> {
-    const { key, issuer } = this.settings
-    const clientAuth = await this.#getClientAuth(openid)
-    return openid.discovery(new URL(String(issuer)), key, this.#metadata, clientAuth, {
+  /** @param send resolves to the discovery document */
+  async #discover(send: CustomFetch): Promise<Configuration> {
+    const openid = await loadOpenId()
+    const { key, issuer, secret, allowPrivateNetwork } = this.settings
+    const { token_endpoint_auth_signing_alg: algorithm } = this.settings
+    const metadata = {
+      ...(secret !== undefined && { client_secret: secret }),
+      ...(algorithm !== undefined && { token_endpoint_auth_signing_alg: algorithm }),
+    }
+    this.#clientAuth ??= createClientAuth(openid, this.settings)
+    return openid.discovery(new URL(issuer), key, metadata, await this.#clientAuth, {
       [openid.customFetch]: send,
       timeout: TIMEOUT_SECONDS,
-      execute: this.#getAdaptions(openid),
+      execute: [
+        openid.enableNonRepudiationChecks,
+        ...(allowPrivateNetwork ? [openid.allowInsecureRequests] : []),
+      ],
     })
-  }
-
-  async #combine(openid: OpenId, endpoints: OAuthEndpoints): Promise<Configuration> {
-    const { key, issuer } = this.settings
-    const server = {
-      // openid-client requires an issuer to compare with the `iss` of a response.
-      issuer: issuer ?? new URL(endpoints.authorizeUrl).origin,
-      authorization_endpoint: endpoints.authorizeUrl,
-      token_endpoint: endpoints.accessUrl,
-    }
-    const clientAuth = await this.#getClientAuth(openid)
-    const configuration = new openid.Configuration(server, key, this.#metadata, clientAuth)
-    configuration.timeout = TIMEOUT_SECONDS
-    for (const adapt of this.#getAdaptions(openid)) adapt(configuration)
-    return configuration
-  }
-
-  get #metadata() {
-    const { secret, signingAlgorithm } = this.settings
-    return {
-      ...(secret === null ? {} : { client_secret: secret }),
-      ...(signingAlgorithm === null ? {} : { token_endpoint_auth_signing_alg: signingAlgorithm }),
-    }
-  }
-
-  #getAdaptions(openid: OpenId): ((configuration: Configuration) => void)[] {
-    const { allowPrivateNetwork } = this.settings
-    return [
-      openid.enableNonRepudiationChecks,
-      ...(allowPrivateNetwork ? [openid.allowInsecureRequests] : []),
-    ]
-  }
-
-  #getClientAuth(openid: OpenId): Promise<ClientAuth> {
-    this.#clientAuth ??= createClientAuth(openid, this.settings)
-    return this.#clientAuth
   }
 }
 
 /** Returns the client authentication for the token endpoint: as configured, otherwise what the provider accepts. */
 async function createClientAuth(openid: OpenId, settings: ProviderSettings): Promise<ClientAuth> {
-  const { secret, privateKey, authMethod, signingAlgorithm } = settings
+  const { secret, private_key = {}, token_endpoint_auth_signing_alg: algorithm } = settings
+  const { token_endpoint_auth_method: method = secret === undefined ? 'private_key_jwt' : '' } =
+    settings
+  const post = openid.ClientSecretPost(secret)
+  const basic = openid.ClientSecretBasic(secret)
   const methods: Record<string, () => ClientAuth | Promise<ClientAuth>> = {
     none: () => openid.None(),
-    client_secret_post: () => openid.ClientSecretPost(secret ?? undefined),
-    client_secret_basic: () => openid.ClientSecretBasic(secret ?? undefined),
-    client_secret_jwt: () => openid.ClientSecretJwt(secret ?? undefined),
-    private_key_jwt: () => createKeyAuth(openid, privateKey ?? {}, signingAlgorithm ?? 'RS256'),
+    client_secret_post: () => post,
+    client_secret_basic: () => basic,
+    client_secret_jwt: () => openid.ClientSecretJwt(secret),
+    private_key_jwt: async () => {
+      const { importJWK } = await import('jose')
+      const key = (await importJWK(private_key, algorithm ?? 'RS256')) as CryptoKey
+      const { kid } = private_key as { kid?: string }
+      return openid.PrivateKeyJwt(kid === undefined ? key : { key, kid })
+    },
   }
-  const chosen = authMethod === null ? undefined : methods[authMethod]
+  const chosen = methods[method]
   if (chosen !== undefined) return chosen()
-  const post = openid.ClientSecretPost(secret ?? undefined)
-  const basic = openid.ClientSecretBasic(secret ?? undefined)
   return (server, ...others) => {
     const accepted = server.token_endpoint_auth_methods_supported
     const isBasicOnly = accepted !== undefined && !accepted.includes('client_secret_post')
     return (isBasicOnly ? basic : post)(server, ...others)
   }
-}
-
-async function createKeyAuth(openid: OpenId, jwk: object, algorithm: string): Promise<ClientAuth> {
-  const { importJWK } = await import('jose')
-  const { kid } = jwk as { kid?: string }
-  const key = (await importJWK(jwk, algorithm)) as CryptoKey
-  return openid.PrivateKeyJwt(kid === undefined ? key : { key, kid })
 }
 
 /** Endpoints and algorithms rarely change, and changes are announced long before. */
@@ -216,7 +174,7 @@ export class DiscoveryDocument {
    * @throws {Error} the document cannot be fetched or is unusable
    */
   async read(): Promise<string> {
-    this.#forget(LIFETIME_MS)
+    this.expire(LIFETIME_MS)
     if (this.#text === null) {
       this.#loadedAt = performance.now()
       this.#text = this.#load()
@@ -231,12 +189,11 @@ export class DiscoveryDocument {
     }
   }
 
-  /** Makes the next login fetch the document again if it is more than a minute old. */
-  expire(): void {
-    this.#forget(MIN_AGE_MS)
-  }
-
-  #forget(ageMs: number): void {
+  /**
+   * Makes the next login fetch the document again if it is old enough. Called after a failed login: the provider may
+   * have moved its endpoints.
+   */
+  expire(ageMs: number = MIN_AGE_MS): void {
     if (performance.now() - this.#loadedAt >= ageMs) this.#text = null
   }
 }

@@ -5,22 +5,13 @@ import { parseUrl } from '../../settings-values.ts'
 import type { Flow } from '../flow-cookie.ts'
 import { storeFlow } from '../flow-cookie.ts'
 import { OAuthStrategy } from '../oauth-strategy.ts'
-import { checkOrigins } from '../page-address.ts'
 import type { FlowSecrets } from '../provider/provider.ts'
 import { askProvider } from '../provider/provider-session.ts'
-import { findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
+import { checkAppOrigins, findOAuthSettings, getProviderNames } from '../settings/oauth-settings.ts'
 import type { FlowAnswer } from './flow-service.ts'
 import { FlowFailure, FlowService } from './flow-service.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** The query parameters that the start of a flow reads. */
-interface StartQuery extends Query {
-  /** The access token of the account to link the login to. */
-  feathers_token?: unknown
-  /** What is appended to the address of the page after the login. */
-  redirect?: unknown
-}
 
 /** What a request to log in asks for: the parts of a flow that are not secret. */
 interface StartRequest extends Omit<Flow, keyof FlowSecrets | 'provider'> {
@@ -34,7 +25,7 @@ export class OAuthStartService extends FlowService {
   async setup(): Promise<void> {
     const { app, configKey, configuration } = this.authentication
     const settings = findOAuthSettings(configuration) ?? {}
-    if (settings.origins === undefined) checkOrigins('origins', app.get('origins'))
+    if (settings.origins === undefined) checkAppOrigins(app.get('origins'))
     for (const name of getProviderNames(settings)) {
       if (this.authentication.getStrategy(name) instanceof OAuthStrategy) continue
       throw new TypeError(
@@ -84,7 +75,8 @@ export class OAuthStartService extends FlowService {
     data: Fields,
     override: string | null,
   ): Promise<StartRequest> {
-    const { feathers_token, redirect: given, ...query } = { ...params.query } as StartQuery
+    // `feathers_token` is the access token of the account to link, `redirect` is appended to the address of the page.
+    const { feathers_token, redirect: given, ...query }: Query = { ...params.query }
     const redirect = readOptionalString('redirect', given)
     const hasPage = await this.hasPage(strategy, { ...params, redirect: redirect ?? '' })
     if (!hasPage && redirect !== null) {
@@ -93,7 +85,7 @@ export class OAuthStartService extends FlowService {
     // A form can send the token in its body, which no history or log records.
     const { feathers_token: posted = feathers_token, ...others } = data
     const { settings } = strategy.providerAccess.getProvider(override)
-    const redirectUri = settings.redirectUri ?? this.#getCallbackUrl(params, override)
+    const redirectUri = settings.redirect_uri ?? this.#getCallbackUrl(params, override)
     return {
       ...{ override, redirect, redirectUri, query },
       // Keeps only the origin of the page that the login started on: its address may contain anything.
@@ -143,7 +135,7 @@ async function begin(
     session.getAuthorizationUrl(secrets, request.redirectUri, parameters),
   )
   const flow: Flow = { provider: strategy.name, ...secrets, ...request }
-  const { response_mode: mode } = { ...provider.settings.customParams, ...parameters }
+  const { response_mode: mode } = { ...provider.settings.custom_params, ...parameters }
   const cookie = storeFlow(flow, access.secrets, mode === 'form_post')
   if (cookie !== null) return { location, result: {}, cookie }
   throw new BadRequest('The query and the token to link are too long: a cookie holds 3800 bytes')

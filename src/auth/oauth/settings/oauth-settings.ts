@@ -153,12 +153,19 @@ const OVERRIDE_RULES: OptionRules = Object.fromEntries(
   ),
 )
 
+const ORIGINS: OptionRule = {
+  expected: "a list of origins as 'https://host:port'",
+  isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isOrigin),
+}
+
+/** @throws {TypeError} the setting `origins` of an application is not a list of origins */
+export function checkAppOrigins(origins: unknown): void {
+  checkOptions('the settings of the application', { origins }, { origins: ORIGINS })
+}
+
 const OWN_RULES: OptionRules = {
   redirect: { expected: 'a URL, or a path that begins with one /', isValid: isPageAddress },
-  origins: {
-    expected: "a list of origins as 'https://host:port'",
-    isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isOrigin),
-  },
+  origins: ORIGINS,
   allowLoopbackPorts: OPTION.boolean,
   defaults: OPTION.object,
 }

@@ -3,45 +3,27 @@ import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings, ProviderSection } from './oauth-settings.ts'
 import { AUTH_METHODS } from './oauth-settings.ts'
 
-/** The endpoints of a provider without OpenID. */
-export interface OAuthEndpoints {
-  readonly authorizeUrl: string
-  readonly accessUrl: string
-  /** `null` if a subclass of the strategy gets profiles itself. */
-  readonly profileUrl: string | null
-  readonly emailUrl: string | null
-}
+/** A section whose provider may lack PKCE. */
+type MergedSection = Omit<ProviderSection, 'pkce'> & { readonly pkce?: boolean }
 
-/** The settings of one provider, with all defaults filled in. */
-export interface ProviderSettings {
+/** The settings of one provider: its section over the defaults, and what follows from them. */
+export interface ProviderSettings extends Omit<MergedSection, 'scope' | 'dynamic'> {
   readonly name: string
   readonly key: string
-  /** `null` for a public client, and for one that uses a private key. */
-  readonly secret: string | null
-  readonly privateKey: Readonly<Record<string, unknown>> | null
-  /** `null` for a secret that is sent in the way the provider accepts. */
-  readonly authMethod: string | null
-  readonly signingAlgorithm: string | null
-  /** The OpenID provider. With `endpoints`, only the issuer that responses must name. */
-  readonly issuer: string | null
-  /** `null` if the discovery document of the issuer lists them. */
-  readonly endpoints: OAuthEndpoints | null
+  /** Without OpenID, only the issuer that responses must name. */
+  readonly issuer: string
+  /** Whether the discovery document of the issuer lists the endpoints. */
+  readonly isOpenId: boolean
   /** The scopes, joined by the separator of the provider. */
   readonly scope: string
-  readonly redirectUri: string | null
-  readonly customParams: Readonly<Record<string, string>>
+  readonly custom_params: Readonly<Record<string, string>>
   /** The names of the parameters that callers may set. */
   readonly dynamic: readonly string[]
-  readonly overrides: Readonly<Record<string, ProviderSection>>
   readonly hasNonce: boolean
   readonly hasPkce: boolean
   /** Whether the page after a login gets a code instead of a token. */
   readonly givesCode: boolean
-  readonly allowPrivateNetwork: boolean
 }
-
-/** A section whose provider may lack PKCE. */
-type MergedSection = Omit<ProviderSection, 'pkce'> & { readonly pkce?: boolean }
 
 /** Built-in settings of a provider, which its section overrides. */
 export interface KnownProvider extends MergedSection {
@@ -151,27 +133,19 @@ export function resolveProvider(
   const section = mergeSection(settings, name, override)
   const problem = findProblem(section)
   if (problem !== undefined) throw new TypeError(`The setting '${place}' ${problem}`)
-  const { key = '', secret = null, private_key: privateKey = null } = section
-  const { scope = [], scope_delimiter = ' ', custom_params = {}, dynamic = false } = section
-  const { issuer = null, authorize_url: authorizeUrl, access_url: accessUrl = '' } = section
-  const { profile_url: profileUrl = null, email_url: emailUrl = null } = section
-  const endpoints =
-    authorizeUrl === undefined ? null : { authorizeUrl, accessUrl, profileUrl, emailUrl }
+  const { key = '', scope = [], scope_delimiter = ' ', custom_params = {} } = section
+  const { issuer = new URL(String(section.authorize_url)).origin, dynamic = false } = section
+  const isOpenId = section.authorize_url === undefined
   const scopes = [scope].flat()
-  const isMissing = endpoints === null && !scopes.join(' ').split(' ').includes('openid')
+  const isMissing = isOpenId && !scopes.join(' ').split(' ').includes('openid')
   return {
-    ...{ name, key, secret, privateKey, issuer, endpoints },
-    authMethod: section.token_endpoint_auth_method ?? (secret === null ? 'private_key_jwt' : null),
-    signingAlgorithm: section.token_endpoint_auth_signing_alg ?? null,
+    ...section,
+    ...{ name, key, issuer, isOpenId, custom_params },
     scope: (isMissing ? ['openid', ...scopes] : scopes).join(scope_delimiter),
-    redirectUri: section.redirect_uri ?? null,
-    customParams: custom_params,
     dynamic: dynamic === true ? DYNAMIC_DEFAULTS : dynamic || [],
-    overrides: section.overrides ?? {},
     hasPkce: section.pkce !== false,
-    hasNonce: endpoints === null && section.nonce !== false,
+    hasNonce: isOpenId && section.nonce !== false,
     givesCode: section.response === 'code',
-    allowPrivateNetwork: section.allowPrivateNetwork ?? false,
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
-import { ProviderError } from '../../../../src/auth/oauth/provider/provider-error.ts'
+import { ProviderError } from '../../../../src/auth/oauth/provider/provider-fetch.ts'
 import type { TestScope } from '../../../support/http.ts'
 
 /** A provider on this machine that behaves as the test wants. */

@@ -4,7 +4,7 @@ import {
   findProviderError,
   getSafeOrigin,
   ProviderError,
-} from '../../../../src/auth/oauth/provider/provider-error.ts'
+} from '../../../../src/auth/oauth/provider/provider-fetch.ts'
 import { toFailure } from './fake-provider.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')

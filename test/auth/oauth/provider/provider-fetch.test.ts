@@ -5,9 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { createRemoteJWKSet, customFetch as joseFetch } from 'jose'
 import { allowInsecureRequests, customFetch, discovery } from 'openid-client'
 import t from 'tap'
-import { findProviderError } from '../../../../src/auth/oauth/provider/provider-error.ts'
 import type { ProviderRequest } from '../../../../src/auth/oauth/provider/provider-fetch.ts'
-import { createProviderFetch } from '../../../../src/auth/oauth/provider/provider-fetch.ts'
+import {
+  createProviderFetch,
+  findProviderError,
+} from '../../../../src/auth/oauth/provider/provider-fetch.ts'
 import { holdTimers } from '../../../support/clock.ts'
 import { until } from '../../../support/until.ts'
 import { failureOf, SECRET, startProvider, startRawProvider } from './fake-provider.ts'
