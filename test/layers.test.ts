@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   transport: {
     layers: ['auth', ...CORE],
     packages: [
-      ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring', 'qs'],
+      ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring'],
       ...['@opentelemetry/api', 'prom-client', 'socket.io'],
       ...['config', 'yaml'],
     ],
@@ -46,7 +46,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'adapter/matching': { layers: [], packages: ['bson'], node: true },
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
   cli: { layers: [], packages: [], node: true },
-  client: { layers: ['core', 'core/errors'], packages: ['ofetch', 'qs'], node: false },
+  client: { layers: ['core', 'core/errors'], packages: ['ofetch'], node: false },
   'client/realtime': {
     layers: ['client', 'core', 'core/errors'],
     packages: ['eventsource-parser'],

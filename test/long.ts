@@ -145,6 +145,7 @@ export const LONG: readonly string[] = [
   'transport/observing/developer-page',
   'transport/observing/tracing',
   'transport/openapi/security',
+  'transport/parsing/merged-query',
   'transport/parsing/nested-query',
   'transport/parsing/unread-body',
   'transport/realtime/budgets',

@@ -11,8 +11,9 @@ import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
+import { quoteName } from './parameters.ts'
 import type { QueryOptions, QueryParser } from './query-string.ts'
-import { createQueryParser, QUERY_RULES, quoteName } from './query-string.ts'
+import { createQueryParser, QUERY_RULES } from './query-string.ts'
 import { QUERY } from './query-verbs.ts'
 
 /** Limits of JSON bodies. Exceeding one returns 400, with an error that names the limit. */

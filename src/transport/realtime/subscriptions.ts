@@ -1,5 +1,5 @@
 import { BadRequest } from '../../core/index.ts'
-import { quoteName } from '../parsing/query-string.ts'
+import { quoteName } from '../parsing/parameters.ts'
 
 /** One of the streams that a client requests on a connection. */
 export interface Subscription {

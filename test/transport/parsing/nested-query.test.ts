@@ -38,7 +38,7 @@ t.test('reads what clients send, percent-encoded or not', async (t) => {
   }
 })
 
-t.test('leaves to qs what has rules of its own', async (t) => {
+t.test('leaves to merging what has rules of its own', async (t) => {
   const left = [
     ...['a[b]=1&a[b]=2', 'a=1&a[b]=2', 'a[b]=1&a=2', 'a[0]=1&a[b]=2', 'a[1]=1', 'a[0]=1&a[2]=2'],
     ...['a[]=1&a[0]=2', 'a[0]=1&a[]=2', 'a[][b]=1', 'a[b', 'a]b=1', '[a]=1', '=1', 'a[01]=1'],
@@ -90,7 +90,7 @@ const parameter = fc.oneof(
 )
 const query = fc.array(parameter, { minLength: 1, maxLength: 5 }).map((all) => all.join('&'))
 
-t.test('has the outcome of qs, or leaves the query to it', async (t) => {
+t.test('has the outcome of qs, or leaves the query to merging', async (t) => {
   let own = 0
   fc.assert(
     fc.property(query, (raw) => {
