@@ -58,7 +58,7 @@ function readValue(encoded: string): string | null {
   return mayHoldName ? null : decode(encoded)
 }
 
-/** Returns the segments of a name, `null` for a name with rules of its own. */
+/** Returns the segments of a name, `null` for a name that has special rules. */
 function toSegments(encoded: string, { depth }: NestedLimits): readonly Segment[] | null {
   const name = decode(encoded)
   if (name === null || !NAME.test(name)) return null
