@@ -62,6 +62,8 @@ async function main(): Promise<void> {
   curl -H 'accept: application/x-ndjson' '${url}/orders?customer=Ann'
   curl -H 'accept: text/csv' -g '${url}/orders?$select[]=customer&$select[]=amount' -o orders.csv
 
+and open ${url}/orders?$format=csv in a browser, which saves it.
+
 Ctrl-C ends it.`)
 }
 

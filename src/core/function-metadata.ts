@@ -11,7 +11,7 @@ export interface HookPlace {
   readonly label: string
 }
 
-/** A header, as OpenAPI describes it. */
+/** A header or a query parameter, as OpenAPI describes it. */
 interface HeaderTerms {
   readonly description: string
   /** Default: any string. */
@@ -41,6 +41,8 @@ export interface CallTerms {
     readonly in?: 'header'
     readonly required?: boolean
   }
+  /** A query parameter that it reads, with its schema. */
+  readonly query?: HeaderTerms & { readonly name: string }
   /** Headers of successful responses, by name. */
   readonly answerHeaders?: Readonly<Record<string, HeaderTerms>>
   /** Descriptions of media types of successful responses other than JSON. */

@@ -50,6 +50,8 @@ export type StreamedCall = Pick<ContextCall, 'context' | 'method' | 'reply' | 'r
 /** A media type with which a call can respond instead of JSON: the method itself does not run. */
 export interface StreamType {
   readonly mediaType: string
+  /** Whether the URL asks for this type, whatever `Accept` says. */
+  readonly isChosen?: true
   /** Responds to a call. Resolves when the response has started; rejects with the error to return. */
   readonly open: (call: StreamedCall) => Promise<void>
 }
@@ -71,7 +73,7 @@ export interface RestSteps {
   readonly query?: (call: ServedCall, query: ExternalParams['query']) => ExternalParams['query']
   /** Adds to the params. */
   readonly params?: (call: ServedCall, params: Params) => void
-  /** Returns the streams that can replace the method. The client chooses with `Accept`. */
+  /** Returns the streams that can replace the method. The client chooses with `Accept`, if none is chosen. */
   readonly streams?: (call: ContextCall) => readonly StreamType[]
   /** Sets headers of the response, after its status. */
   readonly headers?: (call: ContextCall) => void

@@ -41,12 +41,17 @@ export function takesStreams({ entry, name }: MethodEntry, { options }: RestTran
   return options.formatter == null && !hasFunctionsAfter(entry)
 }
 
-/** Returns the stream that the `Accept` header prefers, also over JSON; `null` if it asks for none. */
+/**
+ * Returns the stream that the URL has chosen, otherwise the one that the `Accept` header prefers, also over JSON; `null`
+ * if neither asks for one.
+ */
 export function chooseStream(
   types: readonly StreamType[],
   { headers }: FastifyRequest,
 ): StreamType | null {
   if (types.length === 0) return null
+  const chosen = types.find(({ isChosen }) => isChosen)
+  if (chosen !== undefined) return chosen
   const accept = headers.accept?.toLowerCase() ?? ''
   const named = types.filter(({ mediaType }) => accept.includes(mediaType))
   if (named.length === 0) return null

@@ -61,7 +61,10 @@ function toParameters(terms: readonly CallTerms[]): readonly Parameter[] {
     if (header === undefined || headers.get(header.name)?.required) continue
     headers.set(header.name, { ...header, in: 'header', schema: header.schema ?? STRING })
   }
-  return [...headers.values()]
+  const queries = terms.flatMap(({ query }): Parameter[] =>
+    query === undefined ? [] : [{ ...query, in: 'query', schema: query.schema ?? STRING }],
+  )
+  return [...headers.values(), ...queries]
 }
 
 function mergeTerms<Term>(

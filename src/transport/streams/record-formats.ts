@@ -16,6 +16,8 @@ export interface RecordWriter {
 
 /** A format of record streams. */
 export interface RecordFormat {
+  /** The value of `$format` in a link, and the extension of the file. */
+  readonly name: string
   readonly mediaType: string
   /** The description of the body in documents. */
   readonly description: string
@@ -31,6 +33,7 @@ export interface RecordFormat {
 
 /** One record per line. @see https://github.com/ndjson/ndjson-spec */
 const NDJSON: RecordFormat = {
+  name: 'ndjson',
   mediaType: 'application/x-ndjson',
   description: 'All records, one in each line as JSON. A last line `{"$error":{…}}` is an error.',
   parameters: 'charset=utf-8',
@@ -44,6 +47,7 @@ const NDJSON: RecordFormat = {
 
 /** @see RFC 4180 */
 const CSV: RecordFormat = {
+  name: 'csv',
   mediaType: 'text/csv',
   description: 'All records, behind a line with the names of the columns.',
   parameters: 'charset=utf-8; header=present',

@@ -29,9 +29,14 @@ interface SendingCall extends StreamedCall {
 /**
  * Responds to a call of `find` with all its records. Hooks run around the first batch; those that shape the result then
  * run again for each further batch, as it is read.
+ * @param fileName the file that browsers save the response as, unless a hook names another; `undefined` for none
  * @throws the error with which `find` rejects the call
  */
-export async function sendRecords(call: StreamedCall, format: RecordFormat): Promise<void> {
+export async function sendRecords(
+  call: StreamedCall,
+  format: RecordFormat,
+  fileName?: string,
+): Promise<void> {
   const { method, context, request, reply, transport } = call
   if (hasWholeSchema(method)) {
     throw new NotAcceptable('find has a schema for its whole response: there is no stream')
@@ -61,6 +66,9 @@ export async function sendRecords(call: StreamedCall, format: RecordFormat): Pro
     if (isOpen) {
       reply.hook = context
       reply.header('content-type', `${format.mediaType}; ${format.parameters}`)
+      if (fileName !== undefined && !reply.hasHeader('content-disposition')) {
+        reply.header('content-disposition', `attachment; filename="${fileName}"`)
+      }
     }
     if (!isOpen || request.method === 'HEAD') {
       await stream.batches.return()
