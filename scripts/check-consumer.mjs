@@ -3,9 +3,9 @@
 // `--engine-strict` and the overrides of the README. Each time there is one copy of what users hold
 // instances of, the examples compile in strict TypeScript, libraries checked, and some are run; once
 // those that end by themselves, by the commands that they name. Without the optional peers, the types
-// compile, and what needs one says so at the start. The blog, an example with a
-// package.json of its own, is copied, installed, tested and started. Last, every entry is imported
-// where packages see no more than they declare.
+// compile, and what needs one says so at the start. The examples with a package.json of their own
+// are copied, installed and tested, and the blog is started. Last, every entry is imported where
+// packages see no more than they declare.
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { checkExamples, checkProgram } from './check-program.mjs'
@@ -17,7 +17,7 @@ const readme = readFileSync('README.md', 'utf8')
 const { overrides } = JSON.parse(`{${/```json\n("overrides"[\s\S]*?)```/.exec(readme)?.[1]}}`)
 const peers = Object.entries(manifest.peerDependencies)
 const examples = readdirSync('examples', { recursive: true })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('blog'))
+  .filter((file) => file.endsWith('.ts') && !/^(?:blog|integrations)\b/.test(file))
   .map((file) => readFileSync(join('examples', file), 'utf8'))
 const nodeTypes = `@types/node@${manifest.devDependencies['@types/node']}`
 /** What the examples import besides the package and its peers, with its types, and those of Node. */
@@ -130,14 +130,14 @@ process.exit()`
   }
 }
 
-/** Does with a copy of the blog that the package brings what its README says. */
-async function checkBlog(source, folder, tarball) {
-  cpSync(join(source, 'node_modules', manifest.name, 'examples/blog'), folder, { recursive: true })
+/** Does with a copy of a project among the examples that the package brings what its README says. */
+function checkProject(name, source, folder, tarball) {
+  const shipped = join(source, 'node_modules', manifest.name, 'examples', name)
+  cpSync(shipped, folder, { recursive: true })
   // The release that it asks for is not in the registry yet.
   run('npm', ['install', tarball, '--no-audit', '--no-fund'], folder)
   run('npm', ['test'], folder)
-  console.log('ok - the blog is tested')
-  await checkProgram(folder, 'node build/server.js')
+  console.log(`ok - examples/${name} is tested`)
 }
 
 await withTemporaryFolder(async (folder) => {
@@ -152,7 +152,10 @@ await withTemporaryFolder(async (folder) => {
   checkCopies(newer, ['fastify', 'mongodb', 'bson'])
   await checkShippedExamples(newer, 'plugin.ts', 'countries.ts', 'accounts.ts')
   checkCommands(newer)
-  await checkBlog(newer, join(folder, 'blog'), tarball)
+  const blog = join(folder, 'blog')
+  checkProject('blog', newer, blog, tarball)
+  await checkProgram(blog, 'node build/server.js')
+  checkProject('integrations', newer, join(folder, 'integrations'), tarball)
 
   const bare = create('bare', {}, tarball, 'fastify@latest', 'mongodb@latest')
   checkSize(bare)

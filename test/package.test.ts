@@ -45,9 +45,9 @@ await t.test('packs the compiled files, sources, docs, examples and templates on
     'package.json',
   ])
   t.strictSame(
-    // The tests of the blog are a part of that example, and new projects begin with tests.
+    // The tests of projects are a part of these examples, and new projects begin with tests.
     paths
-      .filter((path) => !/^(examples\/blog|templates\/\w+)\/test\//.test(path))
+      .filter((path) => !/^(examples\/(blog|integrations)|templates\/\w+)\/test\//.test(path))
       .filter((path) => /\.test\.|(^|\/)(test|bench|node_modules)\//.test(path)),
     [],
   )
