@@ -35,14 +35,20 @@ type Services = {
 class BetterAuthStrategy extends AuthenticationBaseStrategy {
   readonly securityScheme = { type: 'apiKey', in: 'cookie', name: 'better-auth.session_token' }
   readonly #auth: Pick<Auth, 'api'>
+  readonly #origin: string
 
-  constructor(auth: Pick<Auth, 'api'>) {
+  constructor(auth: Pick<Auth, 'api'>, origin: string) {
     super()
     this.#auth = auth
+    this.#origin = origin
   }
 
-  parse({ headers: { cookie } }: AuthenticationHttpRequest): AuthenticationRequest | null {
-    return cookie?.includes('better-auth.session_token=') ? { strategy: this.name, cookie } : null
+  parse({ headers, method = '' }: AuthenticationHttpRequest): AuthenticationRequest | null {
+    const { cookie, origin } = headers
+    if (!String(cookie).includes('better-auth.session_token=')) return null
+    // Browsers send cookies with the forms of other sites, too.
+    if (!['GET', 'HEAD'].includes(method) && origin !== this.#origin) return null
+    return { strategy: this.name, cookie }
   }
 
   async authenticate({ cookie }: AuthenticationRequest): Promise<AuthenticationResult> {
@@ -87,7 +93,7 @@ export function createNotes(
     entity: null,
     parseStrategies: ['better-auth'],
   })
-  authentication.register('better-auth', new BetterAuthStrategy(auth))
+  authentication.register('better-auth', new BetterAuthStrategy(auth, new URL(url).origin))
   // Without methods, it serves no logins of its own.
   app.use('authentication', authentication, { methods: [] })
 

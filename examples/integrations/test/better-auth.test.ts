@@ -15,11 +15,14 @@ after(async () => {
   await mongo.close()
 })
 
-async function send(path: string, { cookie = '', ...data }: Record<string, string> = {}) {
+async function send(
+  path: string,
+  { cookie = '', origin = url, ...data }: Record<string, string> = {},
+) {
   const isRead = Object.keys(data).length === 0
   const response = await fetch(app.fastify.listeningOrigin + path, {
     method: isRead ? 'GET' : 'POST',
-    headers: { cookie, origin: url, ...(isRead ? {} : { 'content-type': 'application/json' }) },
+    headers: { cookie, origin, ...(isRead ? {} : { 'content-type': 'application/json' }) },
     body: isRead ? null : JSON.stringify(data),
   })
   const cookies = response.headers.getSetCookie().map((text) => text.split(';')[0])
@@ -50,6 +53,13 @@ test('without a valid session there is no access', async () => {
   const [name, value = ''] = (await signUp('eve')).split('=')
   assert.equal((await send('/notes', { cookie: `${name}=${value.slice(0, -5)}` })).status, 401)
   assert.equal((await send('/authentication', { strategy: 'better-auth' })).status, 405)
+})
+
+test('a page of another site cannot write with the cookie', async () => {
+  const cookie = await signUp('joe')
+  const origin = 'https://evil.example'
+  assert.equal((await send('/notes', { cookie, origin, text: 'Hello' })).status, 401)
+  assert.deepEqual((await send('/notes', { cookie })).body, [])
 })
 
 test('a session that has ended at better-auth has ended here', async () => {

@@ -49,9 +49,12 @@ function callOnce(model: ModelFunction): Promise<AnyCollection> {
   return collection
 }
 
-/** Databases and clients have no `findOne`. A class of another library that has one is not a collection. */
+/**
+ * Databases and clients have no `findOne`, and the `collection` of a Mongoose model, which wraps the driver's, has no
+ * `db`. A class of another library is not a collection.
+ */
 function isCollection(value: unknown): value is AnyCollection {
-  return isObject(value) && typeof value['findOne'] === 'function'
+  return isObject(value) && typeof value['findOne'] === 'function' && value['db'] !== undefined
 }
 
 const NUMBER: OptionRule = {

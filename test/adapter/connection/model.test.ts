@@ -103,3 +103,13 @@ for (const [title, toModel] of NOT_COLLECTIONS) {
     for (const call of calls) await t.rejects(call(), { name: 'TypeError', message })
   })
 }
+
+t.test('refuses what wraps a collection, such as that of a Mongoose model', async (t) => {
+  const people = await empty('people')
+  const wrapper = { find: () => people.find(), findOne: () => people.findOne() } as never
+  t.throws(() => new MongoDBService({ Model: wrapper }), {
+    name: 'TypeError',
+    message: /'Model' must be a MongoDB collection, as db.collection\('name'\) returns it/,
+  })
+  await t.rejects(new MongoDBService({ Model: () => wrapper }).find(), { name: 'TypeError' })
+})
