@@ -1,4 +1,4 @@
-// What an application does besides requests: it seeds data, sends an email after a write, and deletes old records every
+// What an application does apart from requests: it seeds data, sends an email after a write, and deletes old records every
 // hour. `npx tsx node_modules/remex/examples/housekeeping.ts`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL
 // (an embedded database by default).
 import { fileURLToPath } from 'node:url'

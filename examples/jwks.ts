@@ -62,7 +62,7 @@ export function createReports(issuer: Issuer): FastifyApplication {
   const app = fastifyApp(createApp(), { logger: { level: 'warn' } })
   app.configure(rest())
   const authentication = new AuthenticationService(app, 'authentication', {
-    // It signs no tokens of its own.
+    // Required, although it signs no tokens.
     secret: randomBytes(32).toString('base64url'),
     entity: null,
     parseStrategies: ['issuer'],

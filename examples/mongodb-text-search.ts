@@ -4,10 +4,10 @@
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { MongoClient } from 'mongodb'
-import type { Application } from 'remex/core'
+import type { Application, HookContext } from 'remex/core'
 import { createApp } from 'remex/core'
 import { startEmbeddedMongo } from 'remex/embedded'
-import type { MongoDBListService } from 'remex/mongodb'
+import type { MongoDBListService, MongoDBParams } from 'remex/mongodb'
 import { MongoDBService } from 'remex/mongodb'
 
 interface Note {
@@ -38,6 +38,15 @@ export function addNotes(app: Notes, db: Db): void {
       ],
     }),
   )
+  app.service('notes').hooks({ before: { find: [byRelevance] } })
+}
+
+/** Sorts a search by relevance, unless the caller asks for another order. */
+function byRelevance(context: HookContext): void {
+  const params: MongoDBParams = context.params
+  const { $search, $sort } = params.query ?? {}
+  if ($search === undefined || $sort !== undefined) return
+  params.docdb ??= { sort: { score: { $meta: 'textScore' }, _id: 1 } }
 }
 
 /** Resolves to the three notes that match best, each with its score. */

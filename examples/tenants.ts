@@ -60,7 +60,7 @@ const onlyAdmins: AroundHook = async ({ params }, next) => {
   await next()
 }
 
-/** Returns the application. Users are created by the server: nobody chooses a company or a role. */
+/** Returns the application. The server creates users: they cannot choose a company or a role. */
 export function createProjects(db: Db, secret: string): FastifyApplication<Services> {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
   app.configure(rest())

@@ -81,6 +81,7 @@ export const LONG: readonly string[] = [
   'flows/fuzz',
   'flows/guide-examples',
   'flows/hostile-requests',
+  'flows/how-do-i',
   'flows/injection-data',
   'flows/jobs',
   'flows/late-logins',

@@ -94,7 +94,7 @@ export function createNotes(
     parseStrategies: ['better-auth'],
   })
   authentication.register('better-auth', new BetterAuthStrategy(auth, new URL(url).origin))
-  // Without methods, it serves no logins of its own.
+  // Without methods, it serves no logins.
   app.use('authentication', authentication, { methods: [] })
 
   app.use('notes', new MongoDBService({ Model: db.collection<Note>('notes') }), {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,11 +6,13 @@ import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { JSONWebKeySet } from 'jose'
 import { createRemoteJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { createApp, fastifyApp, rest } from 'remex'
 import t from 'tap'
 import { createHost } from '../../examples/host-login.ts'
 import type { Email } from '../../examples/housekeeping.ts'
 import { createShop, deleteOldOrders, runEvery, seed } from '../../examples/housekeeping.ts'
 import { createReports } from '../../examples/jwks.ts'
+import { addNotes } from '../../examples/mongodb-text-search.ts'
 import { createFiles } from '../../examples/private-files.ts'
 import { createProjects } from '../../examples/tenants.ts'
 import { holdIntervals } from '../support/clock.ts'
@@ -20,6 +22,22 @@ import { laterTurns, until } from '../support/until.ts'
 
 const SECRET = 'a secret of more than thirty-two bytes'
 const { db } = await openDatabase(t)
+
+t.test('every code block of the page stands in an example that runs', async (t) => {
+  const root = new URL('../../../', import.meta.url)
+  const withoutIndent = (text: string): string => text.replace(/\s+/g, ' ')
+  const examples = readdirSync(new URL('examples', root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
+    .map((file) => withoutIndent(readFileSync(new URL(`examples/${file}`, root), 'utf8')))
+  const page = readFileSync(new URL('docs/how-do-i.md', root), 'utf8')
+  const blocks = [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)]
+  t.ok(blocks.length > 15)
+  for (const [, language, block = ''] of blocks) {
+    t.equal(language, 'ts')
+    const isThere = examples.some((example) => example.includes(withoutIndent(block)))
+    t.ok(isThere, block.split('\n')[0] ?? '')
+  }
+})
 
 interface Sent {
   readonly data?: object
@@ -171,6 +189,26 @@ t.test('members see the projects of their company, which only its admins change'
   t.match(await change(admin, 'PUT'), { status: 200, body: { name: 'New', company: 'acme' } })
   const data = { email: 'eve@acme.example', company: 'acme', role: 'admin' }
   t.equal((await send('/users', { data })).status, 405)
+})
+
+t.test('a search comes sorted by relevance, or as its caller asks', async (t) => {
+  const { app, send } = await start(t, () => {
+    const created = fastifyApp(createApp()).configure(rest())
+    addNotes(created as never, db)
+    return created
+  })
+  await app.service('notes').create([
+    { _id: 1, title: 'Coffee', body: 'Stronger than tea' },
+    { _id: 2, title: 'Green tea', body: 'Three minutes' },
+    { _id: 3, title: 'Milk', body: 'With tea' },
+  ] as never)
+  const find = async (query: string): Promise<number[]> => {
+    const { body } = await send(`/notes?$search=tea${query}`)
+    return body.map(({ _id }: { _id: number }) => _id)
+  }
+  t.strictSame(await find(''), [2, 3, 1])
+  t.strictSame(await find('&$skip=1&$limit=1'), [3])
+  t.strictSame(await find('&$sort[_id]=-1'), [3, 2, 1])
 })
 
 t.test('services know who has logged in at the application around them', async (t) => {
