@@ -1,8 +1,6 @@
 // A server that renders pages, as Next.js, Nuxt and SvelteKit do, in front of services: the browser has a cookie, and the
 // services get its token. `npx tsx node_modules/remex/examples/server-rendering.ts`. Reads PORT (3000), HOST
 // (127.0.0.1) and SERVICES_URL (http://127.0.0.1:3030, where examples/authentication.ts listens).
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fastify from 'fastify'
@@ -62,9 +60,10 @@ export async function forward(request: Request, token: string | undefined): Prom
   url.search = from.search
   const headers = pickHeaders(request.headers, REQUEST_HEADERS)
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
-  const { method, body, signal } = request
+  const { method, signal } = request
+  const body = request.body === null ? null : await request.text()
   // The signal ends a live query when the browser leaves.
-  const response = await fetch(url, { method, headers, body, signal, duplex: 'half' })
+  const response = await fetch(url, { method, headers, body, signal })
   const { status, headers: answered } = response
   return new Response(response.body, { status, headers: pickHeaders(answered, RESPONSE_HEADERS) })
 }
@@ -75,7 +74,8 @@ function readToken({ headers }: FastifyRequest): string | undefined {
 
 /** Returns the server of the pages. */
 export function createPages(): FastifyInstance {
-  const server = fastify()
+  // Otherwise closing would wait for live queries, which do not end.
+  const server = fastify({ forceCloseConnections: true })
   server.get('/', async (request, reply) => {
     reply.type('text/html')
     return renderNotes(readToken(request))
@@ -89,17 +89,18 @@ export function createPages(): FastifyInstance {
   })
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', (_request, payload, done) => {
-      done(null, Readable.toWeb(payload as Readable))
-    })
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'string' },
+      async (_request: FastifyRequest, body: string) => body,
+    )
     scope.all('/api/*', async (request, reply) => {
       const { method, url, headers, body } = request
       const left = new AbortController()
       reply.raw.once('close', () => left.abort())
       const init = { method, headers: headers as Record<string, string>, signal: left.signal }
-      const sent =
-        body === undefined ? {} : { body: body as ReadableStream, duplex: 'half' as const }
-      return forward(new Request(`http://pages${url}`, { ...init, ...sent }), readToken(request))
+      const sent = body === undefined ? init : { ...init, body: String(body) }
+      return forward(new Request(`http://pages${url}`, sent), readToken(request))
     })
   })
   return server

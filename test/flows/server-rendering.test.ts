@@ -14,6 +14,7 @@ import { CREDENTIALS } from '../support/users.ts'
 const seen: Params[] = []
 
 class Notes {
+  readonly id = 'id'
   readonly #notes = [{ id: 0, text: `<b>${'tea '.repeat(500)}</b>` }]
 
   async find(params: Params = {}): Promise<object[]> {
@@ -57,6 +58,15 @@ async function logIn(): Promise<string> {
 }
 
 const cookie = await logIn()
+
+t.test('a wrong login sets no cookie', async (t) => {
+  const { status, headers } = await fetch(`${url}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...CREDENTIALS, password: 'wrong' }),
+  })
+  t.strictSame([status, headers.get('set-cookie')], [401, null])
+})
 
 t.test('a page shows what its caller may see', async (t) => {
   t.equal(await (await fetch(url)).text(), '<p>Log in first</p>')
