@@ -1,6 +1,6 @@
 // Orders whose confirmation is sent by a job, and a job that removes old carts each night. Try the lines it
-// prints. `npx tsx node_modules/remex/examples/jobs.ts`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL
-// (an embedded database by default).
+// prints. `npm install croner`, then `npx tsx node_modules/remex/examples/jobs.ts`. Reads PORT (3030), HOST
+// (127.0.0.1) and MONGODB_URL (an embedded database by default).
 import { fileURLToPath } from 'node:url'
 import { Cron } from 'croner'
 import type { Db } from 'mongodb'

@@ -24,6 +24,9 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Date.now': 'the clock of a process that differs from that of the database',
   },
   'auth/login-app.ts': { 'Date.now': 'the time that tokens expire by, which a test can set' },
+  'flows/jobs-process.ts': {
+    'Date.now': 'the clock of a process that differs from that of the database',
+  },
   'flows/limits.test.ts': { setInterval: 'a client that sends slowly is what is tested' },
   'support/clock.ts': {
     'Date.now': 'puts a clock of the test in its place',

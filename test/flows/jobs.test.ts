@@ -60,8 +60,6 @@ t.test(
     const found = await ticks.find().toArray()
     t.ok(found.every(({ runs }) => runs === 1))
     t.ok(found.every(({ at, dueAt }) => at >= dueAt))
-    const now = Date.now()
-    t.ok(found.every(({ dueAt }) => Math.abs(dueAt - now) < FIVE_MINUTES / 2))
   },
 )
 

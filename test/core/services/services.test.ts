@@ -310,7 +310,7 @@ t.test('refuses an option that is unknown, or has a value that it can not have',
   ]
   for (const [options, message] of wrong) {
     t.throws(() => app.use('d', todos, options as object), {
-      constructor: TypeError,
+      name: 'TypeError',
       message: `app.use('d'): ${message}`,
     })
   }
@@ -358,7 +358,7 @@ t.test('a service of Feathers keeps its options of there', async (t) => {
 t.test('an option that the service has itself is none of another package', async (t) => {
   const service = { ...todos, options: { hidden: [] } }
   t.throws(() => createApp().use('todos', service, { extensions: { hidden: ['a'] } as object }), {
-    constructor: TypeError,
+    name: 'TypeError',
     message: "'extensions.hidden' is an option of the service: give it to its constructor",
   })
   createApp().use('todos', { ...todos, options: null }, { extensions: { docs: 1 } as object })
