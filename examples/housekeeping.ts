@@ -1,21 +1,20 @@
-// What an application does apart from requests: it seeds data, sends an email after a write, and deletes old records every
-// hour. `npx tsx node_modules/remex/examples/housekeeping.ts`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL
-// (an embedded database by default).
+// What an application does apart from requests: it seeds data, and sends an email after a write. `npx tsx
+// node_modules/remex/examples/housekeeping.ts`. Reads PORT (3030), HOST (127.0.0.1) and MONGODB_URL (an embedded database
+// by default).
 import { fileURLToPath } from 'node:url'
-import type { Db, ObjectId } from 'mongodb'
-import type { FastifyApplication, HookContext, Logger } from 'remex'
+import type { Db } from 'mongodb'
+import type { FastifyApplication, HookContext } from 'remex'
 import { createApp, fastifyApp, rest } from 'remex'
 import { startEmbeddedMongo } from 'remex/embedded'
 import type { MongoDBListService } from 'remex/mongodb'
 import { connectMongoDB, MongoDBService, ObjectIdSchema } from 'remex/mongodb'
 import type { Static } from 'remex/schema'
-import { DateSchema, Type } from 'remex/schema'
+import { Type } from 'remex/schema'
 
 const NewOrder = Type.Object({ email: Type.String(), product: Type.String() })
 const Order = Type.Object({
-  _id: Type.Unsafe<ObjectId>(ObjectIdSchema()),
+  _id: ObjectIdSchema(),
   ...NewOrder.properties,
-  createdAt: DateSchema(),
 })
 type Order = Static<typeof Order>
 
@@ -30,24 +29,15 @@ export interface Email {
 /** Sends an email, such as `(email) => nodemailerTransport.sendMail(email)`. */
 export type SendEmail = (email: Email) => Promise<unknown>
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
-
-/** Returns the application. Its orders are forgotten after 30 days. */
+/** Returns the application. */
 export function createShop(db: Db, sendEmail: SendEmail): Shop {
   const app = fastifyApp(createApp<Services>(), { logger: { level: 'warn' } })
   app.configure(rest())
-  const Model = db.collection<Order>('orders')
-  app.use('orders', new MongoDBService({ Model, multi: ['remove'] }), {
+  app.use('orders', new MongoDBService({ Model: db.collection<Order>('orders') }), {
     methods: ['create'],
     schemas: { entity: Order, create: NewOrder },
   })
   app.service('orders').hooks({
-    before: {
-      create: (context: HookContext) => {
-        Object.assign(context.data as object, { createdAt: new Date() })
-      },
-    },
     after: {
       create: ({ result, params }: HookContext) => {
         // Seeds and other internal calls send no emails.
@@ -60,36 +50,7 @@ export function createShop(db: Db, sendEmail: SendEmail): Shop {
       },
     },
   })
-  runEvery(app, HOUR_MS, () => deleteOldOrders(app))
   return app
-}
-
-/** Deletes the orders of more than 30 days ago. */
-export async function deleteOldOrders(app: Shop): Promise<void> {
-  const $lt = new Date(Date.now() - 30 * DAY_MS)
-  await app.service('orders').remove(null, { query: { createdAt: { $lt } } })
-}
-
-/** Runs a job from the start of the application to its end. A failure is logged. */
-export function runEvery(app: Shop, intervalMs: number, job: () => Promise<void>): void {
-  const { logger }: { logger: Logger } = app
-  let timer: NodeJS.Timeout
-  app.hooks({
-    setup: [
-      async (_context, next) => {
-        await next()
-        timer = setInterval(() => {
-          job().catch((error: unknown) => logger.error({ err: error }, 'A job has failed'))
-        }, intervalMs)
-      },
-    ],
-    teardown: [
-      async (_context, next) => {
-        clearInterval(timer)
-        await next()
-      },
-    ],
-  })
 }
 
 /** Stores orders to start with. Internal calls need no login, and run the hooks. */

@@ -20,7 +20,7 @@ import { connectMongoDB, limitTo, MongoDBService, ObjectIdSchema } from 'remex/m
 import type { Static } from 'remex/schema'
 import { Type } from 'remex/schema'
 
-const Id = Type.Unsafe<ObjectId>(ObjectIdSchema())
+const Id = ObjectIdSchema()
 
 interface User {
   readonly _id: ObjectId

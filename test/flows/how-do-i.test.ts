@@ -10,15 +10,13 @@ import { createApp, fastifyApp, rest } from 'remex'
 import t from 'tap'
 import { createHost } from '../../examples/host-login.ts'
 import type { Email } from '../../examples/housekeeping.ts'
-import { createShop, deleteOldOrders, runEvery, seed } from '../../examples/housekeeping.ts'
+import { createShop, seed } from '../../examples/housekeeping.ts'
 import { createReports } from '../../examples/jwks.ts'
 import { addNotes } from '../../examples/mongodb-text-search.ts'
 import { createFiles } from '../../examples/private-files.ts'
 import { createProjects } from '../../examples/tenants.ts'
-import { holdIntervals } from '../support/clock.ts'
 import { openDatabase } from '../support/database.ts'
 import type { TestScope } from '../support/http.ts'
-import { laterTurns, until } from '../support/until.ts'
 
 const SECRET = 'a secret of more than thirty-two bytes'
 const { db } = await openDatabase(t)
@@ -136,28 +134,6 @@ t.test('an order is stored when its email fails, and the failure is logged', asy
   const data = { email: 'bob@example.org', product: 'cake' }
   t.equal((await send('/orders', { data })).status, 201)
   t.strictSame(logged, ['The email of an order was not sent'])
-})
-
-t.test('a job runs until the application closes, and deletes what is old', async (t) => {
-  const intervals = holdIntervals(t)
-  const failures: string[] = []
-  const { app } = await start(t, () => {
-    const shop = createShop(db, async () => undefined)
-    shop.logger = { ...shop.logger, error: (_details: object, text: string) => failures.push(text) }
-    runEvery(shop, 1_000, async () => Promise.reject(new Error('This one fails')))
-    return shop
-  })
-  intervals.fire()
-  await until(() => failures.length === 1)
-  await seed(app)
-  const old = new Date('2001-01-01')
-  await db.collection('orders').updateOne({ product: 'tea' }, { $set: { createdAt: old } })
-  await deleteOldOrders(app)
-  t.match(await app.service('orders').find(), [{ product: 'coffee' }])
-  await app.close()
-  intervals.fire()
-  await laterTurns()
-  t.strictSame(failures, ['A job has failed'])
 })
 
 t.test('members see the projects of their company, which only its admins change', async (t) => {
