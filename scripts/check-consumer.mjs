@@ -98,7 +98,7 @@ const FOR_OTHERS = /\/(?:opentelemetry|prometheus|socketio|react|vue)$/
 
 /** Throws when more is installed than the README says: packages, or megabytes of files. */
 function checkSize(folder) {
-  const [, packages, megabytes] = /installs at most (\d+) packages with (\d+) MB/.exec(readme)
+  const [, packages, megabytes] = /installs at most (\d+) packages \((\d+) MB\)/.exec(readme)
   const modules = join(folder, 'node_modules')
   const lock = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8'))
   const count = Object.keys(lock.packages).length
