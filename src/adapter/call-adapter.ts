@@ -155,7 +155,7 @@ async function runRead<R>(
   }
 }
 
-/** Resolves to a cursor. It outlives the call, and follows the signal of its caller until it is closed. */
+/** Resolves to a cursor that outlives the call: until it is closed, it follows the signal of the caller. */
 async function openFollowing<R>(
   params: MongoDBParams,
   call: AdapterCall,

@@ -175,7 +175,7 @@ export function hasOwnFind(service: FindMethods, own: FindMethods): boolean {
 }
 
 /**
- * Checks that a service uses this package's `find`: a stream returns the same records without calling it.
+ * Checks that a service has not replaced this package's `find`: a stream reads the same records without calling it.
  * @throws {MethodNotAllowed} the service has its own `find`
  */
 export function checkFind(service: FindMethods, own: FindMethods): void {

@@ -53,7 +53,7 @@ export interface CallFeature {
    * @throws {ServiceError} it is not allowed
    */
   readonly checkExternal?: (facts: CallFacts, params: MongoDBParams, data: WriteData) => void
-  /** Returns members of services. */
+  /** Returns the members that the feature adds to the class of services. */
   readonly createMembers?: (own: FindMethods) => object
   /** Returns what to set in `context.http` for the result of a method: the `etag`, for example. */
   readonly describeAnswer?: (service: object, method: string, result: unknown) => object

@@ -61,7 +61,7 @@ export interface StreamType {
  * `rest-features.ts`. An error thrown by a step becomes the response.
  */
 export interface RestSteps {
-  /** Runs first, before anything of the request is read. Returns a function that is called at the end. */
+  /** Runs first, before any part of the request is read. Returns a function that is called at the end. */
   readonly watch?: (call: WatchedCall) => CallEnd
   /**
    * Resolves to whether the call continues: the step may have responded. If it need not wait, it returns `undefined`.

@@ -50,7 +50,7 @@ export class RestTransport {
   readonly queryVerbs: readonly string[]
   /** The time limit of calls, `null` for none. */
   readonly timeLimit: TimeLimit | null
-  /** Whether services were added or removed after the start: Fastify's routes no longer match them. */
+  /** Whether services were added or removed after the start, so that Fastify's routes no longer match them. */
   isDynamic = false
   /** Whether the server is closing: running requests get their responses, new ones are rejected. */
   isClosing = false

@@ -48,7 +48,7 @@ type NewEvent = Omit<StoredEvent, 'at'>
 /** How many events may wait for a slow or unreachable database. */
 const MAX_WAITING = 10_000
 
-/** How many bytes the records of waiting events may have. */
+/** How many bytes the records of all waiting events may take. */
 const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 /**

@@ -47,8 +47,8 @@ export interface JobHandler<Data> {
   readonly timeoutMs?: number
   /**
    * When to run it without being enqueued: every so many ms, or at the times of an object such as
-   * `new Cron('0 3 * * *')`. It runs once over all processes, and times that pass while it runs, or while no process
-   * does, become one. Its data is `null`. Default: never.
+   * `new Cron('0 3 * * *')`. Each time runs it in only one process. Times that pass while it runs, or while no process
+   * does, are combined into one run. Its data is `null`. Default: never.
    */
   readonly schedule?: number | Recurrence
 }

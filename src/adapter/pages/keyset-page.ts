@@ -63,8 +63,8 @@ interface SortKey {
 }
 
 /**
- * Resolves to a page with cursors, by one command unless a total is asked for. Sort values may be of any type
- * that cursors can hold, `null` or missing.
+ * Resolves to a page with cursors. It takes one command, unless a total is requested. Sort values may be of any
+ * type that cursors can hold, `null` or missing.
  * @param createCursors returns the cursors of a scope
  * @throws {BadRequest} the call, or a sort value of a record, does not allow a keyset page
  */
@@ -229,9 +229,7 @@ function createBeyond(keys: readonly SortKey[], values: readonly unknown[]): Doc
   return { $or }
 }
 
-/**
- * Returns conditions on the values that sort after a value, of any type. A record has to meet one of them.
- */
+/** Returns conditions for the values, of any type, that sort after a given one. A record must meet one condition. */
 function listBeyond({ path, isAscending }: SortKey, value: unknown): readonly Document[] {
   const place = TYPES.indexOf(typeOf(value) ?? '')
   const types = isAscending ? TYPES.slice(place + 1) : TYPES.slice(0, place)

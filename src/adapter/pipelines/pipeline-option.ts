@@ -27,8 +27,8 @@ export const NO_STAGES: Pipeline = { before: [], after: [] }
 
 /**
  * Returns the stages of `params.pipeline`, `null` without a pipeline.
- * @throws {TypeError} it is not a list of stages, has more than one marker, a stage that must come first
- *   comes later, or a condition is `undefined`
+ * @throws {TypeError} it is not a list of stages, or has more than one marker, a condition that is `undefined`,
+ *   or a stage that comes too late because it must be the first
  */
 export function readPipeline(value: unknown): Pipeline | null {
   if (value === undefined) return null
@@ -95,7 +95,7 @@ function checkStage(stage: unknown): void {
   checkDefined(mark, name, name)
 }
 
-/** The driver sends `undefined` as `null`, or not at all: then `{ tenant: undefined }` is all tenants. */
+/** The driver sends `undefined` as `null`, or not at all: `{ tenant: undefined }` could match all tenants. */
 function checkDefined(value: unknown, name: string, stage: string): void {
   if (value === undefined) {
     throw new TypeError(`params.pipeline has no value for ${name} in ${stage}`)

@@ -100,7 +100,7 @@ function isConditions(value: unknown): boolean {
   return names.length > 0 && names.every((name) => name.startsWith('$'))
 }
 
-/** An object with a hidden field in it is compared with that field. */
+/** Rejects objects as operands: the comparison would include the hidden fields inside the field. */
 function checkOperand(value: unknown, path: string, hidden: readonly string[]): void {
   if (relate(path, hidden) === 'apart') return
   const items = Array.isArray(value) ? value : [value]

@@ -18,7 +18,7 @@ const TOKEN =
   /\\.|\[(?:\\.|[^\]\\])*\]?|\((?:\?(?:<?[=!]|<\w+>|[ims-]*:))?|(?:[*+?]|\{[\d, ]*\})\??|./gs
 const QUANTIFIER = /^(?:[*+?]|\{.*\})/
 
-/** A pattern can take time in the order of the text's length to the power of its unbounded repetitions. */
+/** Matching can take time in the order of n^r, for a text of n characters and r unbounded repetitions. */
 const MAX_REPEATS = 3
 /** Optional parts and alternatives: each one doubles the time at most. */
 const MAX_CHOICES = 8

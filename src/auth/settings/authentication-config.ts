@@ -18,7 +18,7 @@ export interface AuthenticationConfiguration {
   readonly entity?: string | null
   /** The path of the entity service. */
   readonly service?: string
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
+  /** The field with the id of an entity. Default: the property `id` of the entity service. */
   readonly entityId?: string
   /** The strategies that `create` and `remove` accept. Default: none. */
   readonly authStrategies: readonly string[]
@@ -52,7 +52,7 @@ const DEFAULTS = {
 export interface EntityConfiguration {
   /** The name of the entity in results and params, `null` for none. */
   readonly entity: string | null
-  /** The name of the id of an entity. Default: the property `id` of the entity service. */
+  /** The field with the id of an entity. Default: the property `id` of the entity service. */
   readonly entityId: string | undefined
   /** The path of the entity service. */
   readonly service: string | undefined

@@ -37,7 +37,7 @@ export abstract class AuthenticationBaseStrategy implements AuthenticationStrate
     return checkRegistered(this.#app)
   }
 
-  /** The service that the strategy is registered at. */
+  /** The service that the strategy is registered with. */
   get authentication(): Authentication {
     return checkRegistered(this.#authentication)
   }

@@ -176,7 +176,7 @@ export class CollectionThrottleStore implements ThrottleStore {
     return found !== null
   }
 
-  /** Without `upsert`: a counter that has expired in the meantime would start below zero. */
+  /** Never upserts: a counter that has expired in the meantime would start again below zero. */
   async #undo(_id: string): Promise<void> {
     const filter = { _id, count: { $gt: 0 } }
     await orUnavailable(STORED, () =>

@@ -98,7 +98,7 @@ export function takeOutcome(location: LocationWithHash, errorKey: string): strin
   return takeFromHash(location, errorKey)[0]
 }
 
-/** Returns the error for the message of a failed login that the server passed to the page. */
+/** Returns the error of a failed login, with the message that the server passed to the page. */
 export function createLocationError(message: string): NotAuthenticated {
   const error = new NotAuthenticated(message)
   error.name = 'OauthError'

@@ -47,7 +47,8 @@ interface WithServer {
  * try it: `app.configure(openapi({ info: { title: 'Countries', version: '1.0.0' } }))`. The page is at `/docs`, the
  * document at `/docs/json`, below the prefix of `rest()` or the plugin, if there is one. Needs the packages
  * `@fastify/swagger` and `@fastify/swagger-ui`, and `yaml` for `/docs/yaml`.
- * @throws {TypeError} an option is unknown, or `info` is missing; when configured, a second time, or after the start
+ * @throws {TypeError} an option is unknown or `info` is missing; `app.configure()` also throws the second time, and
+ *   after the start
  */
 export function openapi(options: OpenApiOptions): (app: AnyApplication) => void {
   const configure = createConfigurator('openapi', options, (app: AnyApplication & WithServer) => {
@@ -158,7 +159,7 @@ class Docs implements ScopePart {
     return security.length > 0 ? { security } : {}
   }
 
-  /** Returns the document of a server's routes other than those of services. */
+  /** Returns the document of those routes of a server that belong to no service. */
   #readRoutes(server: FastifyInstance): OpenApiDocument {
     const own = createDocument(this.#options)
     const document = server.swagger() as Partial<OpenApiDocument>

@@ -44,7 +44,7 @@ export function hasRoute(server: FastifyInstance, method: HTTPMethods, path: str
   return server.hasRoute({ method, url: `${server.prefix.replace(/\/$/, '')}${path}` })
 }
 
-/** Returns whether a path has one slash before each segment; a guard of `/admin` may not see `//admin`. */
+/** Returns whether a path has one slash before each segment: a guard for `/admin` may miss `//admin`. */
 export function isCanonical(path: string): boolean {
   return path.startsWith('/') && !path.includes('//')
 }

@@ -29,7 +29,7 @@ interface ServiceRouterOptions extends Partial<Routing> {
   readonly methodPaths?: boolean
 }
 
-/** Name of the placeholder for the id, in routes of Fastify and of the router alike. */
+/** Name of the placeholder for the id, both in Fastify's routes and in those of the router. */
 export const ID_PLACEHOLDER = '__id'
 
 /** Placeholders whose values `params.route` would not have. */

@@ -24,8 +24,8 @@ export interface CommandContext {
 /** One command. */
 export interface Command {
   /**
-   * The fields it takes, in addition to its name and those of every command; all others are rejected. Only a
-   * command whose fields have no effect has no table, and takes any field.
+   * The fields that the command accepts, in addition to its name and the fields common to all commands. Any other
+   * field is rejected. Omitted only if no field has an effect: the command then accepts any field.
    */
   readonly fields?: FieldTypes
   /** Returns the body of the reply. @throws {CommandError} the command is rejected */

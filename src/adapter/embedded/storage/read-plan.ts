@@ -159,7 +159,7 @@ function toSide(
     direction * (typeOrderOf(value) - type || sideOf(compareValues(value, operand, collation)))
 }
 
-/** The first that is not zero decides: a second field only matters if the first has one value. */
+/** Combines sides: the first that is not zero decides, so a field only matters where those before it have one value. */
 function allOf(sides: readonly Side<IndexEntry>[]): Side<IndexEntry> {
   return (entry) => {
     for (const side of sides) {

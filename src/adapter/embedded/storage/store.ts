@@ -37,7 +37,7 @@ export class Store {
     return transaction?.view(collection) ?? collection
   }
 
-  /** Returns a collection that exists only in open transactions, and one of these transactions. */
+  /** Returns a collection that only open transactions have created so far, and one of these transactions. */
   #findPending(namespace: string): { owner: Owner; collection: Collection } | undefined {
     for (const owner of this.clock.open) {
       for (const collection of owner.written) {

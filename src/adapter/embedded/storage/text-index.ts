@@ -77,7 +77,7 @@ function checkWeight(path: string, weight: unknown): void {
   throw new CommandError(67, `The weight of '${path}' must be a whole number below ${MAX_WEIGHT}`)
 }
 
-/** Which strings of a document are in a text index. */
+/** Selects the strings of a document that belong in a text index. */
 export class TextIndex {
   readonly spec: Document
   /** In the order of the paths. */

@@ -129,7 +129,7 @@ export class Transaction implements Owner {
     this.#bytes += growth
   }
 
-  /** Returns the state at the snapshot of records that others changed since. */
+  /** Returns the records that others have changed since the snapshot, as they were at the snapshot. */
   #changedSince(collection: Collection): Layer {
     const { history } = this.#clock
     for (const change of history.slice(this.#read)) {
