@@ -79,8 +79,8 @@ t.test('an order is confirmed by a job, and old carts are removed', async (t) =>
   t.teardown(() => app.close())
   const order = { email: 'ann@example.org', amount: 12 }
   t.match(await send('POST', '/orders', order), { status: 201, body: order })
-  t.match(await send('GET', '/jobs'), { status: 404 })
-  t.match(await send('POST', '/jobs/confirm-order', order), { status: 404 })
+  t.match(await send('GET', '/jobs'), { status: 405 })
+  t.match(await send('POST', '/jobs/confirm-order', order), { status: 405 })
   const old = { changedAt: new Date(0) }
   await app.service('carts').create(old)
   t.strictSame(await app.jobs.run(), { done: 1, failed: 0 })

@@ -1,4 +1,4 @@
-import type { OptionRules } from '../../core/options/option-check.ts'
+import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
@@ -39,25 +39,34 @@ export interface JobHandler<Data> {
   /** How often a job is tried before it is dead. Default: 10. */
   readonly attempts?: number
   /**
-   * How long to wait after a failure, in ms, by the number of the attempt. Default: 1 s after the first, and twice as
-   * long after each further one, up to an hour.
+   * How long to wait after a failure, in ms, by the number of the attempt. Default: 1 s, which doubles with each
+   * failure, up to an hour.
    */
   readonly backoffMs?: (attempt: number) => number
   /** How long an attempt may take, in ms. Default: 300,000. */
   readonly timeoutMs?: number
   /**
    * When to run it without being enqueued: every so many ms, or at the times of an object such as
-   * `new Cron('0 3 * * *')`. Each time runs it in only one process. Times that pass while it runs, or while no process
-   * does, are combined into one run. Its data is `null`. Default: never.
+   * `new Cron('0 3 * * *')`. It runs once over all processes, with the data `null`. Times missed because a run takes
+   * longer, or because no process is running, are combined into one run. Default: never.
    */
   readonly schedule?: number | Recurrence
+}
+
+/** The longest time of Node's timers. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/** The rule for options that are times of timers. */
+export const TIMER_MS: OptionRule = {
+  expected: `a whole number of ms from 1 to ${LONGEST_MS}`,
+  isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= LONGEST_MS,
 }
 
 const RULES: OptionRules = {
   run: OPTION.function,
   attempts: OPTION.positiveInteger,
   backoffMs: OPTION.function,
-  timeoutMs: OPTION.positiveInteger,
+  timeoutMs: TIMER_MS,
   schedule: {
     expected: 'a number of ms from 1 on, or an object with a method nextRun()',
     isValid: (value) =>
@@ -80,6 +89,9 @@ export interface ResolvedHandler extends Omit<Required<JobHandler<unknown>>, 'sc
 /** @throws {TypeError} the handler of a name is invalid, or one of its options is unknown */
 export function resolveHandler(name: string, handler: unknown): ResolvedHandler {
   const owner = `jobs(): the handler '${name}'`
+  // It is a part of a path.
+  if (!/^[\w.-]+$/.test(name))
+    throw new TypeError(`${owner} needs a name of letters, digits and -_.`)
   const given = typeof handler === 'function' ? { run: handler } : handler
   checkOptions(owner, given, RULES)
   const { run, schedule, ...options } = given as Partial<JobHandler<unknown>>

@@ -11,7 +11,7 @@ export interface JobRecord {
   readonly data: unknown
   /** `'dead'` after the last attempt has failed. Set to `'open'` with `attempts: 0`, it runs again. */
   readonly state: 'open' | 'dead'
-  /** The higher, the earlier. */
+  /** Higher runs first. */
   readonly priority: number
   /** How many attempts have begun. */
   readonly attempts: number
@@ -24,13 +24,15 @@ export interface JobRecord {
   readonly dueAt: Date | null
   /** Why the last attempt failed, `null` before the first failure. */
   readonly error: string | null
-  /** At most one open job of a name has this key. That of a schedule is empty. */
+  /** At most one waiting job of a name has this key; an attempt removes it. That of a schedule is empty, and stays. */
   readonly key?: string
+  /** Changes with each enqueue, so that a transaction conflicts with an attempt that begins before its commit. */
+  readonly mark: ObjectId
   /** The id of the HTTP request that enqueued it. */
   readonly requestId?: string
 }
 
-/** What a new job is made of. */
+/** The fields of a new job. */
 export interface NewJob
   extends Pick<JobRecord, 'name' | 'data' | 'priority'>,
     Pick<Partial<JobRecord>, 'key' | 'requestId'> {
@@ -83,17 +85,19 @@ export class JobStore {
     return localTime as Date
   }
 
-  /** Stores a job, unless an open one has the same key. Resolves to the job that is stored then. */
+  /** Stores a job, unless a waiting one has the same key. Resolves to the job that is stored then. */
   async add({ due, ...job }: NewJob, session?: ClientSession): Promise<JobRecord> {
     const collection = await this.open()
-    const record = { _id: new ObjectId(), ...job, ...NEW }
+    const mark = new ObjectId()
+    const record = { _id: mark, ...job, ...NEW, mark }
     const { name, key } = job
     const filter = key === undefined ? { _id: record._id } : { name, key, state: NEW.state }
     // `$setOnInsert` has no access to the time of the server.
     const times = { createdAt: '$$NOW', runAt: toTime(due) }
     const isNew = { $eq: [{ $type: '$createdAt' }, 'missing'] }
     const created = { $mergeObjects: [{ $literal: record }, times] }
-    const update = [{ $replaceWith: { $cond: [isNew, created, '$$ROOT'] } }]
+    const known = { $mergeObjects: ['$$ROOT', { mark }] }
+    const update = [{ $replaceWith: { $cond: [isNew, created, known] } }]
     const options = { upsert: true, returnDocument: 'after', ...(session && { session }) } as const
     const write = (): Promise<unknown> => collection.findOneAndUpdate(filter, update, options)
     return callDatabase(() =>
@@ -115,20 +119,21 @@ export class JobStore {
 
   /**
    * Begins an attempt of the next due job of some handlers. Resolves to `null` if none is due.
-   * @param leaseMs how long the job is left to this attempt, unless it is extended
-   * @param at what counts as due; the time of the server by default
+   * @param leaseMs how long the attempt holds the job, unless this time is extended
+   * @param at also takes waiting jobs that are due by this date
    */
   async claim(names: readonly string[], leaseMs: number, at?: Date): Promise<ClaimedJob | null> {
-    const isDue =
-      at === undefined ? { $expr: { $lte: ['$runAt', '$$NOW'] } } : { runAt: { $lte: at } }
+    const isDue = { $expr: { $lte: ['$runAt', '$$NOW'] } }
+    const isAwaited = at === undefined ? [] : [{ lease: null, runAt: { $lte: at } }]
     const attempt = {
       ...{ lease: new ObjectId().toHexString(), dueAt: '$runAt', runAt: toTime(leaseMs) },
       attempts: { $add: ['$attempts', 1] },
+      key: { $cond: [{ $eq: ['$key', ''] }, '', '$$REMOVE'] },
     }
     const collection = await this.open()
     return callDatabase(() =>
       collection.findOneAndUpdate(
-        { state: 'open', name: { $in: [...names] }, ...isDue },
+        { state: 'open', name: { $in: [...names] }, $or: [isDue, ...isAwaited] },
         [{ $set: attempt }],
         { sort: { priority: -1, runAt: 1 }, returnDocument: 'after' },
       ),
@@ -148,6 +153,11 @@ export class JobStore {
     const collection = await this.open()
     const { deletedCount } = await callDatabase(() => collection.deleteOne({ _id, lease }))
     return deletedCount === 1
+  }
+
+  /** Ends an attempt as if it had not begun. Resolves to whether it held its lease. */
+  release(job: ClaimedJob): Promise<boolean> {
+    return this.end(job, { attempts: job.attempts - 1, due: 0 })
   }
 
   /** Ends an attempt whose job remains. Resolves to whether the attempt held its lease. */

@@ -11,7 +11,7 @@ import type { MongoDBParams } from '../mongodb-params.ts'
 import { MongoDBService } from '../mongodb-service.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
 import type { Job, JobFunction, JobHandler, JobParams, ResolvedHandler } from './job-handlers.ts'
-import { resolveHandler } from './job-handlers.ts'
+import { resolveHandler, TIMER_MS } from './job-handlers.ts'
 import type { JobRecord } from './job-store.ts'
 import { JOB_INDEXES, JobStore } from './job-store.ts'
 import type { JobCounts } from './job-worker.ts'
@@ -27,7 +27,7 @@ export interface JobData {}
 /** The names of jobs: any string if none are declared. */
 export type JobName = keyof JobData extends never ? string : keyof JobData & string
 
-/** The data of a job. */
+/** The data of a job: what BSON can hold. */
 export type DataOf<Name extends string> = Name extends keyof JobData ? JobData[Name] : unknown
 
 /** Options of {@link jobs}. */
@@ -48,8 +48,8 @@ export interface JobsOptions {
   /** How often to look for jobs that other processes have enqueued or that have become due, in ms. Default: 1,000. */
   readonly pollMs?: number
   /**
-   * How long after the end of a process others run its jobs, in ms. A running process extends this time for its jobs.
-   * Default: 60,000.
+   * How long other processes wait before they take over the jobs of a process that has died, in ms. A process that
+   * lives extends this time. Default: 60,000.
    */
   readonly leaseMs?: number
   /** How long `app.close()` waits for running jobs, in ms, before their signals abort. Default: 10,000. */
@@ -61,9 +61,12 @@ const RULES: OptionRules = {
   handlers: OPTION.object,
   start: OPTION.boolean,
   concurrency: OPTION.positiveInteger,
-  pollMs: OPTION.positiveInteger,
-  leaseMs: OPTION.positiveInteger,
-  drainMs: OPTION.count,
+  pollMs: TIMER_MS,
+  leaseMs: TIMER_MS,
+  drainMs: {
+    expected: `0, or ${TIMER_MS.expected}`,
+    isValid: (ms) => ms === 0 || TIMER_MS.isValid(ms),
+  },
 }
 
 type Resolved = Required<JobsOptions>
@@ -80,7 +83,7 @@ const DEFAULTS: Partial<Resolved> = {
 export interface EnqueueOptions {
   /** When the job is due: a date, or a delay in ms by the clock of the database. Default: now. */
   readonly due?: Date | number
-  /** While a job of the same name and key waits or runs, no other one is stored. */
+  /** While a job of the same name and key waits, no other one is stored. */
   readonly key?: string
   /** Jobs of a higher priority run first. Default: 0. */
   readonly priority?: number
@@ -177,8 +180,8 @@ export class JobService extends MongoDBService<JobRecord> {
   }
 
   /**
-   * Stores a job. Within `transaction()`, it is part of the transaction. Resolves to its id, or to that of the open job
-   * that has the same key.
+   * Stores a job. Within `transaction()`, it is part of the transaction. Resolves to its id, or to that of a waiting
+   * job that has the same key.
    * @throws {TypeError} there is no handler of this name, or an option is unknown or invalid
    * @throws {ServiceError} the database has rejected it
    */
@@ -209,7 +212,7 @@ export class JobService extends MongoDBService<JobRecord> {
   /**
    * Runs the jobs that are due, one after the other, and those that they enqueue: for tests. Resolves to how many
    * attempts have succeeded and failed.
-   * @param options `at`: what is due then is due now
+   * @param options `at`: also runs waiting jobs that become due by this date
    */
   async run(options: { readonly at?: Date } = {}): Promise<JobCounts> {
     return this.#worker.runDue(options.at)

@@ -1,12 +1,14 @@
+import type { Collection } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
-import type { JobHandler, JobsOptions } from '../../../src/adapter/jobs/index.ts'
+import type { JobHandler, JobParams, JobsOptions } from '../../../src/adapter/jobs/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
 import type { AnyApplication } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
+import { replaceMethods } from '../../support/replaced-methods.ts'
 import { laterTurns, until } from '../../support/until.ts'
 
 const { db, empty } = await openDatabase(t)
@@ -107,7 +109,6 @@ t.test(
     t.strictSame(attempts, [1, 2])
     const other = await app.jobs.enqueue('greet', {}, { key: 'ann' })
     t.not(other, id, 'its key is free again')
-    await t.rejects(app.jobs.patch(id, { state: 'open', attempts: 0 }), { name: 'Conflict' })
     await app.jobs.remove(other)
     await app.jobs.patch(id, { state: 'open', attempts: 0 })
     t.strictSame(await dead(app), [])
@@ -115,7 +116,7 @@ t.test(
   },
 )
 
-t.test('stores one open job of a key, however many enqueue it', async (t) => {
+t.test('stores one waiting job of a key, however many enqueue it', async (t) => {
   const runs: unknown[] = []
   const gate = new Gate()
   const handlers: Handlers = {
@@ -137,11 +138,14 @@ t.test('stores one open job of a key, however many enqueue it', async (t) => {
   t.not(await app.jobs.enqueue('other', {}, { key: 'ann' }), ids[0])
   const running = app.jobs.run()
   await gate.arrivals(1)
-  t.equal(await app.jobs.enqueue('greet', {}, { key: 'ann' }), ids[0], 'while it runs')
+  t.not(
+    await app.jobs.enqueue('greet', {}, { key: 'ann' }),
+    ids[0],
+    'one that runs may have read already what has changed',
+  )
   gate.open()
   await running
-  t.not(await app.jobs.enqueue('greet', {}, { key: 'ann' }), ids[0], 'not when it has ended')
-  t.equal(runs.length, 2)
+  t.equal(runs.length, 3)
 })
 
 t.test('runs due jobs by priority, then by the time they are due', async (t) => {
@@ -357,6 +361,9 @@ t.test('rejects options and jobs that it does not know', async (t) => {
     [{ collection, handlers: { a: { run, retries: 1 } } }, /the handler 'a'.*'retries'/],
     [{ collection, handlers: { a: { run, schedule: 'daily' } } }, /'schedule'/],
     [{ collection, handlers: {}, leaseMs: 0 }, /'leaseMs'/],
+    [{ collection, handlers: {}, drainMs: 2 ** 31 }, /'drainMs'.*2147483647/],
+    [{ collection, handlers: { a: { run, timeoutMs: 2 ** 31 } } }, /'timeoutMs'/],
+    [{ collection, handlers: { 'a/:id': run } }, /'a\/:id' needs a name/],
   ]
   for (const [options, message] of cases) {
     t.throws(() => createApp().configure(jobs(options as never)), { name: 'TypeError', message })
@@ -369,4 +376,125 @@ t.test('rejects options and jobs that it does not know', async (t) => {
   await t.rejects(app.jobs.enqueue('greet', {}, { due: -1 }), /'due'/)
   await t.rejects(app.jobs.enqueue('greet', {}, { due: new Date('x') }), /'due'/)
   await t.rejects(app.jobs.enqueue('greet', {}, { key: '' }), /'key'/)
+})
+
+t.test(
+  'JOB-5: a key in a transaction: a job that waits already runs after the commit',
+  async (t) => {
+    const seen: number[] = []
+    const { app } = await start(t, {
+      count: async () => void seen.push(await db.collection('notes').countDocuments()),
+    })
+    const id = await app.jobs.enqueue('count', {}, { key: 'all' })
+    const committed = new Gate()
+    const written = new Gate()
+    const writing = transaction(app, async () => {
+      await app.service('notes').create({ text: 'a' })
+      t.equal(await app.jobs.enqueue('count', {}, { key: 'all' }), id)
+      await written.pass()
+    })
+    await written.arrivals(1)
+    const running = app.jobs.run().then(() => committed.pass())
+    await laterTurns()
+    written.open()
+    await writing
+    committed.open()
+    await running
+    await app.jobs.run()
+    t.equal(seen.at(-1), 1, 'the last run sees what the transaction has written')
+  },
+)
+
+t.test('a worker that stops while it looks for jobs leaves what it finds to others', async (t) => {
+  let runs = 0
+  const { app } = await start(
+    t,
+    {
+      greet: async () => {
+        runs += 1
+      },
+    },
+    { start: true },
+  )
+  for (let round = 0; round < 5; round += 1) {
+    await app.jobs.enqueue('greet', {})
+  }
+  await app.teardown()
+  const ran = runs
+  const left = await stored()
+  t.ok(left.every(({ lease, attempts }) => lease === null && attempts === 0))
+  t.equal(left.length, 5 - ran)
+  await laterTurns()
+  t.equal(runs, ran)
+  t.strictSame(await app.jobs.run(), { done: 0, failed: 0 }, 'it begins no more')
+})
+
+t.test('JOB-4: an attempt ends with its lease even if the database does not respond', async (t) => {
+  const collection = db.collection('jobs')
+  let isDown = true
+  const updateOne = (...args: Parameters<Collection['updateOne']>) =>
+    isDown ? new Promise(() => undefined) : collection.updateOne(...args)
+  const reasons: unknown[] = []
+  const hang = async (_data: unknown, { job: { signal } }: JobParams) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    reasons.push(signal.reason)
+    isDown = false
+  }
+  const { app } = await start(
+    t,
+    { hang: { run: hang, attempts: 1 } },
+    { leaseMs: 30, collection: replaceMethods(collection, { updateOne }) },
+  )
+  await app.jobs.enqueue('hang', {})
+  await until(async () => {
+    await app.jobs.run()
+    return (await dead(app)).length === 1
+  })
+  t.match(reasons, [{ kind: 'lost' }])
+})
+
+t.test('a later date does not take jobs that run, and ends with a schedule', async (t) => {
+  const gate = new Gate()
+  let runs = 0
+  const handlers: Handlers = {
+    slow: async () => {
+      runs += 1
+      await gate.pass()
+    },
+    tick: { schedule: 1_000, run: async () => undefined },
+  }
+  const { app } = await start(t, handlers)
+  await app.jobs.enqueue('slow', {}, { priority: 1 })
+  const running = app.jobs.run()
+  await gate.arrivals(1)
+  t.strictSame(await app.jobs.run({ at: new Date('2090-01-01') }), { done: 1, failed: 0 }, 'tick')
+  t.equal(runs, 1)
+  gate.open()
+  await running
+})
+
+t.test('a time that cannot be used ends the job, and is logged', async (t) => {
+  const run = async () => undefined
+  const fails = async () => {
+    throw new Error('no')
+  }
+  const cases: [object, RegExp][] = [
+    [{ run, schedule: { nextRun: (after: Date) => after } }, /later date/],
+    [{ run, schedule: { nextRun: () => new Date(Number.NaN) } }, /later date/],
+    [{ run: fails, backoffMs: () => Number.NaN }, /Error: no/],
+    [{ run: fails, backoffMs: () => Number.POSITIVE_INFINITY }, /Error: no/],
+    [{ run: () => Promise.reject(Object.create(null)), attempts: 1 }, /without text/],
+  ]
+  for (const [handler, error] of cases) {
+    await empty('jobs')
+    const { app, logged } = await start(t, { odd: handler as JobHandler<never> })
+    await empty('jobs')
+    await app.jobs.enqueue('odd', {})
+    // What the job of a schedule has.
+    if ('schedule' in handler) await db.collection('jobs').updateMany({}, { $set: { key: '' } })
+    await app.jobs.run()
+    t.match(await stored(), [{ state: 'dead', error, lease: null }])
+    t.ok(logged.length > 0)
+    await app.teardown()
+  }
 })
