@@ -356,17 +356,35 @@ t.test('an account is verified before its first login, and its password is reset
   t.match(await send('POST', '/authentication', { ...login, password }), { status: 201 })
 })
 
-t.test('orders are exported as CSV, and summed by the client', async (t) => {
-  const { app } = await start(() => createOrders(db))
+t.test('orders are exported as CSV, by a link too, and summed by the client', async (t) => {
+  const { app, send } = await start(() => createOrders(db, SECRET))
   t.teardown(() => app.close())
   const orders = Array.from({ length: 250 }, (_none, amount) => ({ customer: '=1', amount }))
   await app.service('orders').create(orders)
+  const { _id } = await app.service('users').create({ email: 'ann@example.org' })
+  const token = await app.service('authentication').createAccessToken({}, { subject: String(_id) })
   const server = await app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const headers = { accept: 'text/csv' }
+  const headers = { accept: 'text/csv', authorization: `Bearer ${token}` }
   const answer = await fetch(`${url}/orders?$select[]=customer&$select[]=amount`, { headers })
   const lines = (await answer.text()).split('\r\n')
   t.strictSame(lines.slice(0, 3), ['customer,amount', "'=1,0", "'=1,1"])
   t.equal(lines.length, 252)
-  t.equal(await sumOrders(url), (249 * 250) / 2)
+  t.equal(await sumOrders(url, token), (249 * 250) / 2)
+
+  const link = await send('POST', '/order-links', {}, token)
+  t.equal(link.status, 201)
+  const saved = await fetch(url + link.body.url)
+  t.equal(saved.status, 200)
+  t.match(saved.headers.get('content-disposition'), 'orders.csv')
+  t.equal((await saved.text()).split('\r\n').length, 252)
+  const linked = new URL(link.body.url, url).searchParams.get('access_token') ?? ''
+  const { iat = 0, exp } = await app.service('authentication').verifyAccessToken(linked)
+  t.equal(exp, iat + 120)
+  const order = { customer: 'Bob', amount: 1 }
+  t.match(await send('POST', '/orders', order, linked), { status: 403 })
+  t.match(await send('POST', `/orders?access_token=${linked}`, order), { status: 403 })
+  t.match(await send('POST', '/order-links', {}, linked), { status: 403 })
+  t.match(await send('POST', '/orders', order, token), { status: 201 })
+  t.match(await send('POST', '/order-links', {}), { status: 401 })
 })
