@@ -1,14 +1,12 @@
 import type { Query } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { EMPTY_LIST } from './nested-query.ts'
-import type { QueryNoun } from './parameters.ts'
-import { createRefusal, readParameters, splitName } from './parameters.ts'
+import type { NameLimits, QueryNoun } from './parameters.ts'
+import { createDepthRefusal, createRefusal, readParameters, splitName } from './parameters.ts'
 
 /** The limits that affect the result of parsing, and whether a list that is too long becomes an object or an error. */
-interface MergeLimits {
-  readonly depth: number
+interface MergeLimits extends NameLimits {
   readonly arrayLimit: number
-  readonly noun: QueryNoun
 }
 
 const NUMBER = /^(?:0|[1-9]\d{0,14})$/
@@ -20,14 +18,14 @@ interface Named {
 }
 
 /**
- * Returns any query, with the result of qs. Each name becomes a branch, `a[b]=1` the branch `{ a: { b: '1' } }`, which
- * is merged into the branches before it.
+ * Parses any query, with the same result as qs. Each name becomes a branch, `a[b]=1` the branch `{ a: { b: '1' } }`,
+ * which is merged into the branches before it.
  * @throws {BadRequest} a parameter would be lost or ambiguous, nests too deeply, or has too many values in a body
  */
 export function parseMergedQuery(raw: string, limits: MergeLimits): Query {
   const query: Named = {}
   const merger = new BranchMerger(limits)
-  for (const [name, values] of Object.entries(readParameters(raw, limits.noun))) {
+  for (const [name, values] of Object.entries(readParameters(raw, limits))) {
     const [value = ''] = values
     merger.merge(query, name, values.length === 1 ? value : merger.limit(values))
   }
@@ -100,7 +98,7 @@ class BranchMerger {
     const { arrayLimit, depth, noun } = this.#limits
     const segments = splitName(name)
     if (segments.length - (name.startsWith('[') ? 0 : 1) > depth) {
-      throw new BadRequest(`The ${noun} is nested deeper than ${depth} levels`)
+      throw createDepthRefusal(noun, depth)
     }
     let branch = leaf
     for (const segment of segments.reverse()) {

@@ -61,13 +61,27 @@ function readValue(encoded: string): string | null {
 /** Returns the segments of a name, `null` for a name that has special rules. */
 function toSegments(encoded: string, { depth }: NestedLimits): readonly Segment[] | null {
   const name = decode(encoded)
-  if (name === null || !NAME.test(name)) return null
+  if (name === null || hasTooManyBrackets(name, depth) || !NAME.test(name)) return null
   const [root = '', ...rest] = name.split('[')
   const keys = rest.map((part) => part.slice(0, -1))
   if (keys.length > depth || [root, ...keys].some((key) => key in Object.prototype)) return null
   // Only the last brackets may be empty: `a[][b]` has special rules.
   if (keys.slice(0, -1).includes('') || keys.at(-1) === EMPTY_LIST) return null
   return [root, ...keys.map(toSegment)]
+}
+
+/**
+ * Returns whether a name has more brackets than `depth` allows. Checked before a name is split: splitting a name of a
+ * megabyte would block the event loop.
+ */
+export function hasTooManyBrackets(name: string, depth: number): boolean {
+  let count = 0
+  // One more than the levels, for a bracket without a partner, as in `a[b][[c`.
+  for (let at = name.indexOf('['); at !== -1; at = name.indexOf('[', at + 1)) {
+    count += 1
+    if (count > depth + 1) return true
+  }
+  return false
 }
 
 export function toSegment(key: string): Segment {

@@ -1,10 +1,16 @@
 import { BadRequest } from '../../core/index.ts'
 import { decodeParameter } from '../routing/request-path.ts'
 import type { Segment } from './nested-query.ts'
-import { toSegment } from './nested-query.ts'
+import { hasTooManyBrackets, toSegment } from './nested-query.ts'
 
 /** What is parsed, for error messages. */
 export type QueryNoun = 'query' | 'body'
+
+/** What names are checked against. */
+export interface NameLimits {
+  readonly depth: number
+  readonly noun: QueryNoun
+}
 
 /** Empty brackets before others, as in `$or[][a]=1`. */
 const OPEN_ITEM = /^(.*?\[)\]\[/s
@@ -15,10 +21,10 @@ const MAX_LENGTH = 50
 
 /**
  * Returns the values of each name in a raw query. A name that is a number comes before the others, as in qs.
- * @throws {BadRequest} a parameter would be lost or ambiguous: a condition that disappears or changes would widen what
- * is read or written
+ * @throws {BadRequest} a parameter nests too deeply, or would be lost or ambiguous: a condition that disappears or
+ * changes would widen what is read or written
  */
-export function readParameters(raw: string, noun: QueryNoun): Record<string, string[]> {
+export function readParameters(raw: string, { noun, depth }: NameLimits): Record<string, string[]> {
   // Without a prototype, any name is a key.
   const values: Record<string, string[]> = Object.create(null)
   const text = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')
@@ -35,6 +41,7 @@ export function readParameters(raw: string, noun: QueryNoun): Record<string, str
   }
   const names = Object.keys(values)
   for (const name of names) {
+    if (hasTooManyBrackets(name, depth)) throw createDepthRefusal(noun, depth)
     const reason = toReason(name) ?? toAmbiguity(name, names, values)
     if (reason !== null) throw createRefusal(noun, name, reason)
   }
@@ -59,6 +66,11 @@ export function splitName(name: string): Segment[] {
 /** Returns the error for a parameter. */
 export function createRefusal(noun: QueryNoun, name: string, reason: string): BadRequest {
   return new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
+}
+
+/** Returns the error for a name with too many levels. */
+export function createDepthRefusal(noun: QueryNoun, depth: number): BadRequest {
+  return new BadRequest(`The ${noun} is nested deeper than ${depth} levels`)
 }
 
 /** Returns a name from a request in quotes for an error message, shortened if it is long. */

@@ -53,11 +53,13 @@ function parseByUs(raw: string, setting: Setting): unknown {
 }
 
 /** Returns whether we reject a name or bytes that qs guesses: query-string.test.ts has the table of them. */
-function isGuessed(raw: string): boolean {
+function isGuessed(raw: string, depth: number): boolean {
   const text = raw.replace(/%5b/gi, '[').replace(/%5d/gi, ']')
   return text.split('&').some((parameter) => {
     const end = parameter.includes(']=') ? parameter.indexOf(']=') + 1 : parameter.search(/=|$/)
     const name = parameter.slice(0, end)
+    // As brackets without a partner, qs reads more than the levels of a name.
+    if (name.split('[').length - 1 > depth + 1) return true
     if (/\[.*\](?!\[|$)/s.test(name) || name.includes('[][')) return true
     if (name.split(/[[\]]+/).some((part) => part in Object.prototype)) return true
     return /%[89a-f][\da-f]/i.test(parameter.replaceAll('%C3%A9', ''))
@@ -68,7 +70,7 @@ function isGuessed(raw: string): boolean {
 function findDifference(raw: string, setting: Setting): string | null {
   const expected = parseByQs(raw.replace(/&+(?=&|$)|^&+/g, ''), setting)
   const query = parseByUs(raw, setting)
-  if (query === null && isGuessed(raw)) return null
+  if (query === null && isGuessed(raw, setting[1])) return null
   const isSame = isDeepStrictEqual(query, expected)
   return isSame && JSON.stringify(query) === JSON.stringify(expected)
     ? null

@@ -242,6 +242,8 @@ t.test('reads 2,000 queries without brackets as qs does', async () => {
 /** One query for each limit and notation, one beyond it; the answer names the limit. */
 const EXCESSES: readonly [title: string, raw: string, limit: RegExp][] = [
   ['11 levels of brackets', `a${'[b]'.repeat(11)}=1`, /deeper than 10 levels/],
+  ['12 brackets with text after them', '$and[0]'.repeat(12), /deeper than 10 levels/],
+  ['4,000 empty brackets', `a${'[]'.repeat(4_000)}=1`, /deeper than 10 levels/],
   ['1,001 parameters', 'a&'.repeat(1_000), /more than 1000 parameters/],
   ['1,001 parameters with brackets', 'a[]&'.repeat(1_000), /more than 1000 parameters/],
   ['12,289 bytes', 'a'.repeat(12_289), /longer than 12288 bytes/],
