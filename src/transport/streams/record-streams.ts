@@ -1,5 +1,5 @@
 import { describeFunction } from '../../core/function-metadata.ts'
-import type { Query } from '../../core/index.ts'
+import type { Params } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { isStreamable } from '../../core/services/record-stream.ts'
 import { takesStreams } from '../finds/request-streams.ts'
@@ -31,7 +31,7 @@ export const recordStreams: RestFeature = (method, transport) => {
       // The option that allows streams may change.
       if (!isStreamable(service)) return []
       addVary(reply, 'accept')
-      const name = takeFormat(context.params.query)
+      const name = takeFormat(context.params)
       return name === undefined ? RECORD_TYPES : (files.get(name) ?? [])
     },
   }
@@ -51,16 +51,17 @@ function createFileTypes(path: string): ReadonlyMap<string, readonly StreamType[
 }
 
 /**
- * Removes the format from a query: neither schemas nor the service know it.
+ * Returns the format that a query names, and removes it from the params: neither schemas nor the service know it. The
+ * query itself stays as it is, since a parser may return it again.
  * @throws {BadRequest} it is none of the formats
  */
-function takeFormat(query: Query = {}): string | undefined {
-  const { [FORMAT_PARAMETER]: name } = query
+function takeFormat(params: Params): string | undefined {
+  const { [FORMAT_PARAMETER]: name, ...query } = params.query ?? {}
   if (name === undefined) return undefined
   if (typeof name !== 'string' || !FORMAT_NAMES.includes(name)) {
     throw new BadRequest(`${FORMAT_PARAMETER} must be one of ${FORMAT_NAMES.join(', ')}`)
   }
-  delete query[FORMAT_PARAMETER]
+  params.query = query
   return name
 }
 

@@ -160,6 +160,19 @@ t.test('a service without streams gets the name as any other', async (t) => {
   })
 })
 
+t.test('leaves the object of a custom parser as it is', async (t) => {
+  const query = Object.freeze({ $format: 'csv', $select: Object.freeze(['id']) })
+  const orders = new Orders()
+  const served = { query: () => query as never }
+  const { follow } = await start(t, orders, 'orders', { served })
+  for (let call = 0; call < 2; call += 1) {
+    const { status, headers } = await follow('/orders?a=b')
+    t.equal(status, 200)
+    t.match(headers, { 'content-disposition': 'attachment; filename="orders.csv"' })
+  }
+  t.strictSame(orders.queries, [{ $select: ['id'] }, { $select: ['id'] }])
+})
+
 t.test('the name of the file is that of the service, never from the URL', async (t) => {
   const paths: [path: string, url: string, name: string][] = [
     ['teams/:team/orders', '/teams/%22;a=b/orders', 'orders'],
