@@ -5,7 +5,7 @@ import { Unavailable } from '../../core/index.ts'
 import { OptionError } from '../../core/options/option-check.ts'
 
 /**
- * The environment is not as the application needs it: a variable or a package is missing, for example. The message says
+ * The environment lacks something that the application needs: a variable or a package, for example. The message says
  * what to do, and `exitWithMessage()` prints it without a stack.
  */
 export class StartError extends Error {
@@ -28,11 +28,26 @@ function describeStartError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof StartError) return error.message
   if (error instanceof OptionError) return `${error.message}${findPlace(error)}`
-  // The driver's errors about the URL and its options, such as `MongoParseError`.
-  if (error.name.startsWith('Mongo')) return `MongoDB: ${error.message}${findPlace(error)}`
+  if (isConnectionError(error)) return `MongoDB: ${error.message}${findPlace(error)}`
   if (error instanceof Unavailable) return describeUnavailable(error)
   const { syscall = '', code } = error as SystemError
   return SYSTEM_ERRORS[`${syscall} ${code}`.trim()]?.(error)
+}
+
+/** The driver's errors about a URL, its options, and a server that cannot be reached. */
+const CONNECTION_ERRORS: ReadonlySet<string> = new Set([
+  'MongoParseError',
+  'MongoServerSelectionError',
+  'MongoNetworkError',
+])
+
+/** The code of the server for a login that failed. */
+const AUTHENTICATION_FAILED = 18
+
+/** Returns whether an error of the driver concerns its connection: not a duplicate key, for example. */
+function isConnectionError(error: Error & { readonly code?: unknown }): boolean {
+  if (CONNECTION_ERRORS.has(error.name)) return true
+  return error.name === 'MongoServerError' && error.code === AUTHENTICATION_FAILED
 }
 
 interface SystemError extends NodeJS.ErrnoException {

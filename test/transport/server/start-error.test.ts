@@ -8,6 +8,7 @@ import t from 'tap'
 
 const SRC = new URL('../../../src/', import.meta.url)
 const HEAD = `
+import { MongoServerError } from '${import.meta.resolve('mongodb')}'
 import { connectMongoDB, MongoDBService } from '${new URL('adapter/index.js', SRC)}'
 import { createApp, exitWithMessage, fastifyApp, StartError } from '${new URL('transport/index.js', SRC)}'
 const listen = (...words) => fastifyApp(createApp()).listen(...words)
@@ -39,7 +40,7 @@ const LINES: readonly (readonly [title: string, work: string, line: RegExp])[] =
   [
     'an unknown option',
     'new MongoDBService({ Model: () => 0, pagniate: {} })',
-    /unknown option 'pagniate'; did you mean 'paginate'\? \(program\.mjs:8:\d+\)$/,
+    /unknown option 'pagniate'; did you mean 'paginate'\? \(program\.mjs:9:\d+\)$/,
   ],
   [
     'a database that cannot be reached',
@@ -83,6 +84,14 @@ t.test('a port in use prints one line, and status 1', async (t) => {
     status: 1,
     printed: `Port ${port} of 127.0.0.1 is in use: stop the program that uses it, or choose another PORT\n`,
   })
+})
+
+t.test('an error of the driver prints one line only if it concerns the connection', async (t) => {
+  const refused = await fail(t, "throw new MongoServerError({ message: 'no login', code: 18 })")
+  t.strictSame(refused, { status: 1, printed: 'MongoDB: no login (program.mjs:9:7)\n' })
+  const duplicate = await fail(t, "throw new MongoServerError({ message: 'twice', code: 11000 })")
+  t.equal(duplicate.status, 1)
+  t.match(duplicate.printed, /^MongoServerError: twice\n +at start /)
 })
 
 t.test('any other error prints its stack and its causes, and status 1', async (t) => {
