@@ -378,9 +378,9 @@ export class AuthenticationClient {
   }
 
   /** Removes only tokens of this client: the storage may meanwhile hold that of another page, whose login continues. */
-  #removeOwn(tokens: Iterable<string>): Promise<void> {
+  async #removeOwn(tokens: Iterable<string>): Promise<void> {
     const own = new Set(tokens)
     if (this.#written !== undefined) own.add(this.#written)
-    return this.removeAccessToken(own)
+    await this.removeAccessToken(own)
   }
 }

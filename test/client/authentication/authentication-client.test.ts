@@ -432,6 +432,28 @@ t.test('takes a class of its own, and the storage of the setting', async (t) => 
   t.match(await client.reAuthenticate(true), { accessToken })
 })
 
+for (const [title, remove] of [
+  ['returns no promise', () => undefined],
+  [
+    'throws at once',
+    () => {
+      throw new Error('no storage')
+    },
+  ],
+] as const) {
+  t.test(`a rejection is what the caller gets, if removing the token ${title}`, async (t) => {
+    const server = await startLoginServer(t)
+    class Own extends AuthenticationClient {
+      override removeAccessToken(): Promise<void> {
+        return remove() as unknown as Promise<void>
+      }
+    }
+    const { client } = connect(server.url, { Authentication: Own })
+    client.logger = { ...console, error: () => undefined }
+    await t.rejects(client.authenticate({ strategy: 'jwt', accessToken: 'forged' }), { code: 401 })
+  })
+}
+
 t.test('a listener to logins that logs in again is not told of that', async (t) => {
   const server = await startLoginServer(t)
   class Program extends AuthenticationClient {
