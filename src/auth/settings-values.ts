@@ -64,7 +64,8 @@ export function deriveOnce<Settings, T>(
   let known: { readonly settings: Settings; readonly value: T } | undefined
   return () => {
     const settings = read()
-    if (known?.settings !== settings) known = { settings, value: derive(settings) }
+    if (known === undefined || known.settings !== settings)
+      known = { settings, value: derive(settings) }
     return known.value
   }
 }
