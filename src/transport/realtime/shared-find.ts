@@ -14,12 +14,18 @@ export interface Found {
   readonly sequence: number
 }
 
+/** How many streams get their results in one turn, as each of them writes a snapshot. */
+const MAX_IN_TURN = 20
+
 /** Makes one call of `find` for all streams with the same result. */
 export class SharedFinds {
   readonly #queue: FindQueue
   readonly #turns: Turns
   /** The calls that have not started, by their keys. */
   readonly #waiting = new Map<string, Promise<Found>>()
+  /** How many streams have waited for a turn, and the turn of the latest ones. */
+  #served = 0
+  #turn: Promise<void> | undefined
 
   constructor(queue: FindQueue, turns: Turns) {
     this.#queue = queue
@@ -27,8 +33,8 @@ export class SharedFinds {
   }
 
   /**
-   * Resolves to the result of a call that has not started yet, so it is never older than this request. Each stream gets
-   * it in its own turn, as it writes a snapshot then.
+   * Resolves to the result of a call that has not started yet, so it is never older than this request. Streams
+   * get it in groups, each in its own turn.
    * @param key equal for streams with the same result
    * @param read makes the call; only that of the first waiting stream is used
    */
@@ -38,7 +44,9 @@ export class SharedFinds {
       return read()
     }
     const found = await getOrAdd(this.#waiting, key, () => this.#queue.run(start))
-    await this.#turns.next()
+    if (this.#served % MAX_IN_TURN === 0) this.#turn = this.#turns.next()
+    this.#served += 1
+    await this.#turn
     return found
   }
 }
