@@ -54,7 +54,7 @@ export async function watchCollection(
   }
 }
 
-/** Returns a feed that tells the streams of a service of the changes of its collection. */
+/** Returns a feed that sends the changes of the collection to the service's streams. */
 function createFeed(
   service: { readonly id: string },
   collection: Collection,

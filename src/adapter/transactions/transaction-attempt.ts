@@ -35,11 +35,7 @@ export class TransactionAttempt {
   /** The transaction of another client around this one. */
   readonly #outer: TransactionAttempt | undefined
   readonly #events: HeldEvents[] = []
-  /**
-   * The call whose hook runs the transaction: it emits its own events, after the hook. They are written with the
-   * transaction.
-   */
-  call: HookContext | undefined
+  #call: HookContext | undefined
   #state: 'open' | 'closed' | 'committed' | 'aborted' = 'open'
   readonly #calls = new SerialQueue()
 
@@ -47,6 +43,14 @@ export class TransactionAttempt {
     this.session = session
     this.client = client
     this.#outer = outer
+  }
+
+  /**
+   * The call whose hook runs the transaction: it emits its own events, after the hook. They are written with the
+   * transaction.
+   */
+  get call(): HookContext | undefined {
+    return this.#call
   }
 
   /** Returns the transaction of a client: this one, or one around it. */
@@ -109,13 +113,18 @@ export class TransactionAttempt {
     return true
   }
 
+  /** Includes the events of the call whose hook runs the transaction. */
+  include(call: HookContext): void {
+    this.#call = call
+  }
+
   /** Writes the held events into the outboxes of the client, as part of the transaction. */
   async #store(): Promise<void> {
     const { outboxes } = getClientFacts(this.client)
     const hasFailed = this.#failure !== undefined || this.#thrown !== undefined
     if (outboxes.size === 0 || hasFailed || !this.session.inTransaction()) return
     const contexts = this.#events.flatMap(({ context }) => context ?? [])
-    if (this.call !== undefined) contexts.push(this.call)
+    if (this.#call !== undefined) contexts.push(this.#call)
     if (contexts.length === 0) return
     for (const store of outboxes) await store(contexts, this.session)
   }

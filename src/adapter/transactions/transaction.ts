@@ -117,7 +117,7 @@ function createHook(options: TransactionOptions = {}): AroundHook {
       if (isRepeated) restore()
       isRepeated = true
       const attempt = findTransaction(client)
-      if (isOwn && attempt !== undefined) attempt.call = context as HookContext
+      if (isOwn) attempt?.include(context as HookContext)
       // The commit may have failed, after a successful run.
       await runRest(next, [TAKEN_BACK])
     })

@@ -54,10 +54,17 @@ export class RefreshStrategy implements AuthenticationStrategy {
    * @throws {NotAuthenticated} the token was not issued here or was used before, its session has ended, or its user has
    *   changed
    */
-  async authenticate(
+  authenticate(
     request: AuthenticationRequest,
     params: AuthenticationParams,
-    isSecond: boolean = false,
+  ): Promise<AuthenticationResult> {
+    return this.#refresh(request, params, { isSecond: false })
+  }
+
+  async #refresh(
+    request: AuthenticationRequest,
+    params: AuthenticationParams,
+    { isSecond }: { readonly isSecond: boolean },
   ): Promise<AuthenticationResult> {
     const { tokenKeys } = this.#sessions
     const given = readRefreshToken(request['refreshToken'], tokenKeys)
@@ -84,7 +91,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     const repeated = await this.#repeat(given, user.state, params)
     if (repeated !== null) return this.#renew(result, repeated.session, repeated.token, params)
     // The user may have been read before a change by this same session, which has the new marks by now.
-    if (!isSecond) return this.authenticate(request, params, true)
+    if (!isSecond) return this.#refresh(request, params, { isSecond: true })
     await this.#sessions.end(given.sessionId)
     throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
   }

@@ -30,11 +30,15 @@ export class ServiceLifecycle {
   readonly #app: HookApplication
   readonly #registered = new Map<string, Registered>()
   readonly #hooks: Record<LifecycleMethod, LifecycleHook[]> = { setup: [], teardown: [] }
-  /** Whether `setup` was called, and no `teardown` since. */
-  isStarted = false
+  #isStarted = false
 
   constructor(app: HookApplication) {
     this.#app = app
+  }
+
+  /** Whether `setup` was called, and no `teardown` since. */
+  get isStarted(): boolean {
+    return this.#isStarted
   }
 
   /** Takes hooks around `setup` and `teardown`. Returns whether the options hold such hooks. */
@@ -61,7 +65,7 @@ export class ServiceLifecycle {
   add(path: string, service: object, schemas: Schemas | null): void {
     const registered: Registered = { service, schemas, isDown: false }
     this.#registered.set(path, registered)
-    if (!this.isStarted) return
+    if (!this.#isStarted) return
     this.#start(path, registered).catch((error: unknown) => {
       this.#app.logger.error({ err: error, path }, 'The setup of a service failed')
     })
@@ -77,9 +81,9 @@ export class ServiceLifecycle {
   /** Rejects with the error of the first failing `setup`; the services after it are not started. */
   setup(server: unknown): Promise<void> {
     return this.#runHooked('setup', server, async () => {
-      this.isStarted = true
+      this.#isStarted = true
       for (const [path, registered] of this.#registered) {
-        if (!this.isStarted) return
+        if (!this.#isStarted) return
         await this.#start(path, registered)
       }
     })
@@ -88,7 +92,7 @@ export class ServiceLifecycle {
   /** Rejects with the first error, after all services were torn down; other errors are logged. */
   teardown(server: unknown): Promise<void> {
     return this.#runHooked('teardown', server, async () => {
-      this.isStarted = false
+      this.#isStarted = false
       const failures: { path: string; err: unknown }[] = []
       for (const [path, registered] of [...this.#registered].reverse()) {
         await this.#stop(path, registered).catch((err: unknown) => failures.push({ path, err }))

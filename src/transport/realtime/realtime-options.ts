@@ -59,30 +59,39 @@ const PATH: OptionRule = {
   isValid: (value) => typeof value === 'string' && /^(?:\/[\w-]+)+$/.test(value),
 }
 
-/** The rule and the default of each option. */
-const OPTIONS: {
-  readonly [Name in keyof RealtimeOptions]-?: readonly [OptionRule, ResolvedRealtimeOptions[Name]]
-} = {
-  bufferEvents: [OPTION.count, 1_000],
-  bufferMs: [OPTION.limit, 120_000],
-  heartbeatMs: [OPTION.positiveInteger, 15_000],
-  recheckMs: [OPTION.positiveInteger, 60_000],
-  maxWaitingBytes: [OPTION.positiveInteger, 262_144],
-  maxRecords: [OPTION.positiveInteger, 10_000],
-  maxConditions: [OPTION.limit, 50],
-  maxComparedBytes: [OPTION.positiveInteger, 1_048_576],
-  maxReplayBytes: [OPTION.positiveInteger, 4_194_304],
-  maxStreams: [OPTION.limit, 10_000],
-  maxStreamsPerCaller: [OPTION.limit, 100],
-  maxSubscriptions: [OPTION.positiveInteger, 100],
-  path: [PATH, '/live-queries'],
-  bus: [BUS_RULE, null],
+const RULES: OptionRules & Record<keyof RealtimeOptions, OptionRule> = {
+  bufferEvents: OPTION.count,
+  bufferMs: OPTION.limit,
+  heartbeatMs: OPTION.positiveInteger,
+  recheckMs: OPTION.positiveInteger,
+  maxWaitingBytes: OPTION.positiveInteger,
+  maxRecords: OPTION.positiveInteger,
+  maxConditions: OPTION.limit,
+  maxComparedBytes: OPTION.positiveInteger,
+  maxReplayBytes: OPTION.positiveInteger,
+  maxStreams: OPTION.limit,
+  maxStreamsPerCaller: OPTION.limit,
+  maxSubscriptions: OPTION.positiveInteger,
+  path: PATH,
+  bus: BUS_RULE,
 }
 
-const pick = (index: 0 | 1) =>
-  Object.fromEntries(Object.entries(OPTIONS).map(([name, row]) => [name, row[index]]))
-const RULES = pick(0) as OptionRules
-const DEFAULTS = pick(1) as unknown as ResolvedRealtimeOptions
+const DEFAULTS: ResolvedRealtimeOptions = {
+  bufferEvents: 1_000,
+  bufferMs: 120_000,
+  heartbeatMs: 15_000,
+  recheckMs: 60_000,
+  maxWaitingBytes: 262_144,
+  maxRecords: 10_000,
+  maxConditions: 50,
+  maxComparedBytes: 1_048_576,
+  maxReplayBytes: 4_194_304,
+  maxStreams: 10_000,
+  maxStreamsPerCaller: 100,
+  maxSubscriptions: 100,
+  path: '/live-queries',
+  bus: null,
+}
 
 /**
  * Returns the options with their defaults.
