@@ -73,7 +73,7 @@ export interface RestSteps {
   readonly query?: (call: ServedCall, query: ExternalParams['query']) => ExternalParams['query']
   /** Adds to the params. */
   readonly params?: (call: ServedCall, params: Params) => void
-  /** Returns the streams that can replace the method. The client chooses with `Accept`, if none is chosen. */
+  /** Returns the streams that can replace the method. `Accept` decides, unless the URL names one. */
   readonly streams?: (call: ContextCall) => readonly StreamType[]
   /** Sets headers of the response, after its status. */
   readonly headers?: (call: ContextCall) => void
