@@ -79,7 +79,7 @@ function describeUnavailable({ message, cause }: Unavailable): string {
 /** Returns the innermost place in the application's files, ` (src/app.ts:12:3)`, or `''`. */
 function findPlace({ stack = '' }: Error): string {
   for (const [, place = ''] of stack.matchAll(
-    /^ +at .*?\(?((?:file:\/\/)?\/[^\s()]+:\d+:\d+)\)?$/gm,
+    /^ +at .*?\(?((?:(?:file:\/\/)?\/|[A-Z]:\\)[^()\n]+:\d+:\d+)\)?$/gm,
   )) {
     const path = relative('', place.startsWith('file:') ? fileURLToPath(place) : place)
     if (!path.startsWith('..') && !path.includes('node_modules')) return ` (${path})`

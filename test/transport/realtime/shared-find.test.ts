@@ -1,16 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { FindQueue } from '../../../src/transport/realtime/find-queue.ts'
 import type { Found } from '../../../src/transport/realtime/shared-find.ts'
 import { SharedFinds } from '../../../src/transport/realtime/shared-find.ts'
 import { Turns } from '../../../src/transport/realtime/turns.ts'
+import { laterTurns } from '../../support/until.ts'
 
 const FOUND: Found = { json: '[]', keys: [], isCut: false, sequence: 0 }
 
 /** Runs each call in the next turn. */
 const QUEUE = {
   run: async <T>(work: () => Promise<T>): Promise<T> => {
-    await nextTurn()
+    await laterTurns(1)
     return work()
   },
 } as unknown as FindQueue
