@@ -310,14 +310,18 @@ t.test('a small arrayLimit counts for repeated names as well', async (t) => {
 
 t.test('a name of 10^6 brackets is read in one go, also to name what is lost (QS-4)', async (t) => {
   const parse = createQueryParser({ maxLength: 2_000_000 }, 'body')
-  for (const brackets of ['['.repeat(1_000_000), ']'.repeat(1_000_000)]) {
-    t.throws(() => parse(`${brackets}&a[x]=1&a=`), { message: /'a' contradicts another one/ })
+  const cases: [string, RegExp][] = [
+    ['[', /nested deeper than 10 levels/],
+    [']', /'a' contradicts another one/],
+  ]
+  for (const [bracket, message] of cases) {
+    t.throws(() => parse(`${bracket.repeat(1_000_000)}&a[x]=1&a=`), { message })
   }
 })
 
 t.test('a huge index is a key, not the length of an array (QS-4)', async (t) => {
   t.strictSame(parseQuery('a[999999999]=1'), { a: { 999999999: '1' } })
-  t.strictSame(parseQuery('['.repeat(12_000)), { ['['.repeat(12_000)]: '' })
+  t.throws(() => parseQuery('['.repeat(12_000)), { message: /nested deeper than 10 levels/ })
 })
 
 t.test('the raw query is what stands between the first ? and #', async (t) => {
