@@ -113,7 +113,9 @@ export class JobStore {
   async arm(name: string, due: Date): Promise<void> {
     const { _id } = await this.add({ name, key: '', data: null, priority: 0, due })
     const collection = await this.open()
-    const later = { _id, lease: null, runAt: { $gt: due } }
+    // Once this time has come, another process may have run it.
+    const isAhead = { $expr: { $lt: ['$$NOW', due] } }
+    const later = { _id, lease: null, runAt: { $gt: due }, ...isAhead }
     await callDatabase(() => collection.updateOne(later, { $set: { runAt: due } }))
   }
 

@@ -326,6 +326,9 @@ t.test('takes the times of a schedule from an object such as that of croner', as
     asked.every((time) => time > new Date('2026-01-01')),
     'after the time of the server',
   )
+  const passed = { nextRun: () => new Date('2001-01-01') }
+  await start(t, { tick: { schedule: passed, run } })
+  t.match(await stored(), [{ runAt: new Date(3_000_000_000_000) }], 'no time is run again')
   await start(t, { never: { schedule: { nextRun: () => null }, run } })
   t.equal((await stored()).length, 1)
 })
