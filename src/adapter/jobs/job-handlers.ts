@@ -18,7 +18,10 @@ export interface Job {
 }
 
 /** The params of a handler. */
-export type JobParams = Params & { readonly job: Job }
+export interface JobParams extends Params {
+  /** The attempt that runs. */
+  readonly job: Job
+}
 
 /**
  * Runs a job. `params` have no provider, so that calls with them are internal. It may run again after it has succeeded,

@@ -4,6 +4,7 @@ import { callDatabase, isAnswer } from '../driver-error.ts'
 
 /** A job as it is stored. */
 export interface JobRecord {
+  /** `params.job.id` of its attempts, as text. */
   readonly _id: ObjectId
   /** The name of its handler. */
   readonly name: string
@@ -17,6 +18,7 @@ export interface JobRecord {
   readonly attempts: number
   /** When it is due; while it runs: when its lease ends. */
   readonly runAt: Date
+  /** When it was enqueued. */
   readonly createdAt: Date
   /** The attempt that runs, `null` for none. */
   readonly lease: string | null

@@ -15,9 +15,11 @@ export interface WorkerSetup extends AttemptSetup {
   readonly options: WorkerOptions
 }
 
-/** How many attempts have succeeded and failed. */
+/** What `app.jobs.run()` has done. */
 export interface JobCounts {
+  /** Attempts that have succeeded. */
   done: number
+  /** Attempts that have failed. */
   failed: number
 }
 

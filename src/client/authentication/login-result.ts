@@ -38,6 +38,11 @@ export interface LoginData extends AuthenticationRequest {
   strategy: string
 }
 
+/** Services with one that logs users in. */
+interface WithLogins<Service> {
+  readonly authentication: Service
+}
+
 /** A service that logs users in. */
 type Logins<User> = { create(...values: never): Promise<{ user: User }> }
 
@@ -54,7 +59,7 @@ type ServedUser<Service> = [ServedOptions<Service>] extends [never]
  * service.
  */
 export type LoginUser<Services = unknown> = Received<
-  Services extends { readonly authentication: infer Service }
+  Services extends WithLogins<infer Service>
     ? unknown extends ServedUser<Service>
       ? DeclaredOr<Service extends Logins<infer User> ? User : unknown>
       : ServedUser<Service>

@@ -56,7 +56,13 @@ export type ResolvedRealtimeOptions = Required<RealtimeOptions>
 /** The path of the option `path`. */
 const PATH: OptionRule = {
   expected: "a path of letters, digits, '_' and '-', that begins with a slash",
-  isValid: (value) => typeof value === 'string' && /^(?:\/[\w-]+)+$/.test(value),
+  isValid: (value) => {
+    if (typeof value !== 'string' || !value.startsWith('/')) return false
+    return value
+      .slice(1)
+      .split('/')
+      .every((segment) => /^[\w-]+$/.test(segment))
+  },
 }
 
 const RULES: OptionRules & Record<keyof RealtimeOptions, OptionRule> = {

@@ -9,6 +9,7 @@ import { OptionError } from '../../core/options/option-check.ts'
  * what to do, and `exitWithMessage()` prints it without a stack.
  */
 export class StartError extends Error {
+  /** `'StartError'`. */
   override readonly name: string = 'StartError'
 }
 
