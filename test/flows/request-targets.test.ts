@@ -148,7 +148,9 @@ for (const [title, serve] of Object.entries(FOREIGN)) {
     const { port } = host.server.address() as { port: number }
     const ask = (line: string): Promise<string> =>
       sendRaw(port, `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    t.match(await ask('GET *host'), /^HTTP\/1.1 200/)
+    t.match(await ask('GET /host'), /^HTTP\/1.1 200/)
+    // Up to find-my-way 9.10.1, the router of the host takes this for `/host`.
+    t.match(await ask('GET *host'), /^HTTP\/1.1 (200|400)/)
     for (const isLate of [false, true]) {
       if (isLate) app.use('late', counted)
       const before = calls
