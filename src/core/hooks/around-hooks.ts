@@ -8,6 +8,8 @@ export interface Surrounded {
   readonly method: string
   readonly path?: string
   readonly self?: object
+  /** Whether an around hook has started: its return value is not a result. */
+  isSurrounded: boolean
   settleParams?(): void
 }
 
@@ -23,6 +25,17 @@ export function runRest(next: () => Promise<void>, reasons: readonly unknown[]):
 }
 
 const CALLED_TWICE = 'next() called multiple times'
+
+/** Returns a chain of around hooks only, as for `setup` and `teardown` of an application. */
+export function composeAround<C extends Surrounded>(
+  hooks: readonly AroundStep<C>[],
+  innermost: (context: C) => Promise<void>,
+): (context: C) => Promise<void> {
+  return hooks.reduceRight<(context: C) => Promise<void>>(
+    (inner, hook) => toAroundChain(hook, inner),
+    innermost,
+  )
+}
 
 /**
  * Returns the chain of an around hook, which is called with the object that the method is
@@ -47,6 +60,7 @@ export function toAroundChain<C extends Surrounded>(
       })
       return started
     }
+    context.isSurrounded = true
     try {
       ended = Promise.resolve(hook.call(context.self, context, next) as undefined)
     } catch (error) {

@@ -19,9 +19,6 @@ interface Layer {
 
 type Step = StoredHook | Layer
 
-/** The innermost layer, with the method only. */
-const NO_HOOKS: Layer = { before: [], after: [], error: [] }
-
 /** The before hooks of one method: those of all methods, then its own. */
 export interface BeforeHooks {
   readonly all: readonly StoredHook[]
@@ -45,13 +42,20 @@ export function compileChain(
   call: MethodCall,
 ): Chain | null {
   const steps = mergeLayers(listSteps(sources, method))
-  const chain = steps.reduceRight<Chain | null>((inner, step) => {
+  return steps.reduceRight<Chain | null>((inner, step) => {
     if (isLayer(step)) return toChain(step, inner, call)
-    return toAroundChain(step, inner ?? toChain(NO_HOOKS, null, call))
+    return toAroundChain(step, inner ?? ((context) => runMethodAlone(call, context)))
   }, null)
-  if (chain === null || isLayer(steps[0])) return chain
-  // What an around hook returns is not a result.
-  return (context) => chain(context).then(() => undefined)
+}
+
+/** The hooks of a method in the order in which they run. */
+export interface HookOrder {
+  /** Around and before hooks, until the method runs. */
+  readonly before: readonly OrderedHook[]
+  /** After hooks, when it has run. Around hooks continue at the same time, the outermost last. */
+  readonly after: readonly OrderedHook[]
+  /** Error hooks, when something has failed. */
+  readonly error: readonly OrderedHook[]
 }
 
 /** A hook and its kind. */
@@ -61,14 +65,10 @@ export interface OrderedHook {
 }
 
 /**
- * Returns the hooks of a method in the order in which they run, for display: around and before hooks, until the method
- * runs; after hooks, while around hooks continue, the outermost last; and error hooks.
+ * Returns the hooks of a method in the order in which they run, for display.
  * @param sources as for {@link compileChain}
  */
-export function listHooks(
-  sources: readonly HookSource[],
-  method: string,
-): Readonly<Record<'before' | 'after' | 'error', readonly OrderedHook[]>> {
+export function listHooks(sources: readonly HookSource[], method: string): HookOrder {
   const steps = listSteps(sources, method)
   const pick = (from: readonly Step[], type: 'before' | 'after' | 'error'): OrderedHook[] =>
     from.flatMap((step): OrderedHook[] => {
@@ -138,23 +138,58 @@ function isLayer(step: Step | undefined): step is Layer {
  */
 function toChain(layer: Layer, inner: Chain | null, call: MethodCall): Chain {
   const { before, after, error: onError } = layer
+  if (inner === null && after.length + onError.length === 0) return toBeforeChain(before, call)
   return async (context) => {
     try {
-      const early = runEach(before, 0, context, 'before')
-      if (early !== undefined) await early
+      if (before.length > 0) {
+        const pending = runEach(before, 0, context, 'before')
+        if (pending !== undefined) await pending
+      }
       if (inner !== null) await inner(context)
       else {
         const pending = startMethod(call, context)
         if (pending !== undefined) setReturned(context, await pending)
       }
-      const late = runEach(after, 0, context, 'after')
-      if (late !== undefined) await late
+      if (after.length > 0) {
+        const pending = runEach(after, 0, context, 'after')
+        if (pending !== undefined) await pending
+      }
     } catch (thrown) {
-      if (onError.length > 0) return runErrorHooks(onError, context, toError(thrown))
-      context.type = 'around'
-      throw thrown
+      if (onError.length === 0) return leaveLayer(thrown, context)
+      await runErrorHooks(onError, context, toError(thrown))
     }
   }
+}
+
+/**
+ * Returns a chain of before hooks only. It is not an async function: this saves a promise in each call of a
+ * service with just a schema or `authenticate`.
+ */
+function toBeforeChain(before: readonly StoredHook[], call: MethodCall): Chain {
+  return (context) => {
+    try {
+      const pending = runEach(before, 0, context, 'before')
+      if (pending === undefined) return runMethodAlone(call, context)
+      return pending
+        .then(() => runMethodAlone(call, context))
+        .catch((thrown: unknown) => leaveLayer(thrown, context))
+    } catch (thrown) {
+      return leaveLayer(thrown, context)
+    }
+  }
+}
+
+/** Rejects with what a hook or the method has thrown. */
+function leaveLayer(thrown: unknown, context: HookContext): Promise<never> {
+  context.type = 'around'
+  return Promise.reject(thrown)
+}
+
+/** Calls the method inside around hooks only, and sets its result unless there is one. */
+function runMethodAlone(call: MethodCall, context: HookContext): Promise<void> {
+  const pending = startMethod(call, context)
+  if (pending === undefined) return Promise.resolve()
+  return Promise.resolve(pending).then((returned) => setReturned(context, returned))
 }
 
 /** Runs hooks one after the other. Returns a promise only if a hook returns one. */

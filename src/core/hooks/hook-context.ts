@@ -101,6 +101,7 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
   readonly #method: CalledMethod<A>
   /** The params that have been looked at by {@link settleParams}. */
   #settled: ParamsOf<S, M>
+  #isSurrounded = false
 
   constructor(method: CalledMethod<A>, self: object, id: unknown, data: unknown, params: unknown) {
     const { entry } = method
@@ -151,6 +152,15 @@ export class HookContext<S = object, M extends string = string, A = HookApplicat
     this.params ||= {} as ParamsOf<S, M>
     this.params = carryFacts(this.#settled as TransportParams, this.params)
     this.#settled = this.params
+  }
+
+  /** @internal */
+  get isSurrounded(): boolean {
+    return this.#isSurrounded
+  }
+
+  set isSurrounded(isSurrounded: boolean) {
+    this.#isSurrounded = isSurrounded
   }
 
   /** The same as `http.status`. */

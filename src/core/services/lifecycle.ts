@@ -1,9 +1,12 @@
-import { toAroundChain } from '../hooks/around-hooks.ts'
+import type { Surrounded } from '../hooks/around-hooks.ts'
+import { composeAround } from '../hooks/around-hooks.ts'
 import type { HookApplication } from '../hooks/hook-context.ts'
 import type { LifecycleContext, LifecycleHook, LifecycleMethod } from '../hooks/hook-map.ts'
 import { isHookType } from '../hooks/hook-registry.ts'
 import { isObject } from '../value-kind.ts'
 import type { EntrySchemas } from './service-schemas.ts'
+
+type RunningLifecycle = LifecycleContext & Pick<Surrounded, 'isSurrounded'>
 
 /** Schemas, which have to be loaded before a service is called. */
 type Schemas = Pick<EntrySchemas, 'load'>
@@ -116,11 +119,9 @@ export class ServiceLifecycle {
       isReached = true
       return run(context)
     }
-    const chain = this.#hooks[method].reduceRight<(context: LifecycleContext) => Promise<void>>(
-      (rest, hook) => toAroundChain(hook, rest),
-      inner,
-    )
-    await chain({ app, self: app, method, server })
+    const context: RunningLifecycle = { app, self: app, method, server, isSurrounded: false }
+    Object.defineProperty(context, 'isSurrounded', { enumerable: false })
+    await composeAround<RunningLifecycle>(this.#hooks[method], inner)(context)
     if (isReached) return
     app.logger.warn({}, `No ${method} of a service ran: a ${method} hook must await next()`)
   }

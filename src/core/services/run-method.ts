@@ -41,9 +41,11 @@ export function toUnobserved({ chain, call }: Pick<MethodEntry, 'call' | 'chain'
  */
 export function finishCall(method: MethodEntry, context: HookContext, returned: unknown): unknown {
   if (!('result' in context)) {
-    if (returned === undefined && method.chain !== null)
-      method.entry.app.support?.warnOfResult(method, context)
-    setReturned(context, returned)
+    // The return value of an around hook is not a result. `chain` cannot tell: it is replaced when hooks are
+    // added during the call.
+    const { isSurrounded } = context
+    if (isSurrounded) method.entry.app.support?.warnOfResult(method, context)
+    setReturned(context, isSurrounded ? undefined : returned)
   }
   if (context.event !== null) emitEvent(method.entry, context)
   if (context.dispatch !== undefined) noteExternalForm(context.result)

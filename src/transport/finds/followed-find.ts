@@ -66,6 +66,7 @@ export class FollowedFind {
     // What a hook has stored on the context stays; the previous result does not.
     delete context.result
     context.dispatch = undefined
+    context.isSurrounded = false
     // Uses the hooks that the call started with: hooks added since apply to later calls.
     const { shaping } = this.#compiled
     return callHooks(shaping, context, () => result, shaping.start)

@@ -4,10 +4,11 @@ import { isPage } from '../../core/results.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { CURSOR_FIELDS } from '../../core/schema/queries/described-names.ts'
 import type { PickOptions, ResultForm } from '../../core/schema/service/result-form.ts'
-import { createResultForm } from '../../core/schema/service/result-form.ts'
+import { createResultForm, pickItems } from '../../core/schema/service/result-form.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { hasFunctionsAfter } from '../middleware.ts'
 import type { RestFeature } from '../rest-plan.ts'
+import { isRead } from '../rest-plan.ts'
 import type { BodySerializer } from './body.ts'
 
 /** How the results of one method are serialized. */
@@ -123,7 +124,9 @@ function toPickOptions(method: MethodEntry): Pick<MethodResult, 'asJSON' | 'asOb
     onOtherType: (field) => warn(OTHER_TYPES, field),
     onLeftOut: (field) => warn(LEFT_OUT, field),
   }
-  return { asObjects, asJSON: { ...asObjects, asJSON: true } }
+  // Not for writes: Node 20 gives each `{ ...data, id }` its own hidden class, and looking through its fields takes
+  // longer than copying them.
+  return { asObjects, asJSON: { ...asObjects, asJSON: true, keepsSame: isRead(method) } }
 }
 
 /**
@@ -157,8 +160,7 @@ function pickEach(
   { form }: MethodResult,
   options: PickOptions,
 ): readonly unknown[] {
-  // A plain array: a subclass of `Array` may have a `toJSON`.
-  return [...records].map((record) =>
+  return pickItems(records, options, (record) =>
     isPickable(record) ? form.pick(record, '', options) : record,
   )
 }
@@ -167,12 +169,20 @@ function pickEach(
 function pickPage(body: FoundPage, result: MethodResult, options: PickOptions): object {
   const data = pickEach(body.data, result, options)
   if (result.form.isAnything) return { ...body, data }
+  if (data === body.data && isPlainPage(body)) return body
   const page: Record<string, unknown> = {}
   for (const name of Object.keys(body)) {
     if (name === 'data') page[name] = data
     else if (isPageField(body, name)) page[name] = body[name]
   }
   return page
+}
+
+/** Returns whether JSON shows only the standard fields of a page. */
+function isPlainPage(body: FoundPage): boolean {
+  if (Object.getPrototypeOf(body) !== Object.prototype || 'toJSON' in body) return false
+  for (const name in body) if (name !== 'data' && !isPageField(body, name)) return false
+  return true
 }
 
 function isPageField(body: FoundPage, name: string): boolean {

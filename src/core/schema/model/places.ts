@@ -66,8 +66,11 @@ export class Place {
    */
   readonly parts: readonly Keywords[]
   readonly #model: SchemaModel
+  #patterns: readonly string[] | undefined
   /** By the names in schemas: callers cannot make it grow. */
   readonly #named = new Map<string, Place>()
+  /** By the patterns that a name matches. */
+  readonly #matched = new Map<string, Place>()
   readonly #items = new Map<number, Place>()
   #prefixLength: number | undefined
 
@@ -102,10 +105,14 @@ export class Place {
   property(name: string): Place {
     const known = this.#named.get(name)
     if (known !== undefined) return known
-    const place = this.#model.place(this.parts.flatMap((part) => toPropertySchemas(part, name)))
-    // Callers choose the other names.
-    if (this.parts.some((part) => hasProperty(part, name))) this.#named.set(name, place)
-    return place
+    this.#patterns ??= [...this.namedSchemas('patternProperties').keys()]
+    const matching = this.#patterns.filter((pattern) => matchesPattern(name, pattern))
+    const isNamed = this.parts.some((part) => hasProperty(part, name))
+    // Callers choose the names: names that lead to a known place add nothing.
+    const [places, key] = isNamed ? [this.#named, name] : [this.#matched, matching.join('\n')]
+    return getOrAdd(places, key, () =>
+      this.#model.place(this.parts.flatMap((part) => toPropertySchemas(part, name, matching))),
+    )
   }
 
   /** Returns the place of an item of the value. */
@@ -161,11 +168,11 @@ function matchesPattern(name: string, pattern: string): boolean {
   return getOrAdd(PATTERNS, pattern, () => new RegExp(pattern, 'u')).test(name)
 }
 
-function toPropertySchemas(part: Keywords, name: string): readonly unknown[] {
-  const patterns = Object.entries(toNamedSchemas(part['patternProperties']))
+function toPropertySchemas(part: Keywords, name: string, matching: readonly string[]): unknown[] {
+  const patterns = toNamedSchemas(part['patternProperties'])
   const schemas = [
     ...(hasProperty(part, name) ? [toNamedSchemas(part['properties'])[name]] : []),
-    ...patterns.flatMap(([pattern, schema]) => (matchesPattern(name, pattern) ? [schema] : [])),
+    ...matching.flatMap((pattern) => (Object.hasOwn(patterns, pattern) ? [patterns[pattern]] : [])),
   ]
   return schemas.length > 0 ? schemas : OTHER_PROPERTIES.map((keyword) => part[keyword])
 }

@@ -149,9 +149,12 @@ function toPlaces(
 function listInner(model: SchemaModel, outer: ReadonlyMap<string, Place>): Map<string, Place> {
   const inner = new Map<string, Place>()
   for (const [path, place] of outer) {
-    const items = [...place.schemas('items'), ...place.schemas('prefixItems')]
-    const own = model.place([...place.given, ...items]).namedSchemas('properties')
-    for (const [name, schemas] of own) {
+    const items = model.place([...place.schemas('items'), ...place.schemas('prefixItems')])
+    const own = [...place.parts, ...items.parts].flatMap(({ properties }) =>
+      isSchemaMap(properties) ? Object.entries(properties) : [],
+    )
+    for (const name of new Set(own.map(([key]) => key))) {
+      const schemas = own.flatMap(([key, schema]) => (key === name ? [schema] : []))
       const innermost = model.place(schemas)
       if (innermost.given.length > 0) inner.set(`${path}.${name}`, innermost)
     }

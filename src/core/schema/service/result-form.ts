@@ -5,6 +5,7 @@ import { hasKeywords, listTypes, NAMING, OTHER_PROPERTIES, POSSIBLE } from '../m
 import type { Place } from '../model/places.ts'
 import { createPlaceReader, SchemaModel } from '../model/places.ts'
 import { setOwnProperty } from '../plain-objects.ts'
+import { toISODateString } from './iso-date.ts'
 
 /** The result of `typeof` for the values of a type. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
@@ -18,6 +19,11 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 export interface PickOptions {
   /** Whether dates and ids become strings, as in JSON; else they stay as they are. */
   readonly asJSON: boolean
+  /**
+   * Whether an object with only named fields is returned itself, not copied; only with `asJSON`. Default:
+   * `false`.
+   */
+  readonly keepsSame?: boolean
   /** Called for a value whose type differs from its schema; it is still picked. */
   onOtherType(field: string): void
   /** Called for an object where the schema expects none: it is omitted. */
@@ -107,15 +113,14 @@ export class ResultForm {
 
   #pickList(list: readonly unknown[], field: string, options: PickOptions): unknown {
     const { items } = this
-    // Copies are plain arrays: a subclass of `Array` may have a `toJSON`.
     if (items !== undefined) {
       if (list.every((item) => typeof item === items.scalar)) return list
-      return [...list].map((item) => items.pick(item, field, options))
+      return pickItems(list, options, (item) => items.pick(item, field, options))
     }
     if (this.isOpen) return list
     // A list in place of one record is picked with the fields of the record.
     options.onOtherType(field)
-    return [...list].map((item) => this.pick(item, field, options))
+    return pickItems(list, options, (item) => this.pick(item, field, options))
   }
 
   #pickObject(object: object, field: string, options: PickOptions): unknown {
@@ -163,10 +168,15 @@ function createFieldPicker(
   const hasPatterns = place.namedSchemas('patternProperties').size > 0
   const isClosed = !hasOthers && !hasPatterns
   const hasInherited = [...named.keys()].some((name) => name in Object.prototype)
+  let others: ResultForm | undefined
   const findUnnamed = (name: string): ResultForm | undefined => {
     if (isClosed || hidden.has(name)) return undefined
+    if (others !== undefined) return others
     const other = place.property(name)
-    return other.isUnknown ? undefined : formOf(other)
+    const form = other.isUnknown ? undefined : formOf(other)
+    // One form for all names if nothing depends on the name.
+    if (!hasPatterns) others = form
+    return form
   }
   let pickNamed: PickFields | undefined
   return (object, options) => {
@@ -201,13 +211,46 @@ function compilePick(named: ReadonlyMap<string, ResultForm>): PickFields {
     return `const v${index} = object[${key}]
       const p${index} = typeof v${index} === ${type} || v${index} === undefined ? v${index} : forms[${index}].pick(v${index}, ${key}, options)`
   })
+  const isPicked = keys.map((_key, index) => `p${index} === v${index}`).join(' && ') || 'true'
   const fields = keys.map((key, index) => `${key}: p${index}`)
   const code = `
+    const hasOthers = (object) => {
+      for (const name in object) {
+        switch (name) {
+          ${keys.map((key) => `case ${key}: continue`).join('\n')}
+          default: return true
+        }
+      }
+      return false
+    }
     return (object, options) => {
       ${reads.join('\n')}
+      const isSame = options.keepsSame && object.toJSON === undefined && ${isPicked}
+      if (isSame && !hasOthers(object)) return object
       return { ${fields.join(', ')} }
     }`
   return new Function('forms', code)(forms)
+}
+
+/**
+ * Returns the picked items of a list as a plain array, since a subclass of `Array` may have a `toJSON`. With
+ * `keepsSame`, returns the list itself if its items are unchanged.
+ */
+export function pickItems(
+  list: readonly unknown[],
+  { keepsSame }: PickOptions,
+  pick: (item: unknown) => unknown,
+): readonly unknown[] {
+  const picked = new Array<unknown>(list.length)
+  let isSame =
+    keepsSame === true && Object.getPrototypeOf(list) === Array.prototype && !('toJSON' in list)
+  for (let index = 0; index < list.length; index += 1) {
+    const item = list[index]
+    const part = pick(item)
+    if (part !== item) isSame = false
+    picked[index] = part
+  }
+  return isSame ? list : picked
 }
 
 /** The names in the JSON of BSON numbers, timestamps and patterns. */
@@ -231,8 +274,24 @@ function isSingleForm(value: object, json: object): boolean {
   return Object.entries(json).every(([name, part]) => SINGLE_FIELDS.has(name) && !isObject(part))
 }
 
+const { toJSON: DATE_TO_JSON, toISOString: DATE_TO_ISO } = Date.prototype
+
+/** False if the program changed how dates are written before this file was loaded. */
+const WRITES_ISO = JSON.stringify(new Date(1)) === '"1970-01-01T00:00:00.001Z"'
+
 /** Returns what `JSON.stringify()` writes for an object. */
 function toJSONValue(value: object): unknown {
   const { toJSON } = value as { toJSON?: unknown }
-  return typeof toJSON === 'function' ? toJSON.call(value) : value
+  if (typeof toJSON !== 'function') return value
+  return toJSON === DATE_TO_JSON && isPlainDate(value) ? toISODateString(value) : toJSON.call(value)
+}
+
+/** Whether a value is a valid date with the usual JSON: a subclass may have its own. */
+function isPlainDate(value: object): value is Date {
+  return (
+    WRITES_ISO &&
+    value instanceof Date &&
+    value.toISOString === DATE_TO_ISO &&
+    !Number.isNaN(value.getTime())
+  )
 }
