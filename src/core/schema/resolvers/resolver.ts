@@ -1,9 +1,7 @@
-import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
-import type { HookContext } from '../../hooks/hook-context.ts'
 import type { OptionRules } from '../../options/option-check.ts'
 import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
-import { setOwnProperty } from '../plain-objects.ts'
+import { Failure, settle, toResolvedRecord } from './resolved-record.ts'
 
 /** A value, or a promise of it. */
 type Awaitable<V> = V | Promise<V>
@@ -123,8 +121,8 @@ const OPTION_RULES: OptionRules = {
 }
 const CONFIG_RULES: OptionRules = { ...OPTION_RULES, properties: OPTION.object }
 
-/** Returns what the function of a property returns, a {@link Failure} if it throws, or a promise of either. */
-type PropertyStep = (value: unknown, record: unknown) => unknown
+/** Calls the function of a property; `null` if it is already running. */
+type PropertyStep = ((value: unknown, record: unknown) => unknown) | null
 
 /** Turns records into others, property by property. Returned by {@link resolve}. */
 export class Resolver<T, C> {
@@ -174,8 +172,8 @@ export class Resolver<T, C> {
     const steps = new Map<string, PropertyStep>()
     for (const [name, resolver] of this.#functions) {
       const own = { ...status, path: [...path, name], stack: [...stack, resolver] }
-      const call = (value: unknown, record: unknown) => resolver(value, record as T, context, own)
-      steps.set(name, stack.includes(resolver) ? () => undefined : toSafe(call))
+      const call: PropertyStep = (value, record) => resolver(value, record as T, context, own)
+      steps.set(name, stack.includes(resolver) ? null : call)
     }
     const check: Step = (record) => schema?.validate(record)
     const run = chain([
@@ -198,38 +196,37 @@ export class Resolver<T, C> {
     const isUntouched = selected === undefined && steps.size === 0
     if (isUntouched || !isObject(record) || isSingleValue(record)) return record
     const names = selected ?? this.#namesOf(record)
-    let isPending = false
     // In the order of the names; `undefined` for omitted ones.
-    const values = names.map((name) => {
+    const values = new Array<unknown>(names.length)
+    let pending: Promise<void>[] | null = null
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] as string
       const step = steps.get(name)
       const value = readField(record, name)
-      if (step === undefined) return value
-      const returned = step(value, record)
-      isPending ||= isPromise(returned)
-      return returned
-    })
-    const finish = (settled: readonly unknown[]) =>
-      toResolvedRecord(names, settled, context, selected)
-    return isPending ? Promise.all(values).then(finish) : finish(values)
+      if (step === undefined) values[index] = value
+      else if (step !== null) {
+        try {
+          const returned = step(value, record)
+          values[index] = returned
+          if (isPromise(returned)) {
+            pending ??= []
+            pending.push(settle(values, index))
+          }
+        } catch (error) {
+          values[index] = new Failure(error)
+        }
+      }
+    }
+    if (pending === null) return toResolvedRecord(names, values, context, selected)
+    return Promise.all(pending).then(() => toResolvedRecord(names, values, context, selected))
   }
 
   /** The names of the record first, in its order. */
   #namesOf(record: Fields): readonly string[] {
     const names = Object.keys(record)
-    return [...names, ...this.propertyNames.filter((name) => !names.includes(name))]
-  }
-}
-
-/** Returns a function whose errors are returned: the others continue. */
-function toSafe(call: PropertyStep): PropertyStep {
-  const toFailure = (error: unknown) => new Failure(error)
-  return (value, record) => {
-    try {
-      const returned = call(value, record)
-      return isPromise(returned) ? returned.then(undefined, toFailure) : returned
-    } catch (error) {
-      return toFailure(error)
-    }
+    const { propertyIsEnumerable: isEnumerable } = Object.prototype
+    for (const name of this.propertyNames) if (!isEnumerable.call(record, name)) names.push(name)
+    return names
   }
 }
 
@@ -281,68 +278,4 @@ type Fields = Readonly<Record<string, unknown>>
 /** Returns an own field, not members that every object has: callers may select any name. */
 function readField(record: Fields, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
-}
-
-/** The error of a property function, in place of its value: the others continue. */
-class Failure {
-  readonly thrown: unknown
-
-  constructor(thrown: unknown) {
-    this.thrown = thrown
-  }
-}
-
-/**
- * Returns the record of the values.
- * @throws {BadRequest} property functions have failed
- */
-function toResolvedRecord(
-  names: readonly string[],
-  values: readonly unknown[],
-  context: unknown,
-  selected: readonly string[] | undefined,
-): Fields {
-  const record: Record<string, unknown> = {}
-  for (let index = 0; index < names.length; index += 1) {
-    const value = values[index]
-    if (value instanceof Failure) throw createResolverError(names, values, context, selected)
-    if (value !== undefined) setOwnProperty(record, names[index] as string, value)
-  }
-  return record
-}
-
-const MESSAGE = 'Error resolving data'
-
-/**
- * Returns the error for properties that could not be resolved: its `data` has what a caller may see of each
- * failure, by name. The thrown errors are the `cause`. A programming error is logged here, because errors
- * below 500 are not.
- * @param selected the resolved names, if not all
- */
-function createResolverError(
-  names: readonly string[],
-  values: readonly unknown[],
-  context: unknown,
-  selected: readonly PropertyKey[] | undefined,
-): BadRequest {
-  const failures = names.flatMap((name, index) => {
-    const failure = values[index]
-    if (!(failure instanceof Failure)) return []
-    return [{ name, thrown: failure.thrown, error: toServiceError(failure.thrown) }]
-  })
-  const thrown = failures.map((failure) => failure.thrown)
-  const cause = thrown.length === 1 ? thrown[0] : new AggregateError(thrown, MESSAGE)
-  const ofSelected = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
-  const err = new BadRequest(`${MESSAGE}${ofSelected}`, null, { cause })
-  if (failures.some(({ error }) => error.code >= 500)) {
-    const { app } = (context ?? {}) as Pick<HookContext, 'app'>
-    app?.logger?.error({ err }, MESSAGE)
-  }
-  // A service error shows more than its message; any other error only its message.
-  const data = failures.map(({ name, thrown, error }) => {
-    const isOther = error !== thrown && error instanceof GeneralError
-    return [name, isOther ? { message: error.message } : error.toJSON()]
-  })
-  // Not by the constructor, which gives a key `errors` a special meaning.
-  return Object.assign(err, { data: Object.fromEntries(data) })
 }
