@@ -71,7 +71,7 @@ function createClient(url: string, options: ConnectOptions): MongoClient {
 const DRIVER_INFO = { driverInfo: { name: 'Remex', version: '0.1.0' } } as const
 
 /** The longest time of a timer, in ms. Node fires a longer one at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 /**
  * Returns how long a call waits for a server and for a connection, if the caller gives more time to

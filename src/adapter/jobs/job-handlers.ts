@@ -2,6 +2,7 @@ import type { OptionRule, OptionRules } from '../../core/options/option-check.ts
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
+import { MAX_TIMER_MS } from '../connection/connect-mongodb.ts'
 
 /** A running attempt of a job, in the params of its handler and of the calls that get these params. */
 export interface Job {
@@ -56,13 +57,10 @@ export interface JobHandler<Data> {
   readonly schedule?: number | Recurrence
 }
 
-/** The longest time of Node's timers. */
-const LONGEST_MS = 2 ** 31 - 1
-
 /** The rule for options that are times of timers. */
 export const TIMER_MS: OptionRule = {
-  expected: `a whole number of ms from 1 to ${LONGEST_MS}`,
-  isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= LONGEST_MS,
+  expected: `a whole number of ms from 1 to ${MAX_TIMER_MS}`,
+  isValid: (value) => OPTION.positiveInteger.isValid(value) && Number(value) <= MAX_TIMER_MS,
 }
 
 const RULES: OptionRules = {

@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Document, IndexDescription } from 'mongodb'
 import { ObjectId } from 'mongodb'
-import { callDatabase, isAnswer } from '../driver-error.ts'
+import { Conflict } from '../../core/errors/index.ts'
+import { callDatabase } from '../driver-error.ts'
 
 /** A job as it is stored. */
 export interface JobRecord {
@@ -62,9 +63,6 @@ export const JOB_INDEXES: readonly IndexDescription[] = [
   },
 ]
 
-/** The server's code for a value that a unique index has already. */
-const DUPLICATE = 11_000
-
 const NEW = { state: 'open', attempts: 0, lease: null, dueAt: null, error: null } as const
 
 /** Returns an expression for a time by the clock of the server: those of processes may differ. */
@@ -102,13 +100,12 @@ export class JobStore {
     const update = [{ $replaceWith: { $cond: [isNew, created, known] } }]
     const options = { upsert: true, returnDocument: 'after', ...(session && { session }) } as const
     const write = (): Promise<unknown> => collection.findOneAndUpdate(filter, update, options)
-    return callDatabase(() =>
+    const stored = callDatabase(write).catch((error: unknown) => {
       // Two processes may insert the same key at once: the second one then finds the job of the first.
-      write().catch((error: unknown) => {
-        if (session === undefined && isAnswer(error) && error.code === DUPLICATE) return write()
-        throw error
-      }),
-    ) as Promise<JobRecord>
+      if (session === undefined && error instanceof Conflict) return callDatabase(write)
+      throw error
+    })
+    return stored as Promise<JobRecord>
   }
 
   /** Stores the job of a schedule. One that is stored becomes due at this time, unless it is due earlier. */
@@ -126,7 +123,7 @@ export class JobStore {
    * @param leaseMs how long the attempt holds the job, unless this time is extended
    * @param at also takes waiting jobs that are due by this date
    */
-  async claim(names: readonly string[], leaseMs: number, at?: Date): Promise<ClaimedJob | null> {
+  async claim(names: Iterable<string>, leaseMs: number, at?: Date): Promise<ClaimedJob | null> {
     const isDue = { $expr: { $lte: ['$runAt', '$$NOW'] } }
     const isAwaited = at === undefined ? [] : [{ lease: null, runAt: { $lte: at } }]
     const attempt = {

@@ -51,9 +51,8 @@ export class JobWorker {
 
   /** Looks for due jobs. */
   wake(): void {
-    if (!this.#isStarted || this.#isStopped) return
     this.#isWoken = true
-    if (this.#lanes.size < this.#setup.options.concurrency) this.#startLane()
+    this.#addLane()
   }
 
   /** Begins no more jobs, and waits for those that run: after `drainMs`, they are left to other processes. */
@@ -82,7 +81,9 @@ export class JobWorker {
     return counts
   }
 
-  #startLane(): void {
+  #addLane(): void {
+    if (!this.#isStarted || this.#isStopped) return
+    if (this.#lanes.size >= this.#setup.options.concurrency) return
     const lane = this.#context.runInAsyncScope(() => this.#runLane())
     this.#lanes.add(lane)
     void lane.then(() => this.#lanes.delete(lane))
@@ -103,13 +104,13 @@ export class JobWorker {
   async #runAll(counts: JobCounts, at?: Date): Promise<void> {
     const { store, handlers, options } = this.#setup
     while (!this.#isStopped) {
-      const job = await store.claim([...handlers.keys()], options.leaseMs, at)
+      const job = await store.claim(handlers.keys(), options.leaseMs, at)
       if (job === null) return
       if (this.#isStopped) {
         await store.release(job)
         return
       }
-      this.wake()
+      this.#addLane()
       const attempt = new JobAttempt(this.#setup, job, at)
       this.#attempts.add(attempt)
       counts[(await attempt.run()) ? 'done' : 'failed'] += 1

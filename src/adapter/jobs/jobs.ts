@@ -8,8 +8,9 @@ import type { Params } from '../../core/params.ts'
 import { isModel, MODEL_EXPECTED } from '../connection/model.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
 import { MongoDBService } from '../mongodb-service.ts'
-import { findTransaction } from '../transactions/transaction-attempt.ts'
+import { joinTransaction } from '../transactions/transaction-attempt.ts'
 import type { Job, JobFunction, JobHandler, JobParams, ResolvedHandler } from './job-handlers.ts'
 import { resolveHandler, TIMER_MS } from './job-handlers.ts'
 import type { JobRecord } from './job-store.ts'
@@ -198,12 +199,11 @@ export class JobService extends MongoDBService<JobRecord> {
       ...(key === undefined ? {} : { key }),
       ...(params?.requestId === undefined ? {} : { requestId: params.requestId }),
     }
-    const transaction = findTransaction((await this.getModel()).db.client)
-    const session = params?.docdb?.session ?? transaction?.session
-    const add = (): Promise<JobRecord> => this.#store.add(job, session)
+    const driver = { ...getGivenOptions(params) }
+    const transaction = joinTransaction(await this.getModel(), driver)
+    const add = (): Promise<JobRecord> => this.#store.add(job, driver.session)
     // The commands of a transaction run one after the other.
-    const isPart = transaction !== undefined && transaction.session === session
-    const { _id } = await (isPart ? transaction.runNext(add) : add())
+    const { _id } = await (transaction === undefined ? add() : transaction.runNext(add))
     const wake = (): void => this.#worker.wake()
     if (!afterCommit(wake)) wake()
     return String(_id)
