@@ -4,6 +4,7 @@ import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import type { Logger } from '../../core/index.ts'
+import { BadRequest } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -14,7 +15,12 @@ import { keepQuery } from '../parsing/server-queries.ts'
 import { isUnread } from '../parsing/unread-body.ts'
 import { setPrivate } from '../replies/headers.ts'
 import { REST_RULES } from '../rest-options.ts'
-import { MAX_PARAM_LENGTH } from '../routing/request-path.ts'
+import {
+  isPathTarget,
+  isServerTarget,
+  MALFORMED_TARGET,
+  MAX_PARAM_LENGTH,
+} from '../routing/request-path.ts'
 import type { WithServer } from './server-setup.ts'
 import { getAnswer } from './server-sockets.ts'
 
@@ -150,7 +156,11 @@ function createFrameworkErrors(
     const answers = new ErrorAnswers(app.serverSetup?.restOptions.errorHandler ?? {}, null, '')
     // The path is unreadable, so it may be that of a login.
     setPrivate(reply)
-    answers.send(fromFastifyError(error), error, request, reply)
+    // Since find-my-way 9.10.2, the router rejects such targets before the guard of requests sees them.
+    const { method, url } = request.raw
+    const isTarget = isPathTarget(url) || isServerTarget(method, url)
+    const answer = isTarget ? fromFastifyError(error) : new BadRequest(MALFORMED_TARGET)
+    answers.send(answer, error, request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
   }
 }
