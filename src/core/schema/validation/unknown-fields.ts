@@ -16,7 +16,7 @@ import { isConverted } from './ajv.ts'
 const ANY_NAME = '\0'
 
 /**
- * Returns a function that returns a copy of data without the fields that its schema can never accept, at every depth;
+ * Returns a function that returns data without the fields that its schema can never accept, at every depth;
  * the data itself is not changed. In a choice of schemas, the fields of all are known: the validation decides
  * which one applies.
  */
@@ -45,12 +45,18 @@ export function createFieldDrop(model: SchemaModel): (data: unknown) => unknown 
   )
   const drop = (data: unknown, place: Place): unknown => {
     if (place.isUnknown || takesAny(place)) return data
-    if (Array.isArray(data)) return data.map((item, index) => drop(item, place.item(index)))
+    if (Array.isArray(data)) {
+      const items = data.map((item, index) => drop(item, place.item(index)))
+      return items.some((item, index) => item !== data[index]) ? items : data
+    }
     if (!isPlainObject(data)) return data
-    const known = Object.entries(data).filter(([name]) => !isUnknown(place, name))
-    return Object.fromEntries(
-      known.map(([name, value]) => [name, drop(value, place.property(name))] as const),
-    )
+    const all = Object.entries(data)
+    const known = all
+      .filter(([name]) => !isUnknown(place, name))
+      .map(([name, value]) => [name, drop(value, place.property(name))] as const)
+    const isWhole =
+      known.length === all.length && known.every(([name, value]) => data[name] === value)
+    return isWhole ? data : Object.fromEntries(known)
   }
   return (data) => drop(data, model.root)
 }

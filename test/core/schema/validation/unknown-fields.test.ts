@@ -95,10 +95,7 @@ const KEPT: Readonly<Record<string, readonly [schema: JSONSchema, data: unknown]
 
 for (const [title, [schema, data]] of Object.entries(KEPT)) {
   t.test(`keeps all of ${title}`, async (t) => {
-    t.strictSame(
-      createFieldDrop(new SchemaModel(toClosedSchema(linkReferences(schema))))(data),
-      data,
-    )
+    t.equal(createFieldDrop(new SchemaModel(toClosedSchema(linkReferences(schema))))(data), data)
   })
 }
 
@@ -106,5 +103,5 @@ t.test('leaves dates and ids in data as they are', async (t) => {
   const id = new ObjectId()
   const data = { id, at: new Date() }
   const schema = Type.Object({ id: ObjectIdSchema(), at: DateSchema() })
-  t.strictSame(createFieldDrop(new SchemaModel(toClosedSchema(linkReferences(schema))))(data), data)
+  t.equal(createFieldDrop(new SchemaModel(toClosedSchema(linkReferences(schema))))(data), data)
 })
