@@ -24,12 +24,14 @@ const client = createClient<Services>({ baseURL: SERVICES_URL })
 
 /** Resolves to the page of the caller with this token: what a server component does. */
 export async function renderNotes(token: string | undefined): Promise<string> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const login = '<p>Log in first</p>'
+  if (token === undefined) return login
+  const headers = { authorization: `Bearer ${token}` }
   try {
     const notes = await client.service('notes').find({ headers })
     return `<ul>${notes.map(({ text }) => `<li>${toHtml(text)}</li>`).join('')}</ul>`
   } catch (error) {
-    if (error instanceof NotAuthenticated) return '<p>Log in first</p>'
+    if (error instanceof NotAuthenticated) return login
     throw error
   }
 }

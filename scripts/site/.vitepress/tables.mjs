@@ -5,7 +5,7 @@ const MAX_STACKED = 3
 
 /**
  * Names the column of each cell, for screens on which cells are stacked, and gives each row of a table of tasks an
- * anchor: `seed data` becomes `#seed-data`.
+ * anchor: `seed data` becomes `#seed-data`. A row without one has a section of the same name on the page.
  */
 export function improveTables(md, toAnchor) {
   // That of VitePress drops the class.
@@ -14,6 +14,9 @@ export function improveTables(md, toAnchor) {
     return renderer.renderToken(tokens, position, options)
   }
   md.core.ruler.push('improve-tables', ({ tokens }) => {
+    const headings = new Set(
+      tokens.flatMap((token) => (token.type === 'heading_open' ? token.attrGet('id') : [])),
+    )
     let table
     let columns = []
     let column = 0
@@ -26,7 +29,8 @@ export function improveTables(md, toAnchor) {
         table.attrJoin('class', 'stacked')
       else if (token.type === 'tr_open') [row, column] = [token, 0]
       else if (token.type === 'td_open') {
-        if (column === 0 && columns[0] === 'task') row.attrSet('id', toAnchor(text))
+        const anchor = column === 0 && columns[0] === 'task' ? toAnchor(text) : undefined
+        if (anchor !== undefined && !headings.has(anchor)) row.attrSet('id', anchor)
         if (column > 0 && columns.length > 2) token.attrSet('data-label', toPlain(columns[column]))
         column += 1
       }
