@@ -33,6 +33,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'reference/client-login': 'client/authentication/authentication-client',
   'reference/differences-from-feathers': 'ecosystem/hooks',
   'reference/embedded': 'adapter/embedded/storage/expiry',
+  'reference/error-codes': 'transport/errors/error-codes',
   'reference/errors': 'transport/errors/error-handler',
   'reference/hooks': 'flows/schema-hook-order',
   'reference/mongodb': 'adapter/mongodb-service',

@@ -1,5 +1,6 @@
 import type { FindCursor } from 'mongodb'
-import { BadRequest } from '../core/errors/index.ts'
+import { InvalidQuery } from '../core/errors/coded-errors.ts'
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 import { findServiceEntry } from '../core/index.ts'
 import type { TransportParams } from '../core/transport-facts.ts'
 import { TRANSPORT_FACTS } from '../core/transport-facts.ts'
@@ -125,9 +126,9 @@ function emitUnclear(service: object, error: unknown): void {
  * @throws {TypeError} it has a pipeline, which would return records
  */
 function checkUnread({ skip }: SplitQuery, pipeline: Pipeline | null): void {
-  if (skip > 0) throw new BadRequest('$skip is not possible where no records are returned')
+  if (skip > 0) throw new InvalidQuery('$skip is not possible where no records are returned')
   if (pipeline === null) return
-  throw new TypeError('params.docdb.returning: false cannot be combined with params.pipeline')
+  throw new ArgumentError('params.docdb.returning: false cannot be combined with params.pipeline')
 }
 
 /**
@@ -198,7 +199,7 @@ export function addServiceOptions(
 function checkPrimary({ readPreference = 'primary' }: DriverOptions): void {
   const mode = typeof readPreference === 'string' ? readPreference : readPreference.mode
   if (mode === 'primary') return
-  throw new TypeError(
+  throw new ArgumentError(
     `The option params.docdb.readPreference must be 'primary' within a transaction, not '${mode}'`,
   )
 }

@@ -1,5 +1,10 @@
 import { findOperatorPlaces } from '../core/checked-query.ts'
-import { BadRequest, MethodNotAllowed } from '../core/errors/index.ts'
+import {
+  ConditionRequired,
+  InvalidData,
+  InvalidQuery,
+  MethodNotOffered,
+} from '../core/errors/coded-errors.ts'
 import { findServiceEntry } from '../core/index.ts'
 import { allowsMany, createMultiError } from '../core/services/multi-option.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
@@ -74,7 +79,7 @@ class FollowedParams {
 /** @throws {BadRequest} there is no id, or the data is a list: `update` replaces one record */
 export function checkOne(id: unknown, data: unknown): void {
   if (id !== null && !Array.isArray(data)) return
-  throw new BadRequest("You can not replace multiple instances. Did you mean 'patch'?")
+  throw new InvalidData("You can not replace multiple instances. Did you mean 'patch'?")
 }
 
 /**
@@ -158,10 +163,10 @@ export function checkWriteToMany(
   if (!isExternal) return
   const { $limit, $skip, $sort, $select, ...conditions } = params.query ?? {}
   if ($limit !== undefined) {
-    throw new BadRequest(`$limit is not possible in ${method} of many: name the ids by $in`)
+    throw new InvalidQuery(`$limit is not possible in ${method} of many: name the ids by $in`)
   }
   if (!settings.allowEmptyFilter && isEmptyFilter(conditions)) {
-    throw new BadRequest(`Cannot ${method} all entries: the query has no condition`)
+    throw new ConditionRequired(`Cannot ${method} all entries: the query has no condition`)
   }
 }
 
@@ -180,5 +185,5 @@ export function hasOwnFind(service: FindMethods, own: FindMethods): boolean {
  */
 export function checkFind(service: FindMethods, own: FindMethods): void {
   if (!hasOwnFind(service, own)) return
-  throw new MethodNotAllowed('A service with its own find has no streams of records')
+  throw new MethodNotOffered('A service with its own find has no streams of records')
 }

@@ -1,16 +1,19 @@
 import type { MongoClient } from 'mongodb'
-import type { ErrorData } from '../core/errors/index.ts'
 import {
-  BadRequest,
-  Conflict,
-  GeneralError,
-  NotImplemented,
-  PayloadTooLarge,
-  ServiceError,
-  Timeout,
-  Unavailable,
-  Unprocessable,
-} from '../core/errors/index.ts'
+  DatabaseRejected,
+  DatabaseRuleBroken,
+  DatabaseTimeout,
+  DatabaseUnavailable,
+  DuplicateRecord,
+  InternalError,
+  RecordTooLarge,
+  ReplicaSetRequired,
+  ShardKeyRequired,
+  WriteConflict,
+  WriteUnconfirmed,
+} from '../core/errors/coded-errors.ts'
+import type { ErrorData } from '../core/errors/index.ts'
+import { Conflict, ServiceError, Timeout, Unavailable } from '../core/errors/index.ts'
 import { isObject } from '../core/value-kind.ts'
 import { getClientFacts } from './connection/client-facts.ts'
 
@@ -47,19 +50,19 @@ const POSITIONAL = 'positional'
  */
 const ERROR_TABLE: readonly ErrorRow[] = [
   {
-    ErrorClass: Conflict,
+    ErrorClass: DuplicateRecord,
     message: 'A record with the same values exists already',
     signs: [11000, 11001, 12582],
   },
   {
-    ErrorClass: Conflict,
+    ErrorClass: WriteConflict,
     message: 'Another call changed the record at the same time',
     // In seconds, like the header made from it.
     data: { retryAfter: 1 },
     signs: [24, 112, 251],
   },
   {
-    ErrorClass: Unprocessable,
+    ErrorClass: DatabaseRuleBroken,
     message: 'The data does not fit the rules of the collection',
     signs: [121],
   },
@@ -69,7 +72,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     // sort that is too large or too long; two lists in one index, conversion; paths of fields;
     // geometry, languages, keys of an index; broken positional update, regular expression,
     // overlapping paths, negative number.
-    ErrorClass: BadRequest,
+    ErrorClass: DatabaseRejected,
     message: 'The database rejects a value of the query or the data',
     signs: [
       ...[2, 9, 14, 15, 16, 22, 28, 40, 52, 53, 54, 55, 56, 57, 66, 72, 73, 171, 241, 292],
@@ -79,33 +82,33 @@ const ERROR_TABLE: readonly ErrorRow[] = [
     ],
   },
   {
-    ErrorClass: BadRequest,
+    ErrorClass: DatabaseRejected,
     message: 'A positional $ in the data needs a condition on its list in the query',
     signs: [POSITIONAL],
   },
   {
-    ErrorClass: BadRequest,
+    ErrorClass: ShardKeyRequired,
     message: 'The query or the data has no value for the shard key',
     signs: [61],
   },
   {
-    ErrorClass: PayloadTooLarge,
+    ErrorClass: RecordTooLarge,
     message: 'The record is larger than the database allows',
     signs: [TOO_LARGE, 17419, 17420, 'ERR_OUT_OF_RANGE'],
   },
   {
-    ErrorClass: Timeout,
+    ErrorClass: DatabaseTimeout,
     message: 'The database took too long',
     signs: [50, 262, 'MongoOperationTimeoutError'],
   },
   {
-    ErrorClass: NotImplemented,
+    ErrorClass: ReplicaSetRequired,
     message: 'Transactions need a replica set or a sharded cluster',
     signs: [STANDALONE],
   },
   {
     // Written by the primary, but not confirmed by as many servers as required.
-    ErrorClass: Unavailable,
+    ErrorClass: WriteUnconfirmed,
     message: 'The database has not confirmed the write',
     data: OUTCOME_UNKNOWN,
     signs: [64, 75, 79, 100, 'MongoWriteConcernError'],
@@ -113,7 +116,7 @@ const ERROR_TABLE: readonly ErrorRow[] = [
   {
     // Server codes: a cursor that is gone, no server for a read preference, no majority to read from;
     // no primary, stepping down, shutting down, overloaded.
-    ErrorClass: Unavailable,
+    ErrorClass: DatabaseUnavailable,
     message: 'The database is not available',
     signs: [
       ...[6, 7, 43, 89, 91, 133, 134, 189],
@@ -148,8 +151,8 @@ export function toDatabaseError(
   const { errorResponse } = readDriverFacts(thrown)
   const fault = errorResponse instanceof Error ? errorResponse : thrown
   const row = ROW_BY_SIGN.get(readDriverFacts(fault).name) ?? ROW_BY_SIGN.get(findErrorCode(fault))
-  if (row === undefined) return new GeneralError('Internal error', null, { cause: thrown })
-  const hasFields = row.ErrorClass === Conflict && isObject(keyPattern)
+  if (row === undefined) return new InternalError('Internal error', null, { cause: thrown })
+  const hasFields = row.ErrorClass.code === Conflict.code && isObject(keyPattern)
   const data = hasFields ? { fields: Object.keys(keyPattern) } : row.data
   return new row.ErrorClass(row.message, data, { cause: thrown })
 }
@@ -248,7 +251,7 @@ export function toCommitError(thrown: unknown): unknown {
 }
 
 function createUnconfirmedError(thrown: unknown): Unavailable {
-  return new Unavailable('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
+  return new WriteUnconfirmed('The database has not confirmed the transaction', OUTCOME_UNKNOWN, {
     cause: thrown,
   })
 }

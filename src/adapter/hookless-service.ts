@@ -1,4 +1,5 @@
 import type { AggregationCursor, Collection, Document, FindCursor } from 'mongodb'
+import { RegistrationError } from '../core/errors/setup-errors.ts'
 
 import { findServiceEntry } from '../core/index.ts'
 import type { Page, Query } from '../core/params.ts'
@@ -292,7 +293,7 @@ function checkOffered(service: object, path: string, inner: object): void {
     ({ name, external, original }) => external && original === Reflect.get(inner, name),
   )
   if (offered === undefined) return
-  throw new TypeError(
+  throw new RegistrationError(
     `'${offered.name}' of service '${path}' is only for internal calls: external callers could set its params. Offer a custom method (data, params) that calls it`,
   )
 }

@@ -5,6 +5,7 @@ import type {
   FindOptions,
   Hint,
 } from 'mongodb'
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 
 import { suggestName } from '../core/options/name-suggestion.ts'
 import type { Params, Query } from '../core/params.ts'
@@ -156,7 +157,9 @@ export function toMethodName(operation: Operation): string {
 export function createDriverOptions(params: MongoDBParams, operation: Operation): DriverOptions {
   const { collation, docdb, mongodb, pipeline } = params
   if (docdb !== undefined && mongodb !== undefined) {
-    throw new TypeError('params.docdb and params.mongodb are the same: one of them would be lost')
+    throw new ArgumentError(
+      'params.docdb and params.mongodb are the same: one of them would be lost',
+    )
   }
   const given = docdb ?? mongodb
   const hasStages = pipeline !== undefined && pipeline.length > 0
@@ -186,7 +189,7 @@ function checkScores({ projection, sort }: DriverOptions, operation: Operation):
     const values: unknown[] =
       fields instanceof Map ? [...fields.values()] : Object.values(fields ?? {})
     const isScore = values.flat().some((value) => isObject(value) && Object.hasOwn(value, '$meta'))
-    if (isScore) throw new TypeError(`params.docdb.${name}: $meta is not for ${operation}`)
+    if (isScore) throw new ArgumentError(`params.docdb.${name}: $meta is not for ${operation}`)
   }
 }
 
@@ -199,12 +202,12 @@ function checkDriverOptions(
   const known = listKnownOptions(operation, hasStages, options)
   for (const [name, value] of Object.entries(options)) {
     if (known.includes(name) || value === undefined) continue
-    throw new TypeError(
+    throw new ArgumentError(
       `The option params.docdb.${name} is not one for ${operation}${suggestName(name, known)}`,
     )
   }
   if (!['boolean', 'undefined'].includes(typeof options.returning)) {
-    throw new TypeError('The option params.docdb.returning must be true or false')
+    throw new ArgumentError('The option params.docdb.returning must be true or false')
   }
 }
 

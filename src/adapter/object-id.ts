@@ -1,6 +1,6 @@
 import { BSON, ObjectId } from 'mongodb'
 import { toList } from '../core/checked-query.ts'
-import { BadRequest } from '../core/errors/index.ts'
+import { InvalidId, InvalidQuery } from '../core/errors/coded-errors.ts'
 import type { Id } from '../core/params.ts'
 import type { ConvertingKeyword, ValuePlace } from '../core/schema-keywords.ts'
 import { addSchemaKeyword } from '../core/schema-keywords.ts'
@@ -52,7 +52,7 @@ export function toStoredId(
  */
 export function checkId(id: unknown): asserts id is AdapterId {
   if (typeof id === 'string' || typeof id === 'number' || isObjectId(id)) return
-  throw new BadRequest(`Invalid id '${typeof id === 'bigint' ? String(id) : JSON.stringify(id)}'`)
+  throw new InvalidId(`Invalid id '${typeof id === 'bigint' ? String(id) : JSON.stringify(id)}'`)
 }
 
 /**
@@ -160,7 +160,7 @@ export function resolveObjectId<Value>(value: Value): Resolved<Value> {
   if (value === undefined || value === null) return value as Resolved<Value>
   const id = toObjectId(value)
   if (isObjectId(id)) return id
-  throw new BadRequest('An id must be an ObjectId or a string of 24 hexadecimal digits')
+  throw new InvalidId('An id must be an ObjectId or a string of 24 hexadecimal digits')
 }
 
 /**
@@ -174,10 +174,10 @@ export function resolveQueryObjectId<Value>(value: Value): Resolved<Value> | Obj
   const conditions = Object.entries(value).map(([operator, operand]): [string, unknown] => {
     if (operator === '$ne') return [operator, resolveObjectId(operand)]
     if (operator !== '$in' && operator !== '$nin') {
-      throw new BadRequest(`Invalid query parameter ${operator}: ids take $in, $nin and $ne`)
+      throw new InvalidQuery(`Invalid query parameter ${operator}: ids take $in, $nin and $ne`)
     }
     const list = toList(operand)
-    if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+    if (list === undefined) throw new InvalidQuery(`${operator} must be a list`)
     return [operator, list.map(resolveObjectId)]
   })
   return Object.fromEntries(conditions)

@@ -1,3 +1,4 @@
+import { OptionError } from '../core/errors/setup-errors.ts'
 import type { OptionRule, OptionRules } from '../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../core/options/option-check.ts'
 import { SECRET_OPTION } from '../core/secrets/secret.ts'
@@ -199,7 +200,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBO
   const given: unknown = options ?? {}
   // Catches a collection passed in place of the options: it has no `Model`.
   if (isObject(given) && !isPlainObject(given) && given['Model'] === undefined) {
-    throw new TypeError(`${OWNER}: the options must be an object with 'Model', ${MODEL_EXPECTED}`)
+    throw new OptionError(`${OWNER}: the options must be an object with 'Model', ${MODEL_EXPECTED}`)
   }
   checkOptions(OWNER, given, RULES)
   if (options?.Model === undefined) throw createOptionError('Model')
@@ -214,7 +215,7 @@ export function resolveMongoDBOptions(options: MongoDBOptions): ResolvedMongoDBO
   if (settings.shardKey.some(isHidden)) throw createOptionError('shardKey')
   checkVersionOptions(settings)
   const leak = isTextSearch('$search', settings) ? findSearchLeak(settings) : undefined
-  if (leak !== undefined) throw new TypeError(`${OWNER}: the option 'filters.$search': ${leak}`)
+  if (leak !== undefined) throw new OptionError(`${OWNER}: the option 'filters.$search': ${leak}`)
   return settings
 }
 
@@ -240,14 +241,15 @@ export function resolveCallSettings(
 /** @throws {TypeError} the version field has another use, or versions are required without a field */
 function checkVersionOptions({ id, hidden, version, requireVersion }: MongoDBSettings): void {
   if (version === undefined) {
-    if (requireVersion) throw new TypeError(`${OWNER}: 'requireVersion' needs the option 'version'`)
+    if (requireVersion)
+      throw new OptionError(`${OWNER}: 'requireVersion' needs the option 'version'`)
   } else if (version === id || relate(version, hidden) !== 'apart') {
     throw createOptionError('version')
   }
 }
 
 function createOptionError(name: keyof MongoDBSettings): TypeError {
-  return new TypeError(`${OWNER}: the option '${name}' must be ${OPTION_RULES[name].expected}`)
+  return new OptionError(`${OWNER}: the option '${name}' must be ${OPTION_RULES[name].expected}`)
 }
 
 function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
+import { FieldNotWritable, ShardKeyRequired } from '../core/errors/coded-errors.ts'
 
-import { BadRequest } from '../core/errors/index.ts'
 import { isObject, isPlainObject } from '../core/value-kind.ts'
 import type { AdapterCall } from './adapter-call.ts'
 import type { MongoDBSettings } from './mongodb-options.ts'
@@ -23,7 +23,7 @@ export function checkTarget(call: AdapterCall): void {
     (field) => field !== id && findEquality(filter, field) === undefined,
   )
   if (missing === undefined) return
-  throw new BadRequest(
+  throw new ShardKeyRequired(
     `The query must have one value for '${missing}', which is part of the shard key`,
   )
 }
@@ -35,7 +35,7 @@ export function checkTarget(call: AdapterCall): void {
 export function checkShardValues(data: WriteData, settings: MongoDBSettings): void {
   const missing = listDataFields(settings).find((field) => !isValue(findValue(data, field)))
   if (missing === undefined) return
-  throw new BadRequest(
+  throw new ShardKeyRequired(
     `The data must have one value for '${missing}', which is part of the shard key`,
   )
 }
@@ -168,5 +168,5 @@ function isRelated(path: string, field: string): boolean {
 }
 
 function refuseChange(field: string): never {
-  throw new BadRequest(`The field '${field}' is part of the shard key and cannot be changed`)
+  throw new FieldNotWritable(`The field '${field}' is part of the shard key and cannot be changed`)
 }

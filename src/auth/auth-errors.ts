@@ -1,4 +1,6 @@
-import { NotAuthenticated, ServiceError, Unavailable } from '../core/index.ts'
+import { DatabaseUnavailable, LoginRejected } from '../core/errors/coded-errors.ts'
+import type { NotAuthenticated } from '../core/index.ts'
+import { ServiceError } from '../core/index.ts'
 
 /** False if `Error` is frozen, as by `--frozen-intrinsics`; then errors keep their stack. */
 const CAN_SET_LIMIT = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
@@ -25,16 +27,21 @@ export const NO_ATTEMPT = { reason: 'no attempt to log in' }
  * Returns the error of a failed authentication.
  * @param message the message for the caller
  * @param why the reason, a sentence or an error; it becomes the cause, which only the log contains
+ * @param Refusal has the code, which must not tell more than the message
  */
-export function createRefusal(message: string, why: unknown): NotAuthenticated {
+export function createRefusal(
+  message: string,
+  why: unknown,
+  Refusal: typeof ServiceError = LoginRejected,
+): NotAuthenticated {
   const cause = typeof why === 'string' ? { reason: why } : why
-  return new NotAuthenticated(message, undefined, { cause })
+  return new Refusal(message, undefined, { cause })
 }
 
 /** Returns why a call was rejected, for the log: the message and the fields of the cause. */
-export function describeRefusal({ message, cause }: ServiceError): object {
+export function describeRefusal({ message, cause, errorCode }: ServiceError): object {
   const isExplained = typeof cause === 'object' && cause !== null && !(cause instanceof Error)
-  return isExplained ? { reason: message, ...cause } : { reason: message }
+  return { errorCode, reason: message, ...(isExplained && cause) }
 }
 
 /**
@@ -46,7 +53,7 @@ export async function orUnavailable<T>(what: string, run: () => Promise<T>): Pro
   try {
     return await run()
   } catch (cause) {
-    throw new Unavailable(`${what} cannot be reached`, { retryAfter: 1 }, { cause })
+    throw new DatabaseUnavailable(`${what} cannot be reached`, { retryAfter: 1 }, { cause })
   }
 }
 

@@ -1,10 +1,11 @@
+import { InvalidToken, LoginMisconfigured, LoginRejected } from '../core/errors/coded-errors.ts'
+import { ArgumentError, RegistrationError } from '../core/errors/setup-errors.ts'
 import type {
   AnyApplication,
   Application,
   AuthenticationRequest,
   NullableId,
 } from '../core/index.ts'
-import { NotAuthenticated } from '../core/index.ts'
 import type {
   Authentication,
   AuthenticationHttpRequest,
@@ -55,7 +56,9 @@ export class AuthenticationService implements Authentication {
    */
   constructor(app: AnyApplication, configKey: string = 'authentication', options: object = {}) {
     if (typeof app?.use !== 'function') {
-      throw new TypeError('An application instance has to be passed to the authentication service')
+      throw new ArgumentError(
+        'An application instance has to be passed to the authentication service',
+      )
     }
     this.app = app
     this.configKey = configKey
@@ -104,7 +107,7 @@ export class AuthenticationService implements Authentication {
 
   register(name: string, strategy: AuthenticationStrategy): this {
     if (typeof strategy?.authenticate !== 'function') {
-      throw new TypeError(`The strategy '${name}' has no authenticate method`)
+      throw new RegistrationError(`The strategy '${name}' has no authenticate method`)
     }
     strategy.setName?.(name)
     strategy.setApplication?.(this.app)
@@ -285,7 +288,7 @@ export class AuthenticationService implements Authentication {
       ...extensions.flatMap(({ strategies = [] }) => strategies),
     ]
     if (allowed.length === 0) {
-      throw new NotAuthenticated(
+      throw new LoginMisconfigured(
         'No authentication strategies allowed for creating a JWT (`authStrategies`)',
       )
     }
@@ -306,7 +309,7 @@ export class AuthenticationService implements Authentication {
     const { authentication } = params
     const isKnown = this.loginExtensions.some((one) => one.isLogoutId?.(id, params) === true)
     if (id != null && !isKnown && id !== authentication?.['accessToken']) {
-      throw new NotAuthenticated('Invalid access token')
+      throw new InvalidToken('Invalid access token')
     }
     const allowed = this.configuration.authStrategies
     const result = await this.authenticate(authentication, params, ...allowed)
@@ -352,5 +355,5 @@ export class AuthenticationService implements Authentication {
 }
 
 function refuse(reason: string): Promise<never> {
-  return Promise.reject(new NotAuthenticated(`Invalid authentication information${reason}`))
+  return Promise.reject(new LoginRejected(`Invalid authentication information${reason}`))
 }

@@ -1,11 +1,6 @@
+import { LoginEnded, LoginMisconfigured } from '../core/errors/coded-errors.ts'
 import type { Application } from '../core/index.ts'
-import {
-  createContext,
-  findServiceEntry,
-  NotAuthenticated,
-  runMethod,
-  toServicePath,
-} from '../core/index.ts'
+import { createContext, findServiceEntry, runMethod, toServicePath } from '../core/index.ts'
 import { getFirst } from '../core/results.ts'
 import { isObject } from '../core/value-kind.ts'
 import type { Authentication } from './authentication.ts'
@@ -100,7 +95,7 @@ export function getSubject(
   const idName = getEntityIdName({ configuration, entityService: findEntityService(app, service) })
   const { [idName]: id } = (result[entity] ?? {}) as Record<string, unknown>
   if (id != null) return String(id)
-  throw new NotAuthenticated(`Can not set subject from ${entity}.${idName}`)
+  throw new LoginMisconfigured(`Can not set subject from ${entity}.${idName}`)
 }
 
 /**
@@ -117,7 +112,7 @@ export async function readResultEntity(
   params: AuthenticationParams,
   missing: string,
 ): Promise<unknown> {
-  if (id === undefined || id === null) throw new NotAuthenticated(missing)
+  if (id === undefined || id === null) throw new LoginEnded(missing)
   if (!params.provider) return entity
   const service = strategy.entityService
   if (service === null) return undefined

@@ -1,3 +1,10 @@
+import {
+  DatabaseUnavailable,
+  InvalidQuery,
+  LoginRequired,
+  StreamUnsupported,
+} from '../core/errors/coded-errors.ts'
+import { SettingError } from '../core/errors/setup-errors.ts'
 import type {
   Application,
   AroundHook,
@@ -6,13 +13,7 @@ import type {
   Query,
   ServiceEntry,
 } from '../core/index.ts'
-import {
-  BadRequest,
-  NotAcceptable,
-  NotAuthenticated,
-  toServicePath,
-  Unavailable,
-} from '../core/index.ts'
+import { toServicePath } from '../core/index.ts'
 import type { ResultOf } from '../core/method-arguments.ts'
 import { PAGING_NAMES } from '../core/query-names.ts'
 import { replaceRecords } from '../core/results.ts'
@@ -153,17 +154,21 @@ export class KeptRecords {
     const { authentication, records, readSetting, indexes } = this.#options
     // Checked before its indexes are created, which may conflict with those of other records.
     if (service !== null && !this.place()) {
-      throw new TypeError(
+      throw new SettingError(
         `The service '${this.#path}' stores the ${records} of another authentication service or strategy: ` +
           `'${readSetting()}.service' must name another service`,
       )
     }
     this.#isFirm = true
     if (service?.getModel === undefined || service.id !== '_id') {
-      throw new TypeError(`'${readSetting()}.service' must name a MongoDBService whose id is '_id'`)
+      throw new SettingError(
+        `'${readSetting()}.service' must name a MongoDBService whose id is '_id'`,
+      )
     }
     if (authentication.configuration.entity != null && !findUserFinder(authentication)) {
-      throw new TypeError(`'${readSetting()}' needs a JwtStrategy, which finds users by their ids`)
+      throw new SettingError(
+        `'${readSetting()}' needs a JwtStrategy, which finds users by their ids`,
+      )
     }
     const collection = await service.getModel()
     await collection.createIndexes(indexes)
@@ -196,7 +201,7 @@ export async function orNotReady<T>(records: string, pending: Promise<T>): Promi
     return await pending
   } catch (cause) {
     const message = `The service that stores the ${records} is not set up: try again`
-    throw new Unavailable(message, { retryAfter: 1 }, { cause })
+    throw new DatabaseUnavailable(message, { retryAfter: 1 }, { cause })
   }
 }
 
@@ -212,7 +217,7 @@ export function findRecordService<Service>(
 ): Service {
   const found = findEntityService(app, path)
   if (found !== null) return found as unknown as Service
-  throw new TypeError(`The '${path}' service that keeps the ${records} does not exist`)
+  throw new SettingError(`The '${path}' service that keeps the ${records} does not exist`)
 }
 
 /** The query for a caller's own records: the size and the order of a page. */
@@ -266,12 +271,12 @@ export async function proveOwner(
   records: string,
 ): Promise<OwnerClaims> {
   // A stream would show a thief at once when the owner acts.
-  if (isEventStream(context.params)) throw new NotAcceptable(`${records} have no stream`)
+  if (isEventStream(context.params)) throw new StreamUnsupported(`${records} have no stream`)
   await proveParams(authentication, context, authentication.configuration.authStrategies)
   const { sub, ...claims } = getTokenClaims(context.params.authentication)
   // Only an access token identifies its user in a claim.
   if (typeof sub === 'string') return { ...claims, sub }
-  throw new NotAuthenticated(`${records} require an access token`)
+  throw new LoginRequired(`${records} require an access token`)
 }
 
 /**
@@ -288,9 +293,9 @@ export async function serveOwn<Stored>(
 ): Promise<void> {
   const query: Query = context.params.query ?? {}
   const other = Object.keys(query).find((name) => !PAGING_NAMES.includes(name))
-  if (other !== undefined) throw new BadRequest(`${records} cannot be queried by '${other}'`)
+  if (other !== undefined) throw new InvalidQuery(`${records} cannot be queried by '${other}'`)
   if (context.method === 'remove' && context.id == null) {
-    throw new BadRequest(`${records} are removed one by one, by their ids`)
+    throw new InvalidQuery(`${records} are removed one by one, by their ids`)
   }
   context.params.query = { ...query, userId }
   await next()

@@ -1,5 +1,6 @@
+import { PasswordsBusy } from '../core/errors/coded-errors.ts'
 import { followSignal } from '../core/follow-signal.ts'
-import { Unavailable } from '../core/index.ts'
+import type { Unavailable } from '../core/index.ts'
 
 /** The priority of a task, and how it waits. */
 export interface Turn {
@@ -139,5 +140,5 @@ export class WorkQueue {
 }
 
 function createOverload(): Unavailable {
-  return new Unavailable('Too many passwords at once', { retryAfter: 1 })
+  return new PasswordsBusy('Too many passwords at once', { retryAfter: 1 })
 }

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 import type { OptionRule } from '../core/options/option-rules.ts'
 import {
   COUNT_OPTION,
@@ -213,11 +214,11 @@ function checkLibraryOptions(owner: string, options: Readonly<Record<string, unk
   for (const [instead, refused] of Object.entries(REFUSED)) {
     const name = refused.split(' ').find((one) => names.includes(one))
     if (name !== undefined) {
-      throw new TypeError(`${owner} cannot hold '${name}': it is ${instead}`)
+      throw new ArgumentError(`${owner} cannot hold '${name}': it is ${instead}`)
     }
   }
   const { dispatcher } = options
   if (dispatcher != null && !hasMethod(dispatcher, 'dispatch')) {
-    throw new TypeError(`${owner}: 'dispatcher' must be one of undici`)
+    throw new ArgumentError(`${owner}: 'dispatcher' must be one of undici`)
   }
 }

@@ -1,4 +1,5 @@
-import { BadRequest, NotImplemented } from '../core/errors/index.ts'
+import { CursorsUnsupported, InvalidCall } from '../core/errors/coded-errors.ts'
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 import { isStandardMethod, toMethodSpec } from '../core/method-table.ts'
 import { isOptionsObject } from '../core/options/option-rules.ts'
 import type { NullableId, Query, RecordId } from '../core/params.ts'
@@ -107,7 +108,7 @@ export abstract class RemoteService {
       const { data, nextCursor } = (page ?? {}) as { data?: unknown; nextCursor?: unknown }
       // A server that does not know `$after` would return the first page forever.
       if (!Array.isArray(data) || nextCursor === undefined || nextCursor === cursor) {
-        throw new NotImplemented(`The service '${this.name}' has no pages with cursors`)
+        throw new CursorsUnsupported(`The service '${this.name}' has no pages with cursors`)
       }
       yield* data
       cursor = nextCursor
@@ -158,7 +159,7 @@ export abstract class RemoteService {
       if (this.customMethods.has(method)) continue
       // Each `await` of the service would call a method named `then`.
       if (!isMethodName(method) || method in this || method === 'then') {
-        throw new TypeError(`'${method}' cannot be the name of a custom method`)
+        throw new ArgumentError(`'${method}' cannot be the name of a custom method`)
       }
       const value: CustomMethod = (data, params) => this.callRemote({ method, data, params })
       // The method is not enumerable, as those of the class are not.
@@ -185,7 +186,7 @@ export abstract class RemoteService {
     const options = readConnectionParams(params['connection'], this.options)
     const { signal, timeoutMs, retries, libraryOptions } = options
     if (accept !== undefined && options.responseType !== 'json') {
-      throw new TypeError("stream() reads records: 'responseType' is for find()")
+      throw new ArgumentError("stream() reads records: 'responseType' is for find()")
     }
     const responseType = accept === undefined ? options.responseType : 'stream'
     const servicePath = this.serviceURL.fill(params['route'])
@@ -239,11 +240,11 @@ export abstract class RemoteService {
 function toParams(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined || params === null) return {}
   if (isOptionsObject(params)) return params
-  throw new TypeError('The params must be an object')
+  throw new ArgumentError('The params must be an object')
 }
 
 /** Returns the query of a call. An invalid one is rejected: otherwise the call would affect all records. */
 function toQuery({ query = {} }: Readonly<Record<string, unknown>>): Query {
   if (isOptionsObject(query)) return query
-  throw new BadRequest('params.query must be an object')
+  throw new InvalidCall('params.query must be an object')
 }

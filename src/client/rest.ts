@@ -1,5 +1,6 @@
 import { ofetch } from 'ofetch'
 import type { Application } from '../core/app.ts'
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 import { describeFunction } from '../core/function-metadata.ts'
 import { isStandardMethod, STANDARD_METHODS } from '../core/method-table.ts'
 import { checkFactoryCall } from '../core/options/configurator.ts'
@@ -61,13 +62,13 @@ export function rest<
       const [options, Service] = typeof given === 'function' ? [{}, given] : [given, last]
       // A class from another package would send calls without tokens and limits.
       if (!(Service?.prototype instanceof RemoteService)) {
-        throw new TypeError(
+        throw new ArgumentError(
           `${owner}: the class must extend FetchClient or another RemoteService of remex/client`,
         )
       }
       const called = library === 'axios' ? (connection as AxiosLibrary | null)?.request : connection
       if (typeof called !== 'function') {
-        throw new TypeError(`${library} has to be provided: rest(url).${library}(${library})`)
+        throw new ArgumentError(`${library} has to be provided: rest(url).${library}(${library})`)
       }
       const made = createConnection({ base, connection, options }, Service)
       checkOverrides(owner, made.service('/'))
@@ -87,7 +88,7 @@ function checkOverrides(owner: string, service: object): void {
   const names = ['request', 'makeUrl', ...STANDARD_METHODS.map((method) => `_${method}`)]
   const name = names.find((one) => one in service)
   if (name === undefined) return
-  throw new TypeError(
+  throw new ArgumentError(
     `${owner}: '${name}' of the class is never called: override sendRequest(request) or getQuery(query)`,
   )
 }
@@ -117,7 +118,7 @@ export function createConnection(
   // Checks the options now, rather than with the first call.
   const { options } = service('/')
   const configure = (app: Application): void => {
-    if ('rest' in app) throw new TypeError('Only one default client provider can be configured')
+    if ('rest' in app) throw new ArgumentError('Only one default client provider can be configured')
     Object.assign(app, { rest: settings.connection, defaultService: service })
     app.mixins.unshift(addCustomMethods)
     useFeatures(app, options)

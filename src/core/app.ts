@@ -1,4 +1,5 @@
-import { NotFound } from './errors/index.ts'
+import { ServiceNotFound } from './errors/coded-errors.ts'
+import { ArgumentError, RegistrationError } from './errors/setup-errors.ts'
 import { Emitter, logListenerError } from './events/emitter.ts'
 import type { Logger } from './hooks/hook-context.ts'
 import type { AnyApplicationHookMap, ApplicationHookMap } from './hooks/hook-map.ts'
@@ -114,7 +115,7 @@ export class Application<
   configure(configurator: (this: this, app: this) => unknown): this {
     if (typeof configurator !== 'function' || configurator.length > 1) {
       this.support?.refuseConfigurator(configurator)
-      throw new TypeError('app.configure() takes a function (app)')
+      throw new ArgumentError('app.configure() takes a function (app)')
     }
     configurator.call(this, this)
     return this
@@ -157,7 +158,7 @@ export class Application<
   /** Creates the service for a path without one; clients override this. */
   defaultService(path: string): object {
     const error = this.support?.createMissingError(path, this.#entries.keys())
-    throw error ?? new NotFound(`Can not find service '${path}'`)
+    throw error ?? new ServiceNotFound(`Can not find service '${path}'`)
   }
 
   /** @internal */ unuse(this: never): never
@@ -234,7 +235,7 @@ export class Application<
 
   #checkFree(path: string): void {
     if (!this.#entries.has(path)) return
-    throw new TypeError(`Path '${path}' is in use: await app.unuse('${path}') first`)
+    throw new RegistrationError(`Path '${path}' is in use: await app.unuse('${path}') first`)
   }
 
   #notify(change: 'added' | 'removed', path: string, entry: Entry): void {

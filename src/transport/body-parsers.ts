@@ -1,4 +1,5 @@
 import type { FastifyInstance, preParsingHookHandler } from 'fastify'
+import { ArgumentError } from '../core/errors/setup-errors.ts'
 import type { ServiceEntry } from '../core/index.ts'
 import type { Middleware } from './middleware.ts'
 import { createUnsupportedType } from './parsing/request-body.ts'
@@ -20,7 +21,7 @@ type Part = Middleware & { readonly [PLUGINS]?: BodyParserPlugin }
  */
 export function bodyParsers(plugin: BodyParserPlugin): Middleware {
   if (typeof plugin !== 'function') {
-    throw new TypeError('bodyParsers() takes a function (routes) that registers parsers')
+    throw new ArgumentError('bodyParsers() takes a function (routes) that registers parsers')
   }
   const part: Middleware = () => undefined
   return Object.assign(part, { [PLUGINS]: plugin })

@@ -1,4 +1,4 @@
-import { Timeout } from '../core/index.ts'
+import { CallTimeout } from '../core/errors/coded-errors.ts'
 
 /** Longest interval between two checks of the running calls, in milliseconds. */
 const LONGEST_STEP_MS = 1_000
@@ -57,7 +57,9 @@ export class TimeLimit {
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const working = work()
-      const call = this.start((limitMs) => reject(new Timeout(`No answer within ${limitMs} ms`)))
+      const call = this.start((limitMs) =>
+        reject(new CallTimeout(`No answer within ${limitMs} ms`)),
+      )
       working.finally(() => call.endWatch()).then(resolve, reject)
     })
   }

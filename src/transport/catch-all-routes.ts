@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { BadRequest } from '../core/index.ts'
+import { InvalidId, InvalidRequest } from '../core/errors/coded-errors.ts'
 import { asksByBody } from './parsing/query-verbs.ts'
 import { createUnsupportedType } from './parsing/request-body.ts'
 import { keepPrivate, setPrivate } from './replies/headers.ts'
@@ -63,7 +63,7 @@ export function openAnyCall(
   const { transport } = plans
   const { method, url } = request.raw
   if (!isPathTarget(url) && !isServerTarget(method, url)) {
-    answerError(transport, new BadRequest(MALFORMED_TARGET), request, reply)
+    answerError(transport, new InvalidRequest(MALFORMED_TARGET), request, reply)
     return null
   }
   const match = findMatch(transport, request)
@@ -122,7 +122,7 @@ function openMatch(
       : findMethod(entry, request.method, id !== null, serviceMethod)
     if (match.lacksId && MULTI_VERBS.has(request.method)) {
       // A client built '/users/' + id with an empty id: it means one record, not all of them.
-      throw new BadRequest('An id is missing at the end of the path')
+      throw new InvalidId('An id is missing at the end of the path')
     }
     return new RestCall(plans.get(method), match, request, reply)
   } catch (error) {

@@ -8,6 +8,7 @@ import {
   checkAuthenticate,
   describeProof,
 } from '../auth/hooks/authenticate.ts'
+import { OptionError } from '../core/errors/setup-errors.ts'
 import { describeFunction } from '../core/function-metadata.ts'
 import type { AnyApplication, Application, AuthenticationRequest, Params } from '../core/index.ts'
 import { toServicePath } from '../core/index.ts'
@@ -58,7 +59,9 @@ export function checkSources(
     if (path === undefined) continue
     const entry = app.entries.get(toServicePath(path))
     if (entry !== undefined && isAuthentication(entry.service)) continue
-    throw new TypeError(`'authentication.service' is '${path}', where no authentication service is`)
+    throw new OptionError(
+      `'authentication.service' is '${path}', where no authentication service is`,
+    )
   }
 }
 

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { CallAborted } from '../core/errors/coded-errors.ts'
 import type {
   AuthenticationRequest,
   DeclaredUser,
@@ -8,7 +9,6 @@ import type {
   Params,
   Query,
 } from '../core/index.ts'
-import { BadRequest } from '../core/index.ts'
 import type { TransportFacts, TransportParams } from '../core/transport-facts.ts'
 import { EVENT_STREAM, REPEATED, TRANSPORT_FACTS } from '../core/transport-facts.ts'
 import { isGone } from './replies/reply-state.ts'
@@ -99,7 +99,7 @@ export class RequestFacts implements TransportFacts {
     if (this.#controller === null) {
       const controller = new AbortController()
       this.#controller = controller
-      this.watchClient(() => controller.abort(new BadRequest('The client has gone')))
+      this.watchClient(() => controller.abort(new CallAborted('The client has gone')))
     }
     return this.#controller.signal
   }

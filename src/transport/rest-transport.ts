@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticationServices, isAuthentication } from '../auth/default-authentication.ts'
+import { OptionError } from '../core/errors/setup-errors.ts'
 import type { Logger, Query } from '../core/index.ts'
 import { Application } from '../core/index.ts'
 import { TimeLimit } from './call-time-limit.ts'
@@ -68,7 +69,7 @@ export class RestTransport {
   /** @throws {TypeError} there is no application, or an option is invalid */
   constructor(app: Application, scope: FastifyInstance, options: ScopeOptions) {
     if (!(app instanceof Application)) {
-      throw new TypeError("The option 'app' must be an application made by createApp()")
+      throw new OptionError("The option 'app' must be an application made by createApp()")
     }
     this.app = app
     this.prefix = scope.prefix

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ServiceNotFound } from '../core/errors/coded-errors.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
-import { NotFound, toExternalForm, toServiceError } from '../core/index.ts'
+import { toExternalForm, toServiceError } from '../core/index.ts'
 import { finishCall } from '../core/services/run-method.ts'
-import { isSocketUrl, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
+import { isSocketUrl, NOT_FOUND_CODE, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
 import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
 import { keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
@@ -116,8 +117,8 @@ export function answerNotFound(
   }
   keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, false)
-  if (transport.errors.sendIfPlain(body, request, reply)) markAnswered(reply)
-  else answerError(transport, new NotFound(body.message, body.data), request, reply)
+  if (transport.errors.sendIfPlain(body, NOT_FOUND_CODE, request, reply)) markAnswered(reply)
+  else answerError(transport, new ServiceNotFound(body.message, body.data), request, reply)
 }
 
 /** Returns the external form of a body; streams and the like are returned unchanged. */

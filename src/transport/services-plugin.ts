@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { OptionError, OrderError } from '../core/errors/setup-errors.ts'
 import type { AnyApplication, Application } from '../core/index.ts'
 import { stripSlashes } from '../core/index.ts'
 import { checkOptions } from '../core/options/option-check.ts'
@@ -183,12 +184,12 @@ const PREFIXES: unique symbol = Symbol('remex.prefixes')
 function checkPrefix({ server, prefix }: FastifyInstance): void {
   const node = server as object as { [PREFIXES]?: Set<string> }
   if (prefix.includes('//')) {
-    throw new TypeError(`The prefix '${prefix}' must have one slash before each segment`)
+    throw new OptionError(`The prefix '${prefix}' must have one slash before each segment`)
   }
   const path = `/${stripSlashes(prefix)}`
   node[PREFIXES] ??= new Set()
   if (node[PREFIXES].has(path)) {
-    throw new TypeError(
+    throw new OrderError(
       `Services are served below '${path}' already: call rest() once, give a plugin a prefix of ` +
         'its own, or put the services of two applications together by app.use()',
     )

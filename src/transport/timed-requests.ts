@@ -1,4 +1,4 @@
-import { Unavailable } from '../core/index.ts'
+import { ResponseTimeout } from '../core/errors/coded-errors.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { RestFeature, WatchedCall } from './rest-plan.ts'
 import { isRead } from './rest-plan.ts'
@@ -22,5 +22,5 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
 function failLate(call: WatchedCall, limitMs: number): void {
   const isUnknown = call.context !== null && !isRead(call.method)
   const data = isUnknown ? { errors: { outcome: 'unknown' } } : null
-  call.failEarly(new Unavailable(`No answer within ${limitMs} ms`, data))
+  call.failEarly(new ResponseTimeout(`No answer within ${limitMs} ms`, data))
 }

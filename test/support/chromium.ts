@@ -71,7 +71,11 @@ async function openTab(devtools: Devtools, url: string): Promise<ChromiumPage> {
     const found = `document.querySelector(${JSON.stringify(selector)})`
     let value: unknown
     await until(async () => {
-      value = await evaluate(`((it) => it?.checkVisibility() ? ${expression} : null)(${found})`)
+      // Before that, the scripts of the page may not listen yet.
+      const isReady = "document.readyState === 'complete'"
+      value = await evaluate(
+        `((it) => ${isReady} && it?.checkVisibility() ? ${expression} : null)(${found})`,
+      )
       return typeof value === 'string'
     })
     return value

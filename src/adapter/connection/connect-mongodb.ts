@@ -1,8 +1,8 @@
 import type { MongoClientOptions } from 'mongodb'
 import { MongoClient } from 'mongodb'
-
-import { Unavailable } from '../../core/errors/index.ts'
-import { OptionError, withDefaults } from '../../core/options/option-check.ts'
+import { DatabaseUnavailable } from '../../core/errors/coded-errors.ts'
+import { OptionError } from '../../core/errors/setup-errors.ts'
+import { withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
 /** Options of {@link connectMongoDB}: those of the driver. They override the URL. */
@@ -42,7 +42,7 @@ export async function connectMongoDB(
   } catch (error) {
     // A closed client keeps no socket and no timer.
     await client.close().catch(() => undefined)
-    throw new Unavailable('The database is not available', null, { cause: error })
+    throw new DatabaseUnavailable('The database is not available', null, { cause: error })
   }
 }
 

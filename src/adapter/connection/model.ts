@@ -1,4 +1,5 @@
 import type { IndexDescription } from 'mongodb'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isObject, isPlainObject, isPromise } from '../../core/value-kind.ts'
@@ -35,7 +36,7 @@ async function awaitModel(model: Exclude<Model, AnyCollection>): Promise<AnyColl
     typeof model === 'function' ? callOnce(model) : model,
   )
   if (isCollection(collection)) return collection
-  throw new TypeError(`MongoDBService: the option 'Model' must be ${MODEL_EXPECTED}`)
+  throw new OptionError(`MongoDBService: the option 'Model' must be ${MODEL_EXPECTED}`)
 }
 
 /** Calls that come before the first one has ended share its result. */

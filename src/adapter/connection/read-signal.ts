@@ -1,4 +1,5 @@
-import { BadRequest, ServiceError, Timeout } from '../../core/errors/index.ts'
+import { CallAborted, CallTimeout } from '../../core/errors/coded-errors.ts'
+import { ServiceError } from '../../core/errors/index.ts'
 import { followSignal } from '../../core/follow-signal.ts'
 import type { Params } from '../../core/params.ts'
 import type { DriverOptions } from '../mongodb-params.ts'
@@ -88,6 +89,6 @@ export function toAbortError(reason: unknown): ServiceError {
   if (reason instanceof ServiceError) return reason
   const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
   return isTimeout
-    ? new Timeout('The call took too long', null, { cause: reason })
-    : new BadRequest('The call was aborted', null, { cause: reason })
+    ? new CallTimeout('The call took too long', null, { cause: reason })
+    : new CallAborted('The call was aborted', null, { cause: reason })
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChangeStream, ChangeStreamDocument, Document } from 'mongodb'
-import { NotImplemented } from '../../core/errors/index.ts'
+import { ReplicaSetRequired } from '../../core/errors/coded-errors.ts'
 import { isAnswer } from '../driver-error.ts'
 
 /** What a feed reads, and what it calls. */
@@ -85,5 +85,5 @@ export class ChangeFeed<Record extends Document = Document> {
 
 function refuse(error: unknown): never {
   if (!isAnswer(error)) throw error
-  throw new NotImplemented('The server has no change streams', null, { cause: error })
+  throw new ReplicaSetRequired('The server has no change streams', null, { cause: error })
 }

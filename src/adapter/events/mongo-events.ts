@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientSession, Collection } from 'mongodb'
 import { Binary, BSON, ObjectId } from 'mongodb'
-import { NotImplemented, Unavailable } from '../../core/errors/index.ts'
+import { EventsUnavailable } from '../../core/errors/coded-errors.ts'
+import { NotImplemented } from '../../core/errors/index.ts'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { BusEvent, BusReceiver, EventBus } from '../../core/events/event-bus.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -62,7 +64,7 @@ export function mongoEvents(options: MongoEventsOptions): EventBus {
   const defaults = { keepMs: 120_000, pollMs: 500, overlapMs: 5_000 }
   const resolved = withDefaults(defaults as Required<MongoEventsOptions>, options)
   if (resolved.keepMs < resolved.overlapMs) {
-    throw new TypeError("mongoEvents(): the option 'keepMs' must not be less than 'overlapMs'")
+    throw new OptionError("mongoEvents(): the option 'keepMs' must not be less than 'overlapMs'")
   }
   return new MongoEvents(resolved)
 }
@@ -124,7 +126,8 @@ class MongoEvents implements EventBus {
 
   async check(): Promise<void> {
     const cause = this.#faults.read ?? this.#faults.write
-    if (cause !== null) throw new Unavailable('Events do not reach all processes', null, { cause })
+    if (cause !== null)
+      throw new EventsUnavailable('Events do not reach all processes', null, { cause })
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ChangeStreamDocument, ChangeStreamOptions, Collection } from 'mongodb'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -43,7 +44,7 @@ export async function watchCollection(
 ): Promise<() => Promise<void>> {
   checkOptions('watchCollection()', options, RULES)
   if (!(service instanceof HooklessService)) {
-    throw new TypeError('watchCollection() takes a MongoDBService')
+    throw new ArgumentError('watchCollection() takes a MongoDBService')
   }
   const feed = createFeed(service, await service.getModel(), options)
   await feed.open()

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
@@ -92,11 +93,11 @@ export function resolveHandler(name: string, handler: unknown): ResolvedHandler 
   const owner = `jobs(): the handler '${name}'`
   // It is a part of a path.
   if (!/^[\w.-]+$/.test(name))
-    throw new TypeError(`${owner} needs a name of letters, digits and -_.`)
+    throw new ArgumentError(`${owner} needs a name of letters, digits and -_.`)
   const given = typeof handler === 'function' ? { run: handler } : handler
   checkOptions(owner, given, RULES)
   const { run, schedule, ...options } = given as Partial<JobHandler<unknown>>
-  if (run === undefined) throw new TypeError(`${owner} needs a function 'run'`)
+  if (run === undefined) throw new ArgumentError(`${owner} needs a function 'run'`)
   return {
     ...withDefaults(DEFAULTS, options),
     run,

@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb'
 import type { AnyApplication, Application } from '../../core/app.ts'
+import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -151,7 +152,8 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
   })
   checkOptions('jobs()', options, RULES)
   for (const name of ['collection', 'handlers'] as const) {
-    if (options[name] === undefined) throw new TypeError(`jobs(): the option '${name}' is required`)
+    if (options[name] === undefined)
+      throw new OptionError(`jobs(): the option '${name}' is required`)
   }
   return configure
 }
@@ -192,7 +194,7 @@ export class JobService extends MongoDBService<JobRecord> {
     options: EnqueueOptions = {},
   ): Promise<string> {
     checkOptions(`enqueue('${name}')`, options, ENQUEUE_RULES)
-    if (!this.handlers.has(name)) throw new TypeError(`jobs(): there is no handler '${name}'`)
+    if (!this.handlers.has(name)) throw new ArgumentError(`jobs(): there is no handler '${name}'`)
     const { due = 0, key, priority = 0, params } = options
     const job = {
       ...{ name, data, priority, due },

@@ -1,5 +1,5 @@
 import type { CountDocumentsOptions, Document } from 'mongodb'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { Page, Query } from '../../core/params.ts'
 import { CURSOR_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
@@ -53,7 +53,7 @@ function readKeysetRequest(given: Query = {}): KeysetRequest | undefined {
   const name = after !== undefined ? '$after' : before !== undefined ? '$before' : '$total'
   const other = after !== undefined && before !== undefined ? '$before' : '$skip'
   if (given[other] === undefined) return { name, cursor: after ?? before ?? '', total, query }
-  throw new BadRequest(`${name} and ${other} cannot be combined in one query`)
+  throw new InvalidQuery(`${name} and ${other} cannot be combined in one query`)
 }
 
 /** One key of an order. */
@@ -131,7 +131,7 @@ function checkCall(
 ): number {
   const { limit, paged, filter, sort } = query
   const refuse = (reason: string): never => {
-    throw new BadRequest(`${name} is not possible ${reason}`)
+    throw new InvalidQuery(`${name} is not possible ${reason}`)
   }
   if (!paged || limit === undefined) return refuse('in a service without pages')
   if (limit === 0) refuse('with a $limit of 0')
@@ -167,7 +167,7 @@ function createOrder(sort: unknown): readonly SortKey[] {
   const direction = given.at(-1)?.[1] ?? 1
   const entries = place === -1 ? [...given, ['_id', direction] as const] : given.slice(0, place + 1)
   if (entries.length > MAX_CURSOR_FIELDS + 1) {
-    throw new BadRequest(
+    throw new InvalidQuery(
       `$sort takes at most ${MAX_CURSOR_FIELDS} fields in pages with cursors, not counting _id`,
     )
   }
@@ -211,7 +211,7 @@ function readSortValues(
     if (typeOf(value) !== undefined && !isUnordered) return value
     const other = Array.isArray(value) ? 'a list' : 'a value of its type'
     const kind = isUnordered ? 'a string, with a collation,' : other
-    throw new BadRequest(`Cannot sort pages with cursors by ${kind} in '${path}'`)
+    throw new InvalidQuery(`Cannot sort pages with cursors by ${kind} in '${path}'`)
   })
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCursor } from '../../core/errors/coded-errors.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { isProduction } from '../../core/node-env.ts'
 import { NONCE_BYTES, seal, TAG_BYTES, unseal } from '../../core/secrets/sealing.ts'
@@ -49,7 +49,7 @@ export function createPageCursors(
       const { nonce, text, tag } = seal(BSON.serialize({ values }), first, bound)
       const cursor = Buffer.concat([Buffer.of(VERSION), nonce, text, tag]).toString('base64url')
       if (cursor.length <= MAX_CURSOR_LENGTH) return cursor
-      throw new BadRequest('The values that $sort sorts by are too long for a cursor')
+      throw new InvalidCursor('The values that $sort sorts by are too long for a cursor')
     },
     open(name, cursor) {
       if (cursor.length <= MAX_CURSOR_LENGTH) {
@@ -66,7 +66,7 @@ export function createPageCursors(
           if (data !== null) return BSON.deserialize(data)['values']
         }
       }
-      throw new BadRequest(`${name} is not a cursor of this service and this $sort`)
+      throw new InvalidCursor(`${name} is not a cursor of this service and this $sort`)
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { selectOutermost } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
@@ -150,12 +151,12 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
   const { pipeline, driver } = call
   if (pipeline === null || RAW.has(operation)) return
   if (operation === 'cursor') {
-    throw new TypeError('findRaw takes no params.pipeline: aggregateRaw does')
+    throw new ArgumentError('findRaw takes no params.pipeline: aggregateRaw does')
   }
   checkReadOnly(pipeline)
   const leftOut = driver.upsert ? findSelecting(absorbMatches(call)) : undefined
   if (leftOut !== undefined) {
-    throw new TypeError(
+    throw new ArgumentError(
       `params.docdb.upsert cannot be combined with ${getStageName(leftOut)} in params.pipeline, unless it is a $match of stored records`,
     )
   }
@@ -164,7 +165,7 @@ export function checkPipelineUse(operation: Operation, call: StagedCall): void {
     (stage) => !KEEPS_IDS.has(getStageName(stage)) || setsId(stage),
   )
   if (odd === undefined) return
-  throw new TypeError(
+  throw new ArgumentError(
     `A pipeline with ${getStageName(odd)} does not tell which records to ${toMethodName(operation)}`,
   )
 }

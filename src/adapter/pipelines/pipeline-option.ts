@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import { withHint } from '../../core/errors/hint.ts'
-import { BadRequest } from '../../core/errors/index.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { PipelineStage } from '../mongodb-params.ts'
 import type { SplitQuery } from '../queries/split-query.ts'
@@ -32,14 +33,14 @@ export const NO_STAGES: Pipeline = { before: [], after: [] }
  */
 export function readPipeline(value: unknown): Pipeline | null {
   if (value === undefined) return null
-  if (!Array.isArray(value)) throw new TypeError('params.pipeline must be a list of stages')
+  if (!Array.isArray(value)) throw new ArgumentError('params.pipeline must be a list of stages')
   if (value.length === 0) return null
   for (const stage of value) checkStage(stage)
   checkPlaces(value)
   const places = value.flatMap((stage, index) => (MARKERS.has(getStageName(stage)) ? [index] : []))
   const [place, another] = places
   if (another !== undefined) {
-    throw new TypeError(`params.pipeline has more than one ${getStageName(value[another])}`)
+    throw new ArgumentError(`params.pipeline has more than one ${getStageName(value[another])}`)
   }
   if (place === undefined) return { before: [], after: value }
   return { before: value.slice(0, place), after: value.slice(place + 1) }
@@ -67,7 +68,7 @@ export function getStageName(stage: object): string {
 export function checkReadOnly(pipeline: Pipeline): void {
   const stage = findWriting(pipeline)
   if (stage === undefined) return
-  throw new TypeError(`params.pipeline must only read: ${getStageName(stage)} is not allowed`)
+  throw new ArgumentError(`params.pipeline must only read: ${getStageName(stage)} is not allowed`)
 }
 
 /** A pipeline without a marker comes after the `$match` of the query. */
@@ -76,7 +77,7 @@ function checkPlaces(stages: readonly object[]): void {
   const isMarked = names.some((name) => MARKERS.has(name))
   const misplaced = (isMarked ? names.slice(1) : names).find((name) => FIRST_ONLY.has(name))
   if (misplaced === undefined) return
-  throw new TypeError(
+  throw new ArgumentError(
     `params.pipeline: ${misplaced} must be the first stage, with { $framework: {} } behind it`,
   )
 }
@@ -85,12 +86,14 @@ function checkStage(stage: unknown): void {
   const names = isPlainObject(stage) ? Object.keys(stage) : []
   const [name = ''] = names
   if (!isPlainObject(stage) || names.length !== 1 || !name.startsWith('$')) {
-    throw new TypeError('params.pipeline must be a list of stages, each an object with one $name')
+    throw new ArgumentError(
+      'params.pipeline must be a list of stages, each an object with one $name',
+    )
   }
   const mark = stage[name]
   const isMark = mark === true || (isPlainObject(mark) && Object.keys(mark).length === 0)
   if (MARKERS.has(name) && !isMark) {
-    throw new TypeError(`params.pipeline: ${name} marks a place and must be {}`)
+    throw new ArgumentError(`params.pipeline: ${name} marks a place and must be {}`)
   }
   checkDefined(mark, name, name)
 }
@@ -98,7 +101,7 @@ function checkStage(stage: unknown): void {
 /** The driver sends `undefined` as `null`, or not at all: `{ tenant: undefined }` could match all tenants. */
 function checkDefined(value: unknown, name: string, stage: string): void {
   if (value === undefined) {
-    throw new TypeError(`params.pipeline has no value for ${name} in ${stage}`)
+    throw new ArgumentError(`params.pipeline has no value for ${name} in ${stage}`)
   }
   if (Array.isArray(value)) for (const item of value) checkDefined(item, name, stage)
   else if (isPlainObject(value)) {
@@ -124,7 +127,7 @@ export function putTextFirst(parts: StageParts): StageParts {
   const [other] = rest
   if (other !== undefined) {
     const hint = `it cannot come after ${getStageName(other)} of params.pipeline`
-    throw new BadRequest('The text search is not possible here', null, withHint(hint))
+    throw new InvalidQuery('The text search is not possible here', null, withHint(hint))
   }
   if (conditions.length === 0) return parts
   const filter = { $and: [query.filter, ...conditions] }

@@ -1,6 +1,7 @@
 import type { Document, EstimatedDocumentCountOptions, FindCursor, FindOptions } from 'mongodb'
+import { RecordNotFound } from '../../core/errors/coded-errors.ts'
 
-import { NotFound } from '../../core/errors/index.ts'
+import type { NotFound } from '../../core/errors/index.ts'
 import type { Page } from '../../core/params.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { takeStep } from '../adapter-call.ts'
@@ -110,7 +111,7 @@ export async function findById(call: AdapterCall, id: AdapterId): Promise<Docume
 
 /** Returns the error for an id that no matching record has. */
 export function createMissingError(id: AdapterId): NotFound {
-  return new NotFound(`No record found for id '${id}'`)
+  return new RecordNotFound(`No record found for id '${id}'`)
 }
 
 /** Returns the filter for one record: the query's conditions and the id. */

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { FieldNotQueryable } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/params.ts'
 import { RESULT_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
@@ -118,9 +118,9 @@ function isWithoutFields(value: unknown): boolean {
 }
 
 function refuseOperator(name: string): never {
-  throw new BadRequest(`The operator ${name} can read hidden fields and is not allowed`)
+  throw new FieldNotQueryable(`The operator ${name} can read hidden fields and is not allowed`)
 }
 
 function refuse(path: string): never {
-  throw new BadRequest(`The field '${path}' cannot be queried`)
+  throw new FieldNotQueryable(`The field '${path}' cannot be queried`)
 }

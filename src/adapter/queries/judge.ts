@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import { BSON } from 'mongodb'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidStream } from '../../core/errors/coded-errors.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { CommandError } from '../matching/command-error.ts'
 import { decodeStored } from '../matching/decode.ts'
@@ -27,7 +27,7 @@ export function compileJudge(filter: Document): Predicate {
     return compileFilter(toCompared(filter), { collation: undefined, compileExpression })
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    throw new BadRequest(`The query can't be followed: ${error.message}`, {}, { cause: error })
+    throw new InvalidStream(`The query can't be followed: ${error.message}`, {}, { cause: error })
   }
 }
 
@@ -54,7 +54,7 @@ function checkPattern(pattern: unknown, flags: unknown): void {
 
 /** @throws {BadRequest} always: only the database can tell what the query finds */
 export function refuseStream(what: string): never {
-  throw new BadRequest(`A stream of records is not possible with ${what}`)
+  throw new InvalidStream(`A stream of records is not possible with ${what}`)
 }
 
 /** Returns a document as the database stores it: instances of classes become their fields. */

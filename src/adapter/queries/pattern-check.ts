@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/params.ts'
 
 /** The flags that JavaScript and the database read alike. */
@@ -62,25 +62,25 @@ const PATTERN_RULES: readonly PatternRule[] = [
 export function checkPattern(conditions: Query, field: string, limit: number): void {
   const hasOptions = Object.hasOwn(conditions, '$options')
   if (!Object.hasOwn(conditions, '$regex')) {
-    if (hasOptions) throw new BadRequest(`$options needs a $regex for ${field}`)
+    if (hasOptions) throw new InvalidQuery(`$options needs a $regex for ${field}`)
     return
   }
   const { $regex: pattern, $options: flags } = conditions
   const isMade = pattern instanceof RegExp
   if (typeof pattern !== 'string' && !isMade) {
-    throw new BadRequest(`$regex must be a string for ${field}`)
+    throw new InvalidQuery(`$regex must be a string for ${field}`)
   }
   if (hasOptions && typeof flags !== 'string') {
-    throw new BadRequest(`$options must be a string for ${field}`)
+    throw new InvalidQuery(`$options must be a string for ${field}`)
   }
   const given = hasOptions ? String(flags) : ''
   // A RegExp comes from code; the flags next to it may still come from the caller.
   if (isMade) {
-    if (!FLAGS.test(given)) throw new BadRequest(`The $regex for ${field} ${FLAGS_FAULT}`)
+    if (!FLAGS.test(given)) throw new InvalidQuery(`The $regex for ${field} ${FLAGS_FAULT}`)
     return
   }
   const broken = PATTERN_RULES.find(({ isBroken }) => isBroken(pattern, given, limit))
-  if (broken !== undefined) throw new BadRequest(`The $regex for ${field} ${broken.fault}`)
+  if (broken !== undefined) throw new InvalidQuery(`The $regex for ${field} ${broken.fault}`)
 }
 
 function isCompilable(pattern: string, flags: string): boolean {

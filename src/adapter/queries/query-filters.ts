@@ -1,8 +1,8 @@
 import type { IndexDescription } from 'mongodb'
 import type { OperatorPlace } from '../../core/checked-query.ts'
 import { toList } from '../../core/checked-query.ts'
+import { InvalidCursor, InvalidQuery, QueryTooLarge } from '../../core/errors/coded-errors.ts'
 import { withHint } from '../../core/errors/hint.ts'
-import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isFieldPath, relate, selectOutermost } from '../field-path.ts'
@@ -31,7 +31,7 @@ export function readCount(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined
   const count = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
-  throw new BadRequest(`${name} must be a whole number from 0 on`)
+  throw new InvalidQuery(`${name} must be a whole number from 0 on`)
 }
 
 /**
@@ -44,7 +44,7 @@ export function readSelect(value: unknown): readonly string[] | undefined {
   const names = toList(value)
   if (names === undefined || !names.every(isFieldPath)) {
     const hint = isPlainObject(value) ? withHint(PROJECTION_HINT) : {}
-    throw new BadRequest('$select must be a list of field names', undefined, hint)
+    throw new InvalidQuery('$select must be a list of field names', undefined, hint)
   }
   return selectOutermost(names)
 }
@@ -55,15 +55,15 @@ export function readSelect(value: unknown): readonly string[] | undefined {
  */
 export function readSort(value: unknown): SortOrder | undefined {
   if (value === undefined) return undefined
-  if (!isPlainObject(value)) throw new BadRequest('$sort must be an object of 1 and -1')
+  if (!isPlainObject(value)) throw new InvalidQuery('$sort must be an object of 1 and -1')
   const pairs = Object.entries(value)
   if (pairs.length > MAX_SORT_FIELDS) {
-    throw new BadRequest(`$sort takes at most ${MAX_SORT_FIELDS} fields`)
+    throw new QueryTooLarge(`$sort takes at most ${MAX_SORT_FIELDS} fields`)
   }
   const entries = pairs.map(([name, given]): [string, 1 | -1] => {
     const direction = DIRECTIONS.get(given)
     if (direction === undefined || !isFieldPath(name)) {
-      throw new BadRequest('$sort takes field names with the values 1 and -1')
+      throw new InvalidQuery('$sort takes field names with the values 1 and -1')
     }
     return [name, direction]
   })
@@ -79,7 +79,7 @@ export type TotalKind = boolean | 'estimate' | { readonly cap: number }
  */
 export function readCursor(name: string, value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value
-  throw new BadRequest(`${name} must be a cursor, or an empty string`)
+  throw new InvalidCursor(`${name} must be a cursor, or an empty string`)
 }
 
 /**
@@ -92,7 +92,7 @@ export function readTotal(value: unknown): TotalKind | undefined {
   const [name, ...others] = isPlainObject(value) ? Object.keys(value) : []
   const cap = name === 'cap' && readCount('$total[cap]', (value as Query)['cap'])
   if (cap && others.length === 0) return { cap }
-  throw new BadRequest("$total must be true, false, 'estimate' or { cap: 1000 }")
+  throw new InvalidQuery("$total must be true, false, 'estimate' or { cap: 1000 }")
 }
 
 const MAX_SEARCH_LENGTH = 256
@@ -123,7 +123,7 @@ export function withTextCondition(query: Query): Query {
   if (!Object.hasOwn(query, SEARCH)) return query
   const { [SEARCH]: words, ...others } = query
   if (Object.hasOwn(others, '$text')) {
-    throw new BadRequest('$search and $text cannot be combined in one query')
+    throw new InvalidQuery('$search and $text cannot be combined in one query')
   }
   return { ...others, $text: { $search: readSearch(words) } }
 }
@@ -134,7 +134,7 @@ export function withTextCondition(query: Query): Query {
  */
 export function readSearch(value: unknown): string {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_SEARCH_LENGTH) return value
-  throw new BadRequest(`$search must be a string of 1 to ${MAX_SEARCH_LENGTH} characters`)
+  throw new InvalidQuery(`$search must be a string of 1 to ${MAX_SEARCH_LENGTH} characters`)
 }
 
 /**

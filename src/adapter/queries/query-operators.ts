@@ -1,7 +1,7 @@
 import type { OperatorPlace } from '../../core/checked-query.ts'
 import { toList } from '../../core/checked-query.ts'
+import { InvalidQuery, QueryTooLarge } from '../../core/errors/coded-errors.ts'
 import { withHint } from '../../core/errors/hint.ts'
-import { BadRequest } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { isObject, isPlainObject, isSingleValue } from '../../core/value-kind.ts'
 import { isReservedName } from '../field-path.ts'
@@ -85,7 +85,7 @@ export function sanitizeQuery(
   named: readonly OperatorPlace[] = [],
   patternLength: number | null = null,
 ): Query {
-  if (!isPlainObject(query)) throw new BadRequest('The query must be an object')
+  if (!isPlainObject(query)) throw new InvalidQuery('The query must be an object')
   const check: Check = { settings, patternLength, conditions: 0, values: 0 }
   const top: QueryPlace = { depth: 0, field: '', own: named, outer: NONE }
   const conditions: [string, unknown][] = []
@@ -117,7 +117,7 @@ function findReader(name: string, settings: MongoDBSettings): Reader | undefined
 /** Checks an object whose keys are fields and logical operators: a query, or an item of `$or`. */
 function checkConditions(conditions: Query, kind: string, place: QueryPlace, check: Check): Query {
   for (const name of Object.keys(conditions)) {
-    if (COMPARING.has(ALIASES.get(name) ?? name)) throw new BadRequest(`Invalid ${kind} ${name}`)
+    if (COMPARING.has(ALIASES.get(name) ?? name)) throw new InvalidQuery(`Invalid ${kind} ${name}`)
   }
   return checkObject(conditions, kind, place, check)
 }
@@ -128,16 +128,16 @@ function checkObject(object: Query, kind: string, place: QueryPlace, check: Chec
   checkLimit('conditions', check.conditions, check)
   const copy: Query = {}
   for (const [key, value] of Object.entries(object)) {
-    if (isReservedName(key)) throw new BadRequest(`Invalid ${kind} ${key}`)
+    if (isReservedName(key)) throw new InvalidQuery(`Invalid ${kind} ${key}`)
     if (!OPERATOR_LIKE.test(key)) {
       copy[key] = checkValue(value, key, getValuePlace(place, key), check)
       continue
     }
     const operator = ALIASES.get(key) ?? key
     if (!isAllowed(operator, object, check) && !isNamedAt(place, operator)) {
-      throw new BadRequest(`Invalid ${kind} ${key}`, undefined, findHint(operator, kind))
+      throw new InvalidQuery(`Invalid ${kind} ${key}`, undefined, findHint(operator, kind))
     }
-    if (Object.hasOwn(copy, operator)) throw new BadRequest(`${operator} is given twice`)
+    if (Object.hasOwn(copy, operator)) throw new InvalidQuery(`${operator} is given twice`)
     copy[operator] = checkOperand(value, operator, place, check)
   }
   const { patternLength } = check
@@ -173,12 +173,12 @@ function checkOperand(value: unknown, operator: string, outer: QueryPlace, check
     return checkValue(value, operator, getValuePlace(outer, operator), check)
   }
   const list = toList(value)
-  if (list === undefined) throw new BadRequest(`${operator} must be a list`)
+  if (list === undefined) throw new InvalidQuery(`${operator} must be a list`)
   if (!isLogical) return checkList(list, operator, getValuePlace(outer, operator), check)
   checkConditionList(operator, list)
   const place = getConditionsPlace(outer, operator)
   return list.map((item) => {
-    if (!isPlainObject(item)) throw new BadRequest(`${operator} must be a list of conditions`)
+    if (!isPlainObject(item)) throw new InvalidQuery(`${operator} must be a list of conditions`)
     return checkConditions(item, 'query parameter', place, check)
   })
 }
@@ -189,7 +189,7 @@ function checkOperand(value: unknown, operator: string, outer: QueryPlace, check
  */
 export function checkConditionList(operator: string, list: readonly unknown[]): void {
   if (list.length > 0 || operator === '$and') return
-  throw new BadRequest(`${operator} must be a non-empty list of conditions`)
+  throw new InvalidQuery(`${operator} must be a non-empty list of conditions`)
 }
 
 function checkList(
@@ -211,7 +211,7 @@ function checkValue(value: unknown, name: string, place: QueryPlace, check: Chec
   if (isPlainObject(value)) return checkObject(value, 'query parameter', place, check)
   // A value that the server gets as a whole cannot contain operators.
   if (!isObject(value) || isSingleValue(value)) return value
-  throw new BadRequest(`The query has an object of an unknown class for ${name}`)
+  throw new InvalidQuery(`The query has an object of an unknown class for ${name}`)
 }
 
 /**
@@ -221,7 +221,7 @@ function checkValue(value: unknown, name: string, place: QueryPlace, check: Chec
  */
 export function checkDefined(value: unknown, name: string): void {
   if (value !== undefined && typeof value !== 'function' && typeof value !== 'symbol') return
-  throw new BadRequest(`The query has no value for ${name}`)
+  throw new InvalidQuery(`The query has no value for ${name}`)
 }
 
 const LIMIT_MESSAGES = {
@@ -234,7 +234,7 @@ const LIMIT_MESSAGES = {
 function checkLimit(name: keyof typeof LIMIT_MESSAGES, value: number, { settings }: Check): void {
   const limit = settings.limits[name]
   // Not `value > limit`: that is false for a limit of `undefined` or `NaN`, and all would pass.
-  if (!(value <= limit)) throw new BadRequest(LIMIT_MESSAGES[name](limit))
+  if (!(value <= limit)) throw new QueryTooLarge(LIMIT_MESSAGES[name](limit))
 }
 
 function readSkip(value: unknown, check: Check): number | undefined {

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import { toList } from '../../core/checked-query.ts'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/params.ts'
 import { CURSOR_NAMES } from '../../core/query-names.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
@@ -36,7 +36,7 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
   const { $limit, $skip, $sort, $select, ...conditions } = query
   for (const name of CURSOR_NAMES) {
     if (conditions[name] === undefined) continue
-    throw new BadRequest(`${name} is only possible in find, and not in live queries`)
+    throw new InvalidQuery(`${name} is only possible in find, and not in live queries`)
   }
   const isSearch = Object.hasOwn(conditions, '$search') && isTextSearch('$search', settings)
   const withObjectIds = !settings.disableObjectify
@@ -82,7 +82,7 @@ function createSearchFilter(conditions: Query, withObjectIds: boolean): Document
 function createFilter(conditions: Query, withObjectIds: boolean): Document {
   const filter: Document = {}
   for (const [name, value] of Object.entries(conditions)) {
-    if (name === '__proto__') throw new BadRequest('Invalid query parameter __proto__')
+    if (name === '__proto__') throw new InvalidQuery('Invalid query parameter __proto__')
     if (LOGICAL.has(name) && Array.isArray(value)) {
       checkConditionList(name, value)
       if (value.length === 0) continue

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
+import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { RECORD_NOTES } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
@@ -68,7 +69,7 @@ export function audit(options: AuditOptions): AroundHook {
     omit: OPTION.stringList,
     by: OPTION.function,
   })
-  if (options.service === undefined) throw new TypeError("audit() needs the option 'service'")
+  if (options.service === undefined) throw new OptionError("audit() needs the option 'service'")
   const { service: path, omit = [], by = readUserId } = options
   const runInTransaction = transaction()
   const hook: AroundHook = (context, next) => {
@@ -130,7 +131,7 @@ async function describeWrite(
 ): Promise<Pick<AuditEntry, 'method' | 'recordId' | 'fields' | 'values'>[]> {
   const method = toMethodName(operation) as AuditEntry['method']
   if (ON_MANY.has(operation) && !Array.isArray(result)) {
-    throw new TypeError(
+    throw new ArgumentError(
       'audit(): params.docdb.returning: false does not tell which records it writes',
     )
   }

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
-import { BadRequest, Conflict, NotAuthenticated, Unprocessable } from '../../core/errors/index.ts'
+import {
+  IdempotencyConflict,
+  IdempotencyKeyReused,
+  InvalidIdempotencyKey,
+  LoginRequired,
+} from '../../core/errors/coded-errors.ts'
+import type { Conflict } from '../../core/errors/index.ts'
+import { HookError, OptionError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
@@ -81,7 +88,8 @@ const TTL_INDEX = '{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }'
  */
 export function idempotent(options: IdempotentOptions): AroundHook {
   checkOptions('idempotent()', options, RULES)
-  if (options.service === undefined) throw new TypeError("idempotent() needs the option 'service'")
+  if (options.service === undefined)
+    throw new OptionError("idempotent() needs the option 'service'")
   const { service: path, required = false, expireAfterSeconds = 86_400, by = readCaller } = options
   const { maxAnswerBytes = 65_536, maxAnswers = 1_000 } = options
   const limits = { maxAnswerBytes, maxAnswers }
@@ -94,7 +102,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     await checkClient(service, client, path)
     const outer = findTransaction(client)
     if (outer?.call === context) {
-      throw new TypeError(
+      throw new HookError(
         'idempotent() must be registered once, and before transaction() and audit()',
       )
     }
@@ -102,7 +110,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     if (key === null) return next()
     const caller = (await by(params)) ?? null
     if (caller === null) {
-      throw new NotAuthenticated('An Idempotency-Key needs a caller who is known')
+      throw new LoginRequired('An Idempotency-Key needs a caller who is known')
     }
     const route = Object.entries(params.route ?? {})
     const request = {
@@ -123,7 +131,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
     const stored = await readAnswer(collection, request)
     if (stored === null) throw taken
     if (stored.fingerprint !== request.fingerprint) {
-      throw new Unprocessable('The Idempotency-Key was used for another request')
+      throw new IdempotencyKeyReused('The Idempotency-Key was used for another request')
     }
     setAnswer(context as HookContext, stored)
   }
@@ -135,7 +143,7 @@ export function idempotent(options: IdempotentOptions): AroundHook {
       onlyWrites: true,
     },
     checkPlace: ({ app, service, label }) => {
-      if (service === undefined) throw new TypeError(`idempotent() in ${label} needs a service`)
+      if (service === undefined) throw new HookError(`idempotent() in ${label} needs a service`)
       findStore(app as AnyApplication, path, service)
     },
   })
@@ -152,7 +160,7 @@ function findStore(app: AnyApplication, path: string, service: object): RecordSe
   const entry = requireStore('idempotent()', app, path, service)
   const store = requireService(`idempotent(): '${path}'`, entry.service)
   if ([...entry.methods.values()].some(({ external }) => external)) {
-    throw new TypeError(
+    throw new HookError(
       `idempotent(): '${path}' has answers of all callers, and must offer no method: app.use('${path}', service, { methods: [] })`,
     )
   }
@@ -161,7 +169,7 @@ function findStore(app: AnyApplication, path: string, service: object): RecordSe
     return expireAfterSeconds === 0 && field === 'expiresAt'
   })
   if (isRemoved) return store
-  throw new TypeError(
+  throw new HookError(
     `idempotent(): '${path}' needs the index ${TTL_INDEX} in its option 'indexes'`,
   )
 }
@@ -170,7 +178,7 @@ function findStore(app: AnyApplication, path: string, service: object): RecordSe
 async function checkClient(service: object, client: object, path: string): Promise<void> {
   if (!(service instanceof HooklessService)) return
   if ((await service.getModel()).db.client === client) return
-  throw new TypeError(`idempotent(): '${path}' must be of the same client as the service`)
+  throw new HookError(`idempotent(): '${path}' must be of the same client as the service`)
 }
 
 /**
@@ -180,10 +188,11 @@ async function checkClient(service: object, client: object, path: string): Promi
 function readKey({ headers }: Params, required: boolean): string | null {
   const header = headers?.['idempotency-key']
   if (header === undefined && !required) return null
-  if (header === undefined) throw new BadRequest('The header Idempotency-Key is required')
+  if (header === undefined)
+    throw new InvalidIdempotencyKey('The header Idempotency-Key is required')
   const [, , key] = KEY.exec(String(header)) ?? []
   if (key !== undefined) return key
-  throw new BadRequest(
+  throw new InvalidIdempotencyKey(
     'Idempotency-Key must be one string of 1 to 255 visible characters, without commas, quotation marks and backslashes',
   )
 }
@@ -197,7 +206,7 @@ function readCaller(params: Params): unknown {
 
 function createTakenError(): Conflict {
   const message = 'The first request with this Idempotency-Key is still running'
-  return new Conflict(message, { retryAfter: 1 })
+  return new IdempotencyConflict(message, { retryAfter: 1 })
 }
 
 /** Returns the hash of the JSON of a value; hooks may have put a `bigint` into data. */

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { relate, withoutPositions } from '../field-path.ts'
 import { isDocument } from '../matching/bson-type.ts'
@@ -73,7 +74,7 @@ export function checkUpsertQuery(given: Document, fields: readonly string[]): vo
   const asked = listFields(given)
   const field = fields.find((one) => asked === null || relate(one, asked) !== 'apart')
   if (field === undefined) return
-  throw new BadRequest(`The query of an upsert cannot have a condition on '${field}'`)
+  throw new InvalidQuery(`The query of an upsert cannot have a condition on '${field}'`)
 }
 
 function listEntries(filter: Document): [name: string, value: unknown][] {
@@ -131,7 +132,7 @@ function judgeOf(name: string, condition: unknown): (record: Document) => boolea
   try {
     return compileJudge({ [name]: condition })
   } catch (cause) {
-    throw new TypeError(`limitTo(): only the database can tell what matches '${name}'`, { cause })
+    throw new HookError(`limitTo(): only the database can tell what matches '${name}'`, { cause })
   }
 }
 

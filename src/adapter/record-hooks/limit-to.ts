@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
-import { BadRequest, Forbidden } from '../../core/errors/index.ts'
+import { AccessDenied, InvalidData } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params, Query } from '../../core/params.ts'
 import { RESULT_NAMES } from '../../core/query-names.ts'
@@ -33,7 +34,7 @@ export function limitTo<T = Document>(
   restrict: (params: Params) => Limit<T> | Promise<Limit<T>>,
 ): Hook {
   if (typeof restrict !== 'function') {
-    throw new TypeError('limitTo() needs a function that returns a condition')
+    throw new HookError('limitTo() needs a function that returns a condition')
   }
   const hook = createRecordHook('limitTo', async (context, service) => {
     if (context.params.provider === undefined) {
@@ -41,7 +42,7 @@ export function limitTo<T = Document>(
       return
     }
     const conditions = await restrict(context.params)
-    if (!isPlainObject(conditions)) throw new Forbidden('You cannot access these records')
+    if (!isPlainObject(conditions)) throw new AccessDenied('You cannot access these records')
     const settings = resolveCallSettings(service.options, context.params)
     const filter = toFilter(conditions, settings)
     let limit: readonly LimitCondition[] | undefined
@@ -65,7 +66,7 @@ const NO_CONDITIONS = [...RESULT_NAMES, '$search', '$text']
 function toFilter(conditions: Query, settings: MongoDBSettings): Document {
   const other = NO_CONDITIONS.find((name) => Object.hasOwn(conditions, name))
   if (other === undefined) return splitQuery(conditions, settings).filter
-  throw new TypeError(`limitTo(): ${other} is no condition on fields`)
+  throw new HookError(`limitTo(): ${other} is no condition on fields`)
 }
 
 /** Returns the data of a write, such that its record matches. */
@@ -135,7 +136,7 @@ function checkOperators(
 ): void {
   for (const [name, fields] of operators) {
     if (!isPlainObject(fields)) {
-      throw new BadRequest(`The operator ${name} takes an object of fields`)
+      throw new InvalidData(`The operator ${name} takes an object of fields`)
     }
     const isOfNew = name === '$setOnInsert' && isUpsert
     const paths = listWrittenPaths({ [name]: fields })
@@ -209,13 +210,13 @@ function checkRecord(
   try {
     compared = toCompared(record)
   } catch (cause) {
-    throw new BadRequest('The data cannot be stored', {}, { cause })
+    throw new InvalidData('The data cannot be stored', {}, { cause })
   }
   if (!conditions.every(({ matches }) => matches(compared, isKnown))) refuse()
 }
 
 function refuse(): never {
-  throw new Forbidden('The data is of a record that you cannot access')
+  throw new AccessDenied('The data is of a record that you cannot access')
 }
 
 describeFunction(limitTo, { hookFactory: 'limitTo(({ user }) => ({ ownerId: user._id }))' })

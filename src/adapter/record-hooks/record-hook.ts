@@ -1,5 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { Hook, HookContext } from '../../core/application-defaults.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
@@ -30,7 +31,7 @@ export function createRecordHook(
   run: (context: HookContext, service: RecordService) => unknown,
 ): Hook {
   const hook: Hook = (context) => {
-    if (context.type !== 'before') throw new TypeError(`The ${name} hook must be a before hook`)
+    if (context.type !== 'before') throw new HookError(`The ${name} hook must be a before hook`)
     return run(context, requireService(name, context.service))
   }
   return describeFunction(nameFunction(name, hook), {
@@ -41,7 +42,7 @@ export function createRecordHook(
 /** @throws {TypeError} it is not a service on a collection */
 export function requireService(owner: string, service: unknown): RecordService {
   if (service instanceof HooklessService) return service
-  throw new TypeError(`${owner} needs a service of remex/mongodb`)
+  throw new HookError(`${owner} needs a service of remex/mongodb`)
 }
 
 /**
@@ -55,9 +56,9 @@ export function requireStore(
   caller: object,
 ): ServiceEntryFace {
   const entry = entries.get(toServicePath(path))
-  if (entry === undefined) throw new TypeError(`${owner}: there is no service '${path}'`)
+  if (entry === undefined) throw new HookError(`${owner}: there is no service '${path}'`)
   if (entry.service !== caller) return entry
-  throw new TypeError(`${owner}: '${path}' cannot store what its own calls write`)
+  throw new HookError(`${owner}: '${path}' cannot store what its own calls write`)
 }
 
 /** Whether a method stores the data of its caller: `create`, `update` and `patch` do. */

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
@@ -46,7 +47,7 @@ export function softDelete<T = Document>(options: SoftDeleteOptions<T> = {}): Ho
       const owner = requireService(`softDelete() in ${label}`, service)
       const all: readonly unknown[] = findServiceEntry(owner)?.hooks.get('before', 'all') ?? []
       if (all.includes(hook)) return
-      throw new TypeError(
+      throw new HookError(
         `softDelete() in ${label} must be registered in 'before all': other methods would find marked records`,
       )
     },

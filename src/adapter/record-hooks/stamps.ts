@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
-import { NotAuthenticated } from '../../core/errors/index.ts'
+import { LoginRequired } from '../../core/errors/coded-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Params } from '../../core/params.ts'
@@ -78,7 +78,7 @@ function resolveWrittenBy<T>(owner: string, options: WrittenByOptions<T>) {
   const read = (params: Params): unknown => {
     const value = by(params)
     if (value !== undefined || params.provider === undefined) return value
-    throw new NotAuthenticated('Not authenticated')
+    throw new LoginRequired('Not authenticated')
   }
   return { field, read }
 }

@@ -1,7 +1,8 @@
 import type { Binary, ClientSession, Collection } from 'mongodb'
 import { BSON } from 'mongodb'
 import type { HookContext } from '../../core/application-defaults.ts'
-import { Conflict } from '../../core/errors/index.ts'
+import { IdempotencyConflict } from '../../core/errors/coded-errors.ts'
+import type { Conflict } from '../../core/errors/index.ts'
 import { toExternalForm } from '../../core/external-form.ts'
 import type { HttpAnswer } from '../../core/hooks/hook-context.ts'
 import { hasMethod, isObject, isSingleValue } from '../../core/value-kind.ts'
@@ -121,7 +122,7 @@ export function readAnswer(
  */
 export function setAnswer(context: HookContext, { answer }: StoredAnswer): void {
   if (answer === undefined) {
-    throw new Conflict(
+    throw new IdempotencyConflict(
       'The first request with this Idempotency-Key succeeded, but its response was too large to be stored. Read the records that it has written',
       { isDone: true },
     )

@@ -1,5 +1,5 @@
 import type { AggregationCursor, Document, FindCursor } from 'mongodb'
-import { BadRequest, NotAcceptable } from '../../core/errors/index.ts'
+import { InvalidStream, StreamUnsupported } from '../../core/errors/coded-errors.ts'
 import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import { readFacts } from '../adapter-call.ts'
@@ -30,7 +30,7 @@ function createStreamedMembers(
       checkFind(this, own)
       const facts = readFacts(this, params)
       const { limits, paginate } = facts.settings
-      if (limits.stream === 0) throw new NotAcceptable('This call has no stream of records')
+      if (limits.stream === 0) throw new StreamUnsupported('This call has no stream of records')
       const checked = sanitizeParams(params, this, facts)
       checked.adapter = { ...checked.adapter, paginate: false }
       const max = facts.isExternal ? limits.stream : Number.POSITIVE_INFINITY
@@ -79,7 +79,7 @@ async function openBatches(
     params,
     (call) => {
       if (call.driver.session !== undefined) {
-        throw new BadRequest('A stream of records is not possible within a session')
+        throw new InvalidStream('A stream of records is not possible within a session')
       }
       known.limit = call.query.limit
       known.signal = call.driver.signal
@@ -123,7 +123,7 @@ async function* readBatches(
       reading?.end()
       if (batch.length > 0 && left > 0) yield batch.slice(0, left)
       if (batch.length > left) {
-        throw new BadRequest(`A stream of this service has at most ${most} records: set $limit`)
+        throw new InvalidStream(`A stream of this service has at most ${most} records: set $limit`)
       }
       if (batch.length < BATCH_RECORDS) return
     }

@@ -7,6 +7,7 @@ import type {
 } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook } from '../../core/application-defaults.ts'
+import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { copyExternalForms, readDispatch, setDispatch } from '../../core/external-form.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import { runRest, TAKEN_BACK } from '../../core/hooks/around-hooks.ts'
@@ -95,7 +96,7 @@ async function run<R>(
   options: RunOptions = {},
 ): Promise<R> {
   checkOptions('transaction()', options, RUN_RULES)
-  if (typeof fn !== 'function') throw new TypeError('transaction(): needs a function')
+  if (typeof fn !== 'function') throw new ArgumentError('transaction(): needs a function')
   const { client = await findClient(app), signal, ...driver } = options
   // The driver would treat `undefined` as a value.
   const given = withDefaults<DriverTransactionOptions>({}, driver)
@@ -143,7 +144,7 @@ async function findClient({ entries }: AnyApplication): Promise<MongoClient> {
     client === undefined
       ? 'the application has no MongoDB service'
       : `the services of the application are of ${others.length + 1} clients`
-  throw new TypeError(`transaction(): the option 'client' is required, since ${reason}`)
+  throw new OptionError(`transaction(): the option 'client' is required, since ${reason}`)
 }
 
 /** Properties that are copied deeply. Others may hold objects that many calls share. */

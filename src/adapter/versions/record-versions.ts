@@ -1,4 +1,5 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidVersion } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { RecordVersions } from '../../core/versions/record-version.ts'
 import {
   answersRecord,
@@ -23,7 +24,7 @@ export const VERSIONS: CallFeature = {
   createRule: createVersionRule,
   checkExternal({ settings }, params, data) {
     if (params.headers?.['if-none-match'] !== undefined) {
-      throw new BadRequest('If-None-Match is for reads: name the version by If-Match')
+      throw new InvalidVersion('If-None-Match is for reads: name the version by If-Match')
     }
     const { requireVersion, version } = settings
     if (!requireVersion || version === undefined || params.version !== undefined) return
@@ -99,7 +100,7 @@ function createVersionRule(asked: AskedCall): CallRule {
       if (version === undefined) return others
       if (!isOne) throw createFieldError(field)
       if (!isVersion(version)) {
-        throw new BadRequest(`The field '${field}' must be the version that the record has`)
+        throw new InvalidVersion(`The field '${field}' must be the version that the record has`)
       }
       expected = (expected ?? [version]).filter((one) => one === version)
       // A version mismatch must not add a record.
@@ -110,7 +111,7 @@ function createVersionRule(asked: AskedCall): CallRule {
     toNew(document) {
       const { [field]: version = FIRST_VERSION } = document
       if (isVersion(version)) return { ...document, [field]: version }
-      throw new BadRequest(`The field '${field}' must be a whole number from 0 on`)
+      throw new InvalidVersion(`The field '${field}' must be a whole number from 0 on`)
     },
     toUpdate: (update) => ({ ...update, $inc: { ...update['$inc'], [field]: 1 } }),
     unmark: (record) => ({ ...record, [field]: record[field] - 1 }),
@@ -123,9 +124,9 @@ function readExpected({ operation, params, settings }: AskedCall): readonly numb
   if (ON_MANY.has(operation)) throw createManyError()
   if (!ON_ONE.has(operation)) return undefined
   if (settings.version === undefined && typeof expected === 'number') {
-    throw new TypeError("params.version needs the option 'version' of MongoDBService")
+    throw new ArgumentError("params.version needs the option 'version' of MongoDBService")
   }
   const versions = [expected].flat()
   if (versions.every(isVersion)) return versions
-  throw new TypeError(EXPECTED_VERSION)
+  throw new ArgumentError(EXPECTED_VERSION)
 }

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { BodyTooComplex, FieldNotWritable, InvalidData } from '../../core/errors/coded-errors.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { isReservedName, relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
@@ -22,7 +22,7 @@ export function checkNewRecords(
   const limit = settings.limits.records
   // Not `length > limit`: that is false for a limit of `undefined` or `NaN`.
   if (Array.isArray(data) && !(data.length <= limit)) {
-    throw new BadRequest(`The data has more than ${limit} records`)
+    throw new BodyTooComplex(`The data has more than ${limit} records`)
   }
   for (const record of listRecords(data)) {
     checkValue(record)
@@ -51,7 +51,7 @@ export function checkChange(data: unknown, id: unknown, settings: MongoDBSetting
   checkValue(Object.fromEntries(fields), 0, new Set(paths))
   const given = data[settings.id]
   if (given !== undefined && !isSameId(given, id)) {
-    throw new BadRequest(`The field '${settings.id}' of a record cannot be changed`)
+    throw new FieldNotWritable(`The field '${settings.id}' of a record cannot be changed`)
   }
 }
 
@@ -78,7 +78,7 @@ function checkValue(
 ): void {
   if (depth > MAX_DEPTH) refuseDepth(MAX_DEPTH)
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new BadRequest('The data has a number that is not finite')
+    throw new InvalidData('The data has a number that is not finite')
   }
   if (typeof value === 'bigint') checkLong(value)
   if (Array.isArray(value)) {
@@ -95,7 +95,7 @@ function checkValue(
 /** @throws {BadRequest} a bigint has more than 64 bits */
 export function checkLong(value: bigint): void {
   if (BigInt.asIntN(64, value) === value) return
-  throw new BadRequest('The data has a bigint of more than 64 bits')
+  throw new InvalidData('The data has a bigint of more than 64 bits')
 }
 
 /** @throws {BadRequest} an operator, a dotted path, or a name that is special in JavaScript or BSON */
@@ -122,11 +122,11 @@ export function checkReservedNames(value: unknown, depth = 0): void {
 }
 
 function refuseDepth(most: number): never {
-  throw new BadRequest(`The data is nested more than ${most} levels deep`)
+  throw new BodyTooComplex(`The data is nested more than ${most} levels deep`)
 }
 
 function refuseName(name: string): never {
-  throw new BadRequest(`The data has the field name '${name}', which is not allowed`)
+  throw new InvalidData(`The data has the field name '${name}', which is not allowed`)
 }
 
 /**
@@ -137,9 +137,10 @@ function refuseName(name: string): never {
 function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSettings): void {
   const operator = UPDATE_OPERATORS.get(name)
   if (operator === undefined || !settings.updateOperators.includes(name)) {
-    throw new BadRequest(`The operator ${name} is not allowed`)
+    throw new InvalidData(`The operator ${name} is not allowed`)
   }
-  if (!isPlainObject(fields)) throw new BadRequest(`The operator ${name} takes an object of fields`)
+  if (!isPlainObject(fields))
+    throw new InvalidData(`The operator ${name} takes an object of fields`)
   const { modifiers = NO_NAMES, reads } = operator
   for (const [path, value] of Object.entries(fields)) {
     checkPath(name, path, settings)
@@ -152,7 +153,7 @@ function checkUpdateOperator(name: string, fields: unknown, settings: MongoDBSet
 /** `{ $rename: { from: 'to' } }` writes the field `to`, so that is checked like any path. */
 function checkTarget(name: string, target: unknown, settings: MongoDBSettings): void {
   if (typeof target !== 'string' || target === '') {
-    throw new BadRequest(`The operator ${name} takes the names of fields`)
+    throw new InvalidData(`The operator ${name} takes the names of fields`)
   }
   checkPath(name, target, settings)
   if (relate(target, settings.hidden) !== 'apart') refuseHidden(name, target)
@@ -160,7 +161,7 @@ function checkTarget(name: string, target: unknown, settings: MongoDBSettings): 
 
 function checkPath(name: string, path: string, settings: MongoDBSettings): void {
   if (['_id', settings.id].some((id) => path === id || path.startsWith(`${id}.`))) {
-    throw new BadRequest(`The operator ${name} must not change the id`)
+    throw new FieldNotWritable(`The operator ${name} must not change the id`)
   }
   if (!settings.updateOperators.includes(path)) checkName(path)
 }
@@ -185,7 +186,7 @@ function checkHidden(
 }
 
 function refuseHidden(name: string, path: string): never {
-  throw new BadRequest(`The field '${path}' cannot be changed by ${name}`)
+  throw new FieldNotWritable(`The field '${path}' cannot be changed by ${name}`)
 }
 
 /** The operand of an update operator, and how external callers may use it. */

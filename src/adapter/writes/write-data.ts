@@ -1,6 +1,8 @@
 import type { Document } from 'mongodb'
 import { ObjectId } from 'mongodb'
-import { BadRequest } from '../../core/errors/index.ts'
+import { FieldNotWritable, InvalidData } from '../../core/errors/coded-errors.ts'
+import type { BadRequest } from '../../core/errors/index.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { isObject, isPlainObject, isPromise } from '../../core/value-kind.ts'
 import { relate } from '../field-path.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
@@ -15,9 +17,9 @@ export type WriteData = Readonly<Record<string, unknown>>
  * @throws {TypeError} a promise, of a list or set by a hook
  */
 export function checkRecord(data: unknown): asserts data is WriteData {
-  if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
+  if (isPromise(data)) throw new ArgumentError('The data is a promise: await it first')
   if (isObject(data) && !Array.isArray(data)) return
-  throw new BadRequest('The data must be an object')
+  throw new InvalidData('The data must be an object')
 }
 
 /**
@@ -33,7 +35,7 @@ export function listRecords(data: unknown): WriteData[] {
 
 /** Returns the error for a field that external callers may not set. */
 export function createFieldError(name: string): BadRequest {
-  return new BadRequest(`The field '${name}' is set by the server`)
+  return new FieldNotWritable(`The field '${name}' is set by the server`)
 }
 
 /**
@@ -95,7 +97,7 @@ export function takeField(data: WriteData, field: string): { value: unknown; oth
 export function checkUnmixed(data: unknown): asserts data is WriteData {
   checkRecord(data)
   if (hasOperators(data) && !Object.keys(data).every(isOperator)) {
-    throw new BadRequest('The data of an update is either fields or operators, not both')
+    throw new InvalidData('The data of an update is either fields or operators, not both')
   }
 }
 
@@ -112,7 +114,7 @@ export function createUpdate(data: WriteData, { id }: Pick<MongoDBSettings, 'id'
     else fields.push(entry)
   }
   const { $set = {}, ...others } = Object.fromEntries(operators)
-  if (!isPlainObject($set)) throw new BadRequest('$set must be an object')
+  if (!isPlainObject($set)) throw new InvalidData('$set must be an object')
   const set: [string, unknown][] = []
   for (const entry of [...fields, ...Object.entries($set)]) {
     const [name, value] = entry

@@ -1,5 +1,6 @@
 import type { DeleteResult, Document, UpdateResult } from 'mongodb'
-import { BadRequest, Unavailable } from '../../core/errors/index.ts'
+import { InvalidData } from '../../core/errors/coded-errors.ts'
+import { Unavailable } from '../../core/errors/index.ts'
 import { noteEvent } from '../../core/hooks/method-call.ts'
 import type { AdapterCall } from '../adapter-call.ts'
 import type { Outcome } from '../driver-error.ts'
@@ -145,7 +146,7 @@ async function checkReached(
   ids: readonly unknown[],
 ): Promise<void> {
   if ((await collection.countDocuments(filter, driver)) === ids.length) return
-  throw new BadRequest(
+  throw new InvalidData(
     "With this collation, ids of other records are the same: use the collation { locale: 'simple' } for this patch",
   )
 }

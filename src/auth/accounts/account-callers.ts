@@ -1,5 +1,6 @@
+import { LoginRequired, WrongPassword } from '../../core/errors/coded-errors.ts'
 import type { Params } from '../../core/index.ts'
-import { BadRequest, NotAuthenticated } from '../../core/index.ts'
+import { NotAuthenticated } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import type { Entity } from '../entity-service.ts'
@@ -27,7 +28,7 @@ export async function proveCaller(
   await proveParams(authentication, holder, authentication.configuration.authStrategies)
   const { [entity]: found } = holder.params as Record<string, unknown>
   const id = getField(found, idName) as string | undefined
-  if (id == null) throw new NotAuthenticated('Not authenticated')
+  if (id == null) throw new LoginRequired('Not authenticated')
   const internal = { ...withoutProvider(holder.params), query: {} }
   const user = (await users.get(id, internal)) as Entity
   const name = String(getField(user, nameField))
@@ -37,7 +38,7 @@ export async function proveCaller(
     if (!(error instanceof NotAuthenticated)) throw error
     const data = { strategy: strategy.name, [strategy.configuration.usernameField]: name }
     reportFailure(authentication, 'login', { data, params } as never, error)
-    throw new BadRequest('The password is wrong')
+    throw new WrongPassword('The password is wrong')
   }
   return { id, params: holder.params }
 }

@@ -1,5 +1,5 @@
+import { InvalidAccountCall } from '../../core/errors/coded-errors.ts'
 import type { Params } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
 import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
 import { checkPassword } from '../passwords/passwords.ts'
@@ -59,19 +59,20 @@ export function readAccountData<Method extends AccountMethod>(
   method: Method,
 ): Readonly<Record<(typeof FIELDS)[Method][number], string>> {
   const names: readonly Field[] = FIELDS[method]
-  if (!isPlainObject(data)) throw new BadRequest('The data must be an object')
+  if (!isPlainObject(data)) throw new InvalidAccountCall('The data must be an object')
   const [parameter] = Object.keys(query ?? {})
-  if (parameter !== undefined) throw new BadRequest(`Unknown query parameter '${parameter}'`)
+  if (parameter !== undefined)
+    throw new InvalidAccountCall(`Unknown query parameter '${parameter}'`)
   const given = Object.keys(data).filter((name) => data[name] !== undefined)
   const unknown = given.find((name) => !names.some((known) => known === name))
-  if (unknown !== undefined) throw new BadRequest(`Unknown field '${unknown}'`)
+  if (unknown !== undefined) throw new InvalidAccountCall(`Unknown field '${unknown}'`)
   for (const name of names) CHECKS[name](data[name])
   return data as Record<Field, string>
 }
 
 function checkString(name: string, value: unknown, maxLength: number): void {
   if (isKeyString(value) && value.length <= maxLength) return
-  throw new BadRequest(`'${name}' must be a string of 1 to ${maxLength} characters`)
+  throw new InvalidAccountCall(`'${name}' must be a string of 1 to ${maxLength} characters`)
 }
 
 /**
@@ -102,7 +103,7 @@ export function isAddress(email: string): boolean {
 /** @throws {BadRequest} no email can be sent to the address */
 export function checkAddress(email: string): void {
   if (isAddress(email)) return
-  throw new BadRequest(
+  throw new InvalidAccountCall(
     "'email' must be one email address, without blanks, quotes, brackets, '=?', invisible or compatibility characters",
   )
 }

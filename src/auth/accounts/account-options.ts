@@ -1,3 +1,4 @@
+import { OptionError, SettingError } from '../../core/errors/setup-errors.ts'
 import type { Application } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -85,12 +86,12 @@ export function resolveAccountOptions(given: AccountOptions): ResolvedAccountOpt
   checkOptions('AccountService', given, RULES)
   const missing = REQUIRED.find((name) => given[name] === undefined)
   if (missing !== undefined) {
-    throw new TypeError(`AccountService: the option '${missing}' is missing`)
+    throw new OptionError(`AccountService: the option '${missing}' is missing`)
   }
   const { expiresIn = '1h', strategy = 'local', verifiedField = 'isVerified', ...others } = given
   const seconds = parseTimeSpan(expiresIn, 'expiresIn')
   if (seconds < 1) {
-    throw new TypeError(`AccountService: 'expiresIn' must be at least a second`)
+    throw new OptionError(`AccountService: 'expiresIn' must be at least a second`)
   }
   return { ...others, strategy, verifiedField, lifetimeMs: seconds * 1000 }
 }
@@ -122,19 +123,19 @@ export function findAccountSetting(
 ): AccountSetting {
   const authentication = findAuthentication(app, options.authentication)
   if (authentication === null) {
-    throw new TypeError('AccountService needs an authentication service')
+    throw new SettingError('AccountService needs an authentication service')
   }
   const { configuration, configKey } = authentication
   const { entity, service: path = '' } = configuration
   const users = findEntityService(app, path)
   if (entity == null || users?.patch === undefined) {
-    throw new TypeError(
+    throw new SettingError(
       `AccountService needs a service of users with 'patch', by '${configKey}.service'`,
     )
   }
   const strategy = authentication.getStrategy(options.strategy)
   if (!(strategy instanceof LocalStrategy)) {
-    throw new TypeError(
+    throw new SettingError(
       `AccountService: '${options.strategy}' is not a LocalStrategy of '${configKey}'`,
     )
   }

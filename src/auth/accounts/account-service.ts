@@ -1,5 +1,7 @@
+import { InvalidAccountToken } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication, Application, Params } from '../../core/index.ts'
-import { BadRequest, ServiceError } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
 import type { AuthenticationParams } from '../authentication-params.ts'
 import { withoutProvider } from '../authentication-params.ts'
 import { seekAuthentication } from '../default-authentication.ts'
@@ -242,9 +244,10 @@ export class AccountService {
     const { path } = this.#setting
     return limitCaller(this.#setting, null, params, async () => {
       const token = readAccountToken(text)
-      if (token === null || !purposes.includes(token.purpose)) throw new BadRequest(INVALID)
+      if (token === null || !purposes.includes(token.purpose))
+        throw new InvalidAccountToken(INVALID)
       const stored = await this.#tokens.take(token, path)
-      if (stored === null) throw new BadRequest(INVALID)
+      if (stored === null) throw new InvalidAccountToken(INVALID)
       try {
         const user = await this.#change(token, stored, toChanges(stored), params)
         return { stored, user }
@@ -274,14 +277,14 @@ export class AccountService {
       const before = await users.get(userId, { ...internal, query: {} })
       const password = getField(before, passwordField) ?? null
       const isSame = passwordMark === null || passwordMark === markPassword(password)
-      if (!isSame) throw new BadRequest(INVALID)
+      if (!isSame) throw new InvalidAccountToken(INVALID)
       const conditions = { [emailField]: email, ...(passwordMark && { [passwordField]: password }) }
       const user = await this.#patch(userId, changes, conditions, internal)
       this.#log(MESSAGES[purpose], userId, params)
       return user
     } catch (error) {
       const isGone = error instanceof ServiceError && error.code === 404
-      throw isGone ? new BadRequest(INVALID, undefined, { cause: error }) : error
+      throw isGone ? new InvalidAccountToken(INVALID, undefined, { cause: error }) : error
     }
   }
 
@@ -296,7 +299,7 @@ export class AccountService {
     const user = await users.patch(id, changes, { ...params, query })
     const password = changes[passwordField]
     if (password !== undefined && getField(user, passwordField) === password) {
-      throw new TypeError(
+      throw new HookError(
         `The '${path}' service stores passwords as they are: give its 'patch' hashPassword('${passwordField}')`,
       )
     }

@@ -1,3 +1,5 @@
+import { InvalidApiKey } from '../../core/errors/coded-errors.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { ServiceError, toServicePath } from '../../core/index.ts'
 import { checkOptions } from '../../core/options/option-check.ts'
@@ -74,23 +76,23 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     const section = getSection(configuration, name)
     for (const required of ['service', 'prefix']) {
       if (section[required] !== undefined) continue
-      throw new TypeError(`'${name}' authentication strategy requires a '${required}' setting`)
+      throw new SettingError(`'${name}' authentication strategy requires a '${required}' setting`)
     }
     checkOptions(`the setting '${place}'`, section, API_KEY_RULES)
     if (configuration.authStrategies.includes(name)) {
-      throw new TypeError(
+      throw new SettingError(
         `'${configKey}.authStrategies' cannot name '${name}': by a login, a key would become a token ` +
           `that may do more. Name it in '${configKey}.parseStrategies'`,
       )
     }
     if (!parseStrategies.includes(name)) {
-      throw new TypeError(
+      throw new SettingError(
         `'${configKey}.parseStrategies' does not name '${name}', so that no request is read by it: ` +
           `${configKey}: { parseStrategies: ['jwt', '${name}'] }`,
       )
     }
     if (this.#path !== undefined && toServicePath(String(section['service'])) !== this.#path) {
-      throw new TypeError(
+      throw new SettingError(
         `'${place}.service' cannot change while the application runs: the service that stores API keys is ` +
           'guarded at startup',
       )
@@ -132,7 +134,7 @@ export class ApiKeyStrategy extends AuthenticationBaseStrategy {
     const { userId, scopes, expiresAt } = key
     const keyId = String(key._id)
     if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
-      throw createRefusal('The API key has expired', { keyId })
+      throw createRefusal('The API key has expired', { keyId }, InvalidApiKey)
     }
     const payload = {
       ...(userId !== null && { sub: userId }),

@@ -1,5 +1,7 @@
 import { randomInt, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { InvalidApiKey } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import type { IdObject } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
@@ -132,18 +134,18 @@ function toChecksum(text: string): string {
 export async function findApiKey(text: unknown, service: ApiKeyService): Promise<StoredApiKey> {
   const [, prefix, id, secret, checksum] = (typeof text === 'string' && FORMAT.exec(text)) || []
   if (id === undefined || secret === undefined || typeof text !== 'string') {
-    throw createRefusal(UNKNOWN_KEY, 'it has not the form of a key')
+    throw createRefusal(UNKNOWN_KEY, 'it has not the form of a key', InvalidApiKey)
   }
   if (toChecksum(text.slice(0, -7)) !== checksum) {
-    throw createRefusal(UNKNOWN_KEY, 'its checksum is wrong')
+    throw createRefusal(UNKNOWN_KEY, 'its checksum is wrong', InvalidApiKey)
   }
   const refuse = (reason: string): never => {
-    throw createRefusal(UNKNOWN_KEY, { reason, keyId: id })
+    throw createRefusal(UNKNOWN_KEY, { reason, keyId: id }, InvalidApiKey)
   }
   const record = (await orNull(service.get(id, {}), 404)) as StoredApiKey | null
   if (record === null) return refuse('it was removed, or never made')
   if (typeof record.secretHash !== 'string') {
-    throw new TypeError(
+    throw new HookError(
       "A hook has removed 'secretHash' from an API key: external callers never see it, so leave it in internal calls",
     )
   }

@@ -1,5 +1,10 @@
+import {
+  ApiKeyLimit,
+  InvalidData,
+  MethodNotOffered,
+  ScopeRequired,
+} from '../../core/errors/coded-errors.ts'
 import type { AroundHook, HookContext, IdObject, Params } from '../../core/index.ts'
-import { BadRequest, Conflict, Forbidden, MethodNotAllowed } from '../../core/index.ts'
 import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
@@ -120,7 +125,7 @@ export function createKeyGuard(readKeeper: () => KeyKeeper): AroundHook {
       return method === 'create' ? createKey(keeper, context, next, null) : next()
     }
     if (!KEY_METHODS.includes(method)) {
-      throw new MethodNotAllowed(`Cannot change API keys by '${method}'`)
+      throw new MethodNotOffered(`Cannot change API keys by '${method}'`)
     }
     // A key cannot create keys: a copy would outlive the key that created it.
     const owner = await proveOwner(keeper.authentication, context, 'API keys')
@@ -155,7 +160,7 @@ async function createKey(
     const found = await keeper.keys.find({ query, paginate: false })
     if ((found as readonly unknown[]).length > maxPerUser) {
       await keeper.keys._remove(String(stored._id))
-      throw new Conflict(`A user may have ${maxPerUser} API keys: remove one that is not used`)
+      throw new ApiKeyLimit(`A user may have ${maxPerUser} API keys: remove one that is not used`)
     }
   }
   context.result = { ...toOwnApiKey(stored), key: formatApiKey(stored, secret) }
@@ -172,35 +177,37 @@ function readNewKey(
   owner: OwnerClaims | null,
 ): Omit<StoredApiKey, '_id' | 'prefix' | 'secretHash' | 'usedAt'> {
   if (Object.keys(params.query ?? {}).length > 0) {
-    throw new BadRequest('An API key is made without a query')
+    throw new InvalidData('An API key is made without a query')
   }
-  if (!isPlainObject(data)) throw new BadRequest('An API key is made of an object')
+  if (!isPlainObject(data)) throw new InvalidData('An API key is made of an object')
   const allowed: readonly string[] = owner === null ? ['userId', ...CHOSEN] : CHOSEN
   const other = Object.keys(data).find((name) => !allowed.includes(name))
   if (other !== undefined) {
-    throw new BadRequest(`An API key is made of ${allowed.join(', ')}, and has no '${other}'`)
+    throw new InvalidData(`An API key is made of ${allowed.join(', ')}, and has no '${other}'`)
   }
   const { userId, name, scopes = [], expiresAt = null } = data
   if (!isKeyString(name) || name.length > MAX_NAME_LENGTH) {
-    throw new BadRequest(`'name' must be a string of 1 to ${MAX_NAME_LENGTH} characters`)
+    throw new InvalidData(`'name' must be a string of 1 to ${MAX_NAME_LENGTH} characters`)
   }
   const isKnown = (scope: unknown): boolean => configuration.scopes.includes(scope as string)
   if (!Array.isArray(scopes) || !scopes.every(isKnown)) {
-    throw new BadRequest(`'scopes' must be a list of: ${configuration.scopes.join(', ') || 'none'}`)
+    throw new InvalidData(
+      `'scopes' must be a list of: ${configuration.scopes.join(', ') || 'none'}`,
+    )
   }
   const held = owner?.['scopes']
   if (held !== undefined && !scopes.every((scope) => Array.isArray(held) && held.includes(scope))) {
-    throw new Forbidden('A token with scopes can only create keys with these scopes')
+    throw new ScopeRequired('A token with scopes can only create keys with these scopes')
   }
   const user = owner?.sub ?? (userId == null ? null : String(userId))
   const isNobody = user === null && authentication.configuration.entity == null
   if (!isNobody && (!isKeyString(user) || user.startsWith('[object'))) {
-    throw new BadRequest("'userId' must be the id of a user")
+    throw new InvalidData("'userId' must be the id of a user")
   }
   const createdAt = new Date()
   const end = readTime(expiresAt)
   if (end !== null && !(end > createdAt)) {
-    throw new BadRequest("'expiresAt' must be a time to come: '2030-01-31T12:00:00Z', or null")
+    throw new InvalidData("'expiresAt' must be a time to come: '2030-01-31T12:00:00Z', or null")
   }
   return { userId: user, name, scopes: [...new Set(scopes)], createdAt, expiresAt: end }
 }

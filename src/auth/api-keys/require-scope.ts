@@ -1,6 +1,7 @@
+import { LoginRequired, ScopeRequired } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { Application } from '../../core/index.ts'
-import { Forbidden, NotAuthenticated } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { authenticationServices } from '../default-authentication.ts'
@@ -18,15 +19,15 @@ import { ApiKeyStrategy } from './api-key-strategy.ts'
  */
 export function requireScope(scope: string): AuthenticateHook {
   if (!isNonEmptyString(scope)) {
-    throw new TypeError("The requireScope hook needs a scope: requireScope('posts:read')")
+    throw new HookError("The requireScope hook needs a scope: requireScope('posts:read')")
   }
   const hook: AuthenticateHook = ({ params, type }, next) => {
     if (params.provider) {
       if (findProof(params.authentication) === undefined)
-        throw new NotAuthenticated('Not authenticated')
+        throw new LoginRequired('Not authenticated')
       const { scopes } = getTokenClaims(params.authentication)
       const isAllowed = scopes === undefined || (Array.isArray(scopes) && scopes.includes(scope))
-      if (!isAllowed) throw new Forbidden(`The scope '${scope}' is needed`)
+      if (!isAllowed) throw new ScopeRequired(`The scope '${scope}' is needed`)
     }
     return type === 'around' ? next?.() : undefined
   }
@@ -34,14 +35,14 @@ export function requireScope(scope: string): AuthenticateHook {
     hookArguments: [scope],
     checkPlace: ({ app, group, label }) => {
       if (group === 'after' || group === 'error') {
-        throw new TypeError(
+        throw new HookError(
           `requireScope('${scope}') in ${label} runs too late: register it in 'before'`,
         )
       }
       const known = listScopes(app as Application)
       if (known === null || known.includes(scope)) return
       const hint = suggestName(scope, known) || `, there are ${known.join(', ') || 'none'}`
-      throw new TypeError(
+      throw new HookError(
         `requireScope('${scope}') in ${label}: no API key can have this scope${hint}`,
       )
     },

@@ -1,8 +1,10 @@
+import { LoginMisconfigured, LoginRequired } from '../../core/errors/coded-errors.ts'
 import { Hint } from '../../core/errors/hint.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import type { FunctionMetadata, HookPlace } from '../../core/function-metadata.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Application, Params } from '../../core/index.ts'
-import { NotAuthenticated, toServicePath } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -57,11 +59,11 @@ export function authenticate(
   const hook: AuthenticateHook = (context, next) => {
     const { type, app } = context
     if (type && type !== 'around' && type !== 'before') {
-      throw new NotAuthenticated('The authenticate hook must be used as a before hook')
+      throw new LoginMisconfigured('The authenticate hook must be used as a before hook')
     }
     const service = findService(app as Application, options)
     if ((service as object) === context.service) {
-      throw new NotAuthenticated(
+      throw new LoginMisconfigured(
         'The authenticate hook does not need to be used on the authentication service',
       )
     }
@@ -106,7 +108,7 @@ function readOptions(
       ? first
       : { strategies: [first, ...others].filter((name) => typeof name === 'string') }
   if (!Array.isArray(options.strategies) || options.strategies.length === 0) {
-    throw new TypeError(
+    throw new HookError(
       "The authenticate hook needs at least one allowed strategy: authenticate('jwt')",
     )
   }
@@ -117,7 +119,11 @@ function readOptions(
 function findService(app: Application, { service: path }: AuthenticateOptions): Authentication {
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate !== 'function') {
-    throw createRefusal('Could not find a valid authentication service', MISSING)
+    throw createRefusal(
+      'Could not find a valid authentication service',
+      MISSING,
+      LoginMisconfigured,
+    )
   }
   return service
 }
@@ -138,7 +144,7 @@ export function proveParams(
   const { params } = holder
   if (isProven(service, holder, strategies)) return undefined
   if (params.authentication) return proveAnew(service, holder, strategies)
-  if (params.provider) throw new NotAuthenticated('Not authenticated')
+  if (params.provider) throw new LoginRequired('Not authenticated')
   return undefined
 }
 
@@ -221,11 +227,11 @@ export function checkAuthenticate(
   const names = strategies.map((name) => `'${name}'`).join(', ')
   const hook = `authenticate(${names}) in ${place.label}`
   if (place.group === 'after' || place.group === 'error') {
-    throw new TypeError(`${hook} runs too late: register it in 'before' or 'around'`)
+    throw new HookError(`${hook} runs too late: register it in 'before' or 'around'`)
   }
   const service = checkService(place.app as Application, path, hook)
   if ((service as object) === place.service) {
-    throw new TypeError(`${hook} would refuse each login: remove it from this service`)
+    throw new HookError(`${hook} would refuse each login: remove it from this service`)
   }
   const { strategyNames, configuration, configKey } = service
   if (place.service !== undefined) warnOfOpenMethods(place.service)
@@ -236,7 +242,7 @@ export function checkAuthenticate(
   const unknown = strategies.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const hint = suggestName(unknown, strategyNames)
-  throw new TypeError(
+  throw new HookError(
     `${hook}: '${unknown}' is not a strategy of '${configKey}'${hint || `, registered are ${strategyNames.join(', ') || 'none'}`}`,
   )
 }
@@ -244,17 +250,17 @@ export function checkAuthenticate(
 function checkService(app: Application, path: string | undefined, hook: string): Authentication {
   if (path !== undefined && !app.entries.has(toServicePath(path))) {
     const hint = suggestName(path, app.entries.keys())
-    throw new TypeError(`${hook}: its option 'service' is '${path}', where no service is${hint}`)
+    throw new HookError(`${hook}: its option 'service' is '${path}', where no service is${hint}`)
   }
   const service = findAuthentication(app, path)
   if (typeof service?.authenticate === 'function') return service
   if (path !== undefined) {
-    throw new TypeError(
+    throw new HookError(
       `${hook}: its option 'service' names '${path}', which is not an authentication service`,
     )
   }
   const keys = [...authenticationServices(app).keys()].join(', ')
-  throw new TypeError(
+  throw new HookError(
     `${hook}: ${keys === '' ? NO_SERVICE : `the setting 'defaultAuthentication' must be one of ${keys}`}`,
   )
 }

@@ -1,6 +1,7 @@
+import { HashingMisconfigured, InvalidPassword } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { Application, Params } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { checkList } from '../../core/services/multi-option.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
@@ -52,7 +53,7 @@ const MAX_HASHES = 10
  */
 export function hashPassword(field: string, options: HashPasswordOptions = {}): HashPasswordHook {
   if (!isNonEmptyString(field)) {
-    throw new TypeError(
+    throw new HookError(
       "The hashPassword hook requires a field name option: hashPassword('password')",
     )
   }
@@ -62,7 +63,7 @@ export function hashPassword(field: string, options: HashPasswordOptions = {}): 
   })
   const hook: HashPasswordHook = async (context, next) => {
     if (context.type !== 'around' && context.type !== 'before') {
-      throw new TypeError('The hashPassword hook must be used as a before or an around hook')
+      throw new HookError('The hashPassword hook must be used as a before or an around hook')
     }
     if (context.data !== undefined && context.data !== null) {
       context.data = await hashRecords(context, field, options)
@@ -103,11 +104,11 @@ function findStrategy(
 ): HashingStrategy {
   const service = findAuthentication(app as Application, path)
   if (service === null) {
-    throw new BadRequest('Could not find an authentication service to hash password')
+    throw new HashingMisconfigured('Could not find an authentication service to hash password')
   }
   const found = service.getStrategy(strategy) as Partial<HashingStrategy> | undefined
   if (typeof found?.hashPassword !== 'function') {
-    throw new BadRequest(`Could not find '${strategy}' strategy to hash password`)
+    throw new HashingMisconfigured(`Could not find '${strategy}' strategy to hash password`)
   }
   return found as HashingStrategy
 }
@@ -132,7 +133,7 @@ async function hashRecords(
     const own: Place[] = []
     const copy = copyPlaces(record, field, own)
     if (own.length > 1) {
-      throw new BadRequest(
+      throw new InvalidPassword(
         `'${field}' stands in ${own.length} places of a record, which may have one password`,
       )
     }
@@ -162,7 +163,7 @@ function checkNewRecords({ method, data, service, params = {} }: ResolvingCall):
 /** Only external calls are limited: an internal import may be long, and only its own caller waits. */
 function checkCount({ provider }: Params, count: number): void {
   if (provider === undefined || count <= MAX_HASHES) return
-  throw new BadRequest(`A call may have at most ${MAX_HASHES} records with a password`)
+  throw new InvalidPassword(`A call may have at most ${MAX_HASHES} records with a password`)
 }
 
 /**

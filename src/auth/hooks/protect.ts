@@ -1,3 +1,4 @@
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { ExternalForm } from '../../core/index.ts'
 import { addExternalForm, copyExternalForms } from '../../core/index.ts'
@@ -18,10 +19,10 @@ export type ProtectHook = (
  * removed there. COPIES OF THE RECORD KEEP THE FIELDS.
  */
 export function protect(...fields: string[]): ProtectHook {
-  if (fields.length === 0) throw new TypeError('The protect hook needs at least one field')
+  if (fields.length === 0) throw new HookError('The protect hook needs at least one field')
   // Passing `protect` itself as a hook, for example to a hook of another package, would call it with the context.
   if (!isStringList(fields)) {
-    throw new TypeError("The protect hook takes names of fields: protect('password')")
+    throw new HookError("The protect hook takes names of fields: protect('password')")
   }
   const omit: ExternalForm = (record) => omitFields(record, fields)
   const omitInFound: ExternalForm = (result) => replaceRecords('find', getPlainForm(result), omit)
@@ -38,7 +39,7 @@ export function protect(...fields: string[]): ProtectHook {
       return next().then(() => protectContext(context))
     }
     if (context.type !== 'after') {
-      throw new TypeError('The protect hook must be used as an after or an around hook')
+      throw new HookError('The protect hook must be used as an after or an around hook')
     }
     protectContext(context)
     return undefined

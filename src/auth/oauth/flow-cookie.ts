@@ -1,3 +1,4 @@
+import { OAuthFlowEnded } from '../../core/errors/coded-errors.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
@@ -76,14 +77,15 @@ export function readFlow(provider: string, header: unknown, secrets: readonly st
   const names = [SECURE, ''].map((prefix) => `${prefix}${NAME}${provider}`)
   const found = findCookies(header, names)
   const [[name, sealed] = []] = found
-  if (!isNonEmptyString(sealed)) throw createRefusal(NO_FLOW, 'no flow was begun in this browser')
-  if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once')
+  if (!isNonEmptyString(sealed))
+    throw createRefusal(NO_FLOW, 'no flow was begun in this browser', OAuthFlowEnded)
+  if (found.length > 1) throw createRefusal(NO_FLOW, 'two flows at once', OAuthFlowEnded)
   const flow = openData('oauth-flow', sealed, secrets, NO_FLOW) as unknown as Flow
   if (flow.provider !== provider)
-    throw createRefusal(NO_FLOW, 'the flow was begun with another provider')
+    throw createRefusal(NO_FLOW, 'the flow was begun with another provider', OAuthFlowEnded)
   // A server without TLS can set a cookie, but none with the prefix.
   if (name !== getCookieName(flow))
-    throw createRefusal(NO_FLOW, 'the cookie has another name than it was given')
+    throw createRefusal(NO_FLOW, 'the cookie has another name than it was given', OAuthFlowEnded)
   return flow
 }
 

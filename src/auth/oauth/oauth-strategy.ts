@@ -1,5 +1,7 @@
+import { LoginMisconfigured, OAuthFailed, OAuthRejected } from '../../core/errors/coded-errors.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { Conflict, GeneralError, NotAuthenticated, NotFound } from '../../core/index.ts'
+import { Conflict, NotFound } from '../../core/index.ts'
 import { getFirst } from '../../core/results.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
@@ -75,7 +77,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     if (settings !== null) checkOAuthSettings(`${configKey}.oauth`, settings)
     const { hasSection, place } = this.providerAccess
     if (hasSection && this.#isOn === false) {
-      throw new TypeError(`'${place}' was not set at the start: start the application again`)
+      throw new SettingError(`'${place}' was not set at the start: start the application again`)
     }
     if (hasSection || this.#isOn === true) this.providerAccess.verify()
   }
@@ -96,7 +98,9 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     this.providerAccess.checkResponse()
     if (entity !== null && findEntityService(service.app, path) !== null) return
     const reason = entity === null ? "'entity' is null" : `there is no service '${path}'`
-    throw new TypeError(`The strategy '${name}' keeps accounts in an entity service, but ${reason}`)
+    throw new SettingError(
+      `The strategy '${name}' keeps accounts in an entity service, but ${reason}`,
+    )
   }
 
   /**
@@ -108,7 +112,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     request: AuthenticationRequest,
     params: OAuthParams,
   ): Promise<AuthenticationResult> {
-    if (!this.isOn) throw new NotAuthenticated(`Logins by '${this.name}' are not configured`)
+    if (!this.isOn) throw new OAuthRejected(`Logins by '${this.name}' are not configured`)
     const { entity: name } = this.configuration
     const { code, profile } = request
     const internal = withoutProvider(params)
@@ -188,7 +192,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   async createEntity(profile: OAuthProfile, params: OAuthParams): Promise<Entity> {
     const data = await this.getEntityData(profile, null, params)
     const { create } = this.#entities
-    if (create === undefined) throw new NotAuthenticated('You have no account here')
+    if (create === undefined) throw new OAuthRejected('You have no account here')
     return (await create.call(this.#entities, data, createEntityParams(params, {}))) as Entity
   }
 
@@ -239,7 +243,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
 
   get #entities(): EntityService {
     const service = this.entityService
-    if (service === null) throw new NotAuthenticated('Could not find entity service')
+    if (service === null) throw new LoginMisconfigured('Could not find entity service')
     return service
   }
 
@@ -257,14 +261,14 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     // Databases store every lone surrogate as U+FFFD, so the entity of another profile would match.
     if (!isWellFormed(query)) {
       const reason = 'what the entity is looked for by is not well-formed Unicode'
-      throw createRefusal('The provider does not say who you are', reason)
+      throw createRefusal('The provider does not say who you are', reason, OAuthRejected)
     }
     const entity = getFirst(
       await this.#entities.find(createEntityParams(params, { $limit: 1, ...query })),
     )
     if (entity === undefined || entity === null) return null
     if (isObject(entity) && entity[this.entityId] != null) return entity
-    throw new GeneralError(`The entities of the service have no '${this.entityId}'`)
+    throw new OAuthFailed(`The entities of the service have no '${this.entityId}'`)
   }
 
   async #prove(request: AuthenticationRequest, params: OAuthParams): Promise<OAuthProfile> {
@@ -279,7 +283,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       return (await this.#entities.get(id, createEntityParams(params, {}))) as Entity
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
-      throw createRefusal('The account of the code does not exist', error)
+      throw createRefusal('The account of the code does not exist', error, OAuthRejected)
     }
   }
 
@@ -292,7 +296,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
     }
     const entity = known ?? current
     if (known === null && current !== null && this.#entities.patch === undefined) {
-      throw new NotAuthenticated('Cannot link accounts: the entity service has no patch')
+      throw new LoginMisconfigured('Cannot link accounts: the entity service has no patch')
     }
     try {
       return await (entity === null
@@ -302,7 +306,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
       if (!(error instanceof Conflict)) throw error
       // The same profile has logged in at the same time, or a unique field is taken.
       const found = known === null ? await this.findEntity(profile, params) : null
-      if (found === null) throw createRefusal(TAKEN, error)
+      if (found === null) throw createRefusal(TAKEN, error, OAuthRejected)
       this.#checkOwner(found, current)
       return found
     }
@@ -311,7 +315,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
   /** @throws {NotAuthenticated} the profile belongs to another entity than the one logged in */
   #checkOwner(entity: Entity, current: Entity | null): void {
     if (current === null || String(entity[this.entityId]) === String(current[this.entityId])) return
-    throw new NotAuthenticated(`This ${this.name} account belongs to another account here`)
+    throw new OAuthRejected(`This ${this.name} account belongs to another account here`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { OrderError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
@@ -29,7 +30,7 @@ export function oauth(options: OAuthOptions = {}): (app: AnyApplication) => void
   return (app) => {
     const authentication = findAuthentication(app, authService)
     if (authentication === null) {
-      throw new TypeError(
+      throw new OrderError(
         "oauth(): an authentication service must be registered before: app.use('authentication', …)",
       )
     }

@@ -1,4 +1,4 @@
-import { NotAuthenticated } from '../../core/index.ts'
+import { OAuthRejected } from '../../core/errors/coded-errors.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type { AuthenticationResult } from '../authentication.ts'
 import { isOrigin, parseUrl } from '../settings-values.ts'
@@ -55,7 +55,7 @@ export function joinPageAddress(base: string, path: string): string {
   const address = base.endsWith('/') ? base + path.replace(/^\//, '') : base + path
   const problem = findProblem(base, path, address)
   if (problem === undefined) return address
-  throw createRefusal('Invalid redirect path.', `the redirect holds ${problem}`)
+  throw createRefusal('Invalid redirect path.', `the redirect holds ${problem}`, OAuthRejected)
 }
 
 /** The outcome of a login that the page receives. */
@@ -109,12 +109,12 @@ export function checkOrigin(
   const allowed = origins.filter(isOrigin)
   const [first] = allowed
   if (first === undefined) {
-    throw new NotAuthenticated("There is no page after the login: 'origins' names no origin")
+    throw new OAuthRejected("There is no page after the login: 'origins' names no origin")
   }
   if (referer === undefined) return first
   const url = parseUrl(referer)
   if (url === null || url.origin === 'null') {
-    throw new NotAuthenticated(
+    throw new OAuthRejected(
       'Invalid referer: expected an absolute URL (e.g. http://localhost:3000).',
     )
   }
@@ -122,7 +122,7 @@ export function checkOrigin(
     (origin) => origin === url.origin || (allowsLoopbackPorts && isSameLoopback(origin, url)),
   )
   if (isAllowed) return url.origin
-  throw new NotAuthenticated(
+  throw new OAuthRejected(
     `Referer origin "${url.origin}" is not allowed. Configured origins: ${allowed.join(', ')}.`,
   )
 }

@@ -1,5 +1,6 @@
+import { OAuthFlowEnded, OAuthRejected, ProviderNotFound } from '../../core/errors/coded-errors.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { NotAuthenticated, NotFound } from '../../core/index.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal } from '../auth-errors.ts'
@@ -56,7 +57,7 @@ export class ProviderAccess {
   get oauth(): Readonly<OAuthSettings> {
     const settings = findOAuthSettings(this.authentication.configuration)
     if (settings !== null && Object.hasOwn(settings, this.name)) return settings
-    throw new TypeError(`The strategy '${this.name}' needs the setting '${this.place}'`)
+    throw new SettingError(`The strategy '${this.name}' needs the setting '${this.place}'`)
   }
 
   /**
@@ -94,7 +95,7 @@ export class ProviderAccess {
     const { configKey, configuration } = this.authentication
     const givesCode = [...this.#readProviders().values()].some(({ settings }) => settings.givesCode)
     if (givesCode && !configuration.authStrategies.includes(this.name)) {
-      throw new TypeError(
+      throw new SettingError(
         `'${configKey}.authStrategies' must name '${this.name}': the codes of its logins are exchanged by it`,
       )
     }
@@ -107,7 +108,7 @@ export class ProviderAccess {
     const hasPage = redirect !== undefined || origins !== undefined
     const issuing = loginExtensions?.find(({ issue }) => issue !== undefined)
     if (issuing === undefined || !hasPage || this.getProvider().settings.givesCode) return
-    throw new TypeError(
+    throw new SettingError(
       `'${this.place}.response' must be 'code' where there are ${issuing.setting}: ` +
         'the page exchanges it for both tokens, and a refresh token must not appear in a URL',
     )
@@ -121,7 +122,7 @@ export class ProviderAccess {
   getProvider(override: string | null = null): OAuthProvider {
     const provider = this.#readProviders().get(override)
     if (provider !== undefined) return provider
-    throw new NotFound(`There are no settings '${override}' for ${this.name}`)
+    throw new ProviderNotFound(`There are no settings '${override}' for ${this.name}`)
   }
 
   #createProviders(oauth: Readonly<OAuthSettings>): Map<string | null, OAuthProvider> {
@@ -150,12 +151,13 @@ export class ProviderAccess {
    * @throws {NotAuthenticated} the code is invalid, already used, expired, or for another strategy
    */
   async redeemCode(code: unknown): Promise<string> {
-    if (!isNonEmptyString(code)) throw new NotAuthenticated('The code must be a string')
+    if (!isNonEmptyString(code)) throw new OAuthRejected('The code must be a string')
     const { strategy, id, jti, exp } = openData('oauth-code', code, this.secrets, NO_CODE)
-    if (strategy !== this.name) throw createRefusal(NO_CODE, 'it is for another strategy')
+    if (strategy !== this.name)
+      throw createRefusal(NO_CODE, 'it is for another strategy', OAuthFlowEnded)
     const use = [String(jti), Number(exp)] as const
     const isFirst = (await this.claimHere(...use)) && (await this.claimEverywhere(...use))
-    if (!isFirst) throw createRefusal(NO_CODE, 'it was used')
+    if (!isFirst) throw createRefusal(NO_CODE, 'it was used', OAuthFlowEnded)
     return String(id)
   }
 }
@@ -180,7 +182,7 @@ export async function proveDirectly(
     if (isNonEmptyString(id_token)) return verifyIdToken(session, id_token, nonce)
     if (isNonEmptyString(access_token)) return checkAccessToken(session, access_token)
     const reason = 'neither an id token nor an access token'
-    throw createRefusal(NO_FLOW, reason)
+    throw createRefusal(NO_FLOW, reason, OAuthFlowEnded)
   })
   const tokens = isNonEmptyString(id_token) ? { id_token } : { access_token }
   return { strategy: access.name, ...tokens, profile: proveProfile(profile, access.name) }
@@ -192,14 +194,14 @@ async function checkAccessToken(session: ProviderSession, token: string): Promis
   const openid = await loadOpenId()
   const configuration = await session.configure()
   if (configuration.serverMetadata().introspection_endpoint === undefined) {
-    throw new NotAuthenticated(
+    throw new OAuthRejected(
       `Access tokens of ${name} are not accepted: it does not say for whom they were made`,
     )
   }
   const { active, client_id, sub } = await openid.tokenIntrospection(configuration, token)
   if (!active || client_id !== key) {
     const reason = active ? 'the token was made for another application' : 'the token is not active'
-    throw createRefusal(`${name} does not confirm this login`, reason)
+    throw createRefusal(`${name} does not confirm this login`, reason, OAuthRejected)
   }
   return session.getProfile(token, sub === undefined ? undefined : { sub })
 }
@@ -222,7 +224,7 @@ async function verifyIdToken(
 ): Promise<OAuthProfile> {
   const { provider } = session
   const { name, key, isOpenId } = provider.settings
-  if (!isOpenId) throw new NotAuthenticated(`${name} has no id tokens`)
+  if (!isOpenId) throw new OAuthRejected(`${name} has no id tokens`)
   const { jwtVerify } = await import('jose')
   const server = (await session.configure()).serverMetadata()
   const offered = server.id_token_signing_alg_values_supported ?? ['RS256']

@@ -3,7 +3,8 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import bcrypt from 'bcryptjs'
-import { BadRequest } from '../../core/index.ts'
+import { InvalidPassword } from '../../core/errors/coded-errors.ts'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
@@ -96,11 +97,13 @@ export class Passwords {
     const { concurrency = isThreaded ? 2 : 1, maxQueued = 50, ...cost } = options
     const [unused] = isScrypt ? [] : Object.keys(cost)
     if (unused !== undefined) {
-      throw new TypeError(`${owner}: the option '${unused}' is for scrypt, and 'hash' is '${hash}'`)
+      throw new OptionError(
+        `${owner}: the option '${unused}' is for scrypt, and 'hash' is '${hash}'`,
+      )
     }
     this.#cost = withDefaults(OWASP_COST, cost)
     if (!isScryptCost(this.#cost)) {
-      throw new TypeError(
+      throw new OptionError(
         `${owner}: scrypt cannot take these parameters: 'cost' is a power of two, 'parallelization' is at most ${MAX_PARALLELIZATION}, and the memory of 128 * cost * blockSize bytes is at most 512 MiB`,
       )
     }
@@ -118,7 +121,7 @@ export class Passwords {
   check(password: unknown): asserts password is string {
     checkPassword(password)
     if (this.#bcryptCost === null || !bcrypt.truncates(password)) return
-    throw new BadRequest('A password has at most 72 bytes')
+    throw new InvalidPassword('A password has at most 72 bytes')
   }
 
   /**
@@ -191,10 +194,10 @@ export class Passwords {
 /** @throws {BadRequest} it is not a non-empty string, or has more than 1,024 bytes */
 export function checkPassword(password: unknown): asserts password is string {
   if (!isNonEmptyString(password)) {
-    throw new BadRequest('A password must be a non-empty string')
+    throw new InvalidPassword('A password must be a non-empty string')
   }
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
-    throw new BadRequest(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)
+    throw new InvalidPassword(`A password has at most ${MAX_PASSWORD_BYTES} bytes`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { InvalidToken } from '../../core/errors/coded-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
 import { createRefusal } from '../auth-errors.ts'
 import type {
@@ -71,7 +72,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
     if (given === null) {
       // Queries the database here too, so that the response time reveals nothing.
       await this.#sessions.patch(createSessionId(), { $currentDate: { checkedAt: true } }, {})
-      throw createRefusal(REFUSED, 'it was not made here')
+      throw createRefusal(REFUSED, 'it was not made here', InvalidToken)
     }
     const generation = given.generation + 1
     const successor = createRefreshToken({ ...given, generation }, tokenKeys)
@@ -93,7 +94,11 @@ export class RefreshStrategy implements AuthenticationStrategy {
     // The user may have been read before a change by this same session, which has the new marks by now.
     if (!isSecond) return this.#refresh(request, params, { isSecond: true })
     await this.#sessions.end(given.sessionId)
-    throw createRefusal(REFUSED, { reason: 'its user has changed', sid: given.sessionId })
+    throw createRefusal(
+      REFUSED,
+      { reason: 'its user has changed', sid: given.sessionId },
+      InvalidToken,
+    )
   }
 
   /**
@@ -142,11 +147,12 @@ export class RefreshStrategy implements AuthenticationStrategy {
     const { app } = this.#authentication
     const sid = given.sessionId
     const session = await this.#sessions.patch(sid, { $currentDate: { checkedAt: true } }, {})
-    if (session === null) throw createRefusal(REFUSED, { reason: 'its session has ended', sid })
+    if (session === null)
+      throw createRefusal(REFUSED, { reason: 'its session has ended', sid }, InvalidToken)
     if (user.findChange(session.marks) !== null) return null
     const { spent, checkedAt, tokenHash, userId, expiresAt, endsAt } = session
     if (Math.min(expiresAt.getTime(), endsAt.getTime()) <= Date.now()) {
-      throw createRefusal(REFUSED, { reason: 'its session has expired', sid })
+      throw createRefusal(REFUSED, { reason: 'its session has expired', sid }, InvalidToken)
     }
     const find = ({ hash, generation }: RefreshToken): SpentToken | undefined => {
       const used = spent[generation % MAX_SPENT]
@@ -170,7 +176,7 @@ export class RefreshStrategy implements AuthenticationStrategy {
       app.logger.warn(details, 'A refresh token was used again')
       app.emit('reuse', { sid, userId })
     }
-    throw createRefusal(REFUSED, { reason: 'it was used before', sid })
+    throw createRefusal(REFUSED, { reason: 'it was used before', sid }, InvalidToken)
   }
 
   /** Resolves to the result of a refresh, with a pair of tokens. */

@@ -1,5 +1,12 @@
+import {
+  InvalidData,
+  InvalidSocketCall,
+  LoginRequired,
+  OriginNotAllowed,
+} from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import type { AroundHook, AuthenticationRequest, Headers, HookContext } from '../../core/index.ts'
-import { BadRequest, Forbidden, ServiceError } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
 import { isFromDeveloper, isLocalHost } from '../../core/local-request.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createRefusal, NO_ATTEMPT } from '../auth-errors.ts'
@@ -68,7 +75,7 @@ export class SessionCookies {
     const isRefresh = data['strategy'] === 'refresh'
     if (context.params.connection !== undefined) {
       if (data['strategy'] !== findUserFinder(this.#authentication)?.name) {
-        throw new BadRequest(
+        throw new InvalidSocketCall(
           'A socket cannot set the cookie of a session: log in over HTTP, then connect with the access token',
         )
       }
@@ -80,10 +87,11 @@ export class SessionCookies {
     if (isRefresh || isOfPage) this.#checkOrigin(headers, requestUrl)
     if (isRefresh) {
       if ('refreshToken' in data) {
-        throw new BadRequest("'refreshToken' is only read from its cookie")
+        throw new InvalidData("'refreshToken' is only read from its cookie")
       }
       // Every visit of a guest tries to renew a session, so this is not logged.
-      if (before === null) throw createRefusal('There is no session to be refreshed', NO_ATTEMPT)
+      if (before === null)
+        throw createRefusal('There is no session to be refreshed', NO_ATTEMPT, LoginRequired)
       context.data = { ...data, refreshToken: before }
     }
     await next()
@@ -156,10 +164,12 @@ export class SessionCookies {
     const url = parseUrl(origin)
     // Browsers reject cookies with `Secure` of a page without TLS, except on localhost.
     if (url?.protocol === 'http:' && !isLocalHost(url.hostname)) {
-      throw new Forbidden(`Cookies of sessions need HTTPS or localhost: the page is of '${origin}'`)
+      throw new OriginNotAllowed(
+        `Cookies of sessions need HTTPS or localhost: the page is of '${origin}'`,
+      )
     }
     if (this.#isAllowed(headers, requestUrl)) return
-    throw new Forbidden(
+    throw new OriginNotAllowed(
       `Cookies of sessions serve pages of this origin and of 'sessions.origins', not of '${origin}'`,
     )
   }
@@ -236,7 +246,7 @@ function hideTokens(context: HookContext, cookie: boolean | 'all'): void {
 function checkBody({ dispatch, result }: HookContext, cookie: boolean | 'all'): void {
   const token = cookie === 'all' ? /"(?:access|refresh)Token":"/ : /"refreshToken":"/
   if (!token.test(JSON.stringify(dispatch ?? result) ?? '')) return
-  throw new TypeError(
+  throw new HookError(
     'A hook has moved a token that belongs into a cookie: leave accessToken and refreshToken where they are',
   )
 }

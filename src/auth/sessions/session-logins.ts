@@ -1,3 +1,5 @@
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
+import { ArgumentError, SettingError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
 import type {
   AroundHook,
@@ -7,7 +9,7 @@ import type {
   Query,
   ServiceEntry,
 } from '../../core/index.ts'
-import { BadRequest, toServicePath } from '../../core/index.ts'
+import { toServicePath } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { carryFacts } from '../../core/transport-facts.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -93,7 +95,7 @@ export class SessionLogins implements LoginExtension {
       resolveSessionOptions(sessions, name)
     }
     if (isRunning && sessions?.service !== this.#path) {
-      throw new TypeError(
+      throw new SettingError(
         `'${name}.service' cannot change while the application runs: the service that stores sessions is ` +
           'guarded at startup',
       )
@@ -126,7 +128,7 @@ export class SessionLogins implements LoginExtension {
     const authentication = this.#authentication
     if (this.#isInstalled) return
     if (authentication.getStrategy('refresh') !== undefined) {
-      throw new TypeError(
+      throw new SettingError(
         `'${authentication.configKey}.sessions' adds a strategy 'refresh', and there is one already`,
       )
     }
@@ -187,11 +189,11 @@ export class SessionLogins implements LoginExtension {
   async endAll(userId: unknown, keep: string | undefined): Promise<void> {
     const { configKey, configuration } = this.#authentication
     if (configuration.sessions === undefined) {
-      throw new TypeError(`endSessions() needs the setting '${configKey}.sessions'`)
+      throw new SettingError(`endSessions() needs the setting '${configKey}.sessions'`)
     }
     const id = userId == null ? '' : String(userId)
     if (id === '' || id.startsWith('[object')) {
-      throw new TypeError('endSessions() takes the id of a user')
+      throw new ArgumentError('endSessions() takes the id of a user')
     }
     await (await this.#open()).endAll(id, keep)
   }
@@ -242,7 +244,7 @@ export class SessionLogins implements LoginExtension {
 function readKeep({ keep, ...others }: Query = {}): 'current' | null {
   const [other] = Object.keys(others)
   if (other !== undefined || (keep !== undefined && keep !== 'current')) {
-    throw new BadRequest(`All sessions are ended by '?keep=current' or without a query`)
+    throw new InvalidQuery(`All sessions are ended by '?keep=current' or without a query`)
   }
   return keep === undefined ? null : 'current'
 }

@@ -1,3 +1,4 @@
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
@@ -107,17 +108,19 @@ export function resolveSessionOptions(
   const toSeconds = (option: TimeOption, otherwise: string): number => {
     const seconds = parseTimeSpan(options[option] ?? otherwise, `${name}.${option}`)
     if (seconds >= 1) return seconds
-    throw new TypeError(`'${name}.${option}' must be at least a second: sessions would end at once`)
+    throw new SettingError(
+      `'${name}.${option}' must be at least a second: sessions would end at once`,
+    )
   }
   const accessSeconds = toSeconds('accessExpiresIn', '10m')
   const idleMs = toSeconds('idle', '14d') * 1000
   const absoluteMs = toSeconds('absolute', '90d') * 1000
   if (idleMs <= accessSeconds * 1000) {
-    throw new TypeError(`'${name}.idle' must be longer than '${name}.accessExpiresIn'`)
+    throw new SettingError(`'${name}.idle' must be longer than '${name}.accessExpiresIn'`)
   }
   const needless = (['cookiePath', 'origins'] as const).find((option) => options[option])
   if (!cookie && needless !== undefined) {
-    throw new TypeError(`'${name}.${needless}' needs '${name}.cookie'`)
+    throw new SettingError(`'${name}.${needless}' needs '${name}.cookie'`)
   }
   const checksAlways = checkSession === 'always'
   return {

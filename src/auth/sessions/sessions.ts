@@ -1,5 +1,5 @@
+import { InvalidData, LoginEnded } from '../../core/errors/coded-errors.ts'
 import type { Params, Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { listSecrets } from '../../core/secrets/secret.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -138,7 +138,7 @@ export class Sessions {
       const { state } = await this.readUser(userId, withoutProvider(params))
       const field = state.findChange(proven.knownMarks)
       if (field !== null) {
-        throw createRefusal(CHANGED, `'${field}' is not what the login has proven`)
+        throw createRefusal(CHANGED, `'${field}' is not what the login has proven`, LoginEnded)
       }
       if (state.findChange(proven.marks) === null) return
       // The strategy has recorded only part of the user.
@@ -162,7 +162,7 @@ export class Sessions {
     const { checksAlways, checkCacheMs } = this.options
     if (!checksAlways || (this.#checked.get(sid) ?? 0) > performance.now()) return
     const session = await orNull(this.#service.get(sid, {}), 404)
-    if (session === null) throw createRefusal('The session has ended', { sid })
+    if (session === null) throw createRefusal('The session has ended', { sid }, LoginEnded)
     if (checkCacheMs > 0) this.#checked.set(sid, performance.now() + checkCacheMs)
   }
 
@@ -182,7 +182,7 @@ export class Sessions {
 
   /** Ends all sessions of a user, except `keep` if given. */
   async endAll(userId: string, keep?: string): Promise<void> {
-    if (userId === '') throw new BadRequest('Cannot end sessions: no user is given')
+    if (userId === '') throw new InvalidData('Cannot end sessions: no user is given')
     await this.#removeAll({ userId, ...(keep === undefined ? {} : { _id: { $ne: keep } }) })
     this.noteEnd({ userId, keep })
   }
@@ -243,7 +243,7 @@ export class Sessions {
     const record =
       this.#findOwn(proven, userId) ??
       (await findEntityService(app, service)?.get(userId, createEntityParams(params, {})))
-    if (!isObject(record)) throw createRefusal('There is no such user', { userId })
+    if (!isObject(record)) throw createRefusal('There is no such user', { userId }, LoginEnded)
     return { result: { [entity]: user }, state: this.#toState(record) }
   }
 

@@ -1,5 +1,5 @@
+import { MethodNotOffered } from '../../core/errors/coded-errors.ts'
 import type { AroundHook, HookContext, Params } from '../../core/index.ts'
-import { MethodNotAllowed } from '../../core/index.ts'
 import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import type { Authentication } from '../authentication.ts'
@@ -124,7 +124,7 @@ export function createSessionGuard(
       return noteRemoval(context)
     }
     if (!SESSION_METHODS.includes(context.method)) {
-      throw new MethodNotAllowed(`Cannot change sessions by '${context.method}'`)
+      throw new MethodNotOffered(`Cannot change sessions by '${context.method}'`)
     }
     const owner = await proveOwner(authentication, context, 'Sessions')
     const own = { userId: owner.sub, records: 'Sessions' }

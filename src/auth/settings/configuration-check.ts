@@ -1,9 +1,10 @@
 import cluster from 'node:cluster'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { Application } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
-import { checkOptions, OPTION, OptionError } from '../../core/options/option-check.ts'
+import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isPlainObject, isStringList } from '../../core/value-kind.ts'
 import type { Authentication, LoginExtension } from '../authentication.ts'
 import type { EntityService } from '../entity-service.ts'
@@ -53,7 +54,7 @@ export function checkConfiguration(
   const { app, configKey, configuration, strategyNames } = service
   const { secret, entity, entityId, service: path } = configuration
   if (secret === undefined) {
-    throw new OptionError(`A 'secret' must be provided in your ${configKey} configuration`)
+    throw new SettingError(`A 'secret' must be provided in your ${configKey} configuration`)
   }
   const { authStrategies, parseStrategies = [] } = configuration
   // Strategy names are options too, both of registered strategies and of those registered later.
@@ -69,14 +70,14 @@ export function checkConfiguration(
   const unknown = Object.keys(configuration).find((name) => !known.includes(name))
   if (unknown !== undefined) {
     const hint = suggestName(unknown, known) || `, allowed are ${known.join(', ')}.`
-    throw new TypeError(
+    throw new SettingError(
       `the setting '${configKey}': unknown option '${unknown}'${hint} If another package reads it, name it in '${configKey}.extensions'`,
     )
   }
   checkOptions(`the setting '${configKey}'`, configuration, rules)
   const taken = listed.find((name) => Object.hasOwn(own, name))
   if (taken !== undefined) {
-    throw new TypeError(
+    throw new SettingError(
       `'${configKey}.extensions' names '${taken}', which the authentication service reads itself`,
     )
   }
@@ -84,11 +85,11 @@ export function checkConfiguration(
   if (entity !== null) {
     for (const [name, value] of Object.entries({ service: path, entity })) {
       if (value !== undefined) continue
-      throw new TypeError(`The '${name}' option is not set in the ${configKey} configuration`)
+      throw new SettingError(`The '${name}' option is not set in the ${configKey} configuration`)
     }
     const entityService = checkExists(app, path, `${configKey}.service`)
     if (entityId === undefined && typeof entityService.id !== 'string') {
-      throw new TypeError(
+      throw new SettingError(
         `The '${path}' service does not have an 'id' property and no 'entityId' option is set.`,
       )
     }
@@ -126,7 +127,7 @@ function checkNames({ configKey, configuration, strategyNames }: Authentication)
     )
     if (unknown === undefined) continue
     const known = strategyNames.join(', ') || 'none'
-    throw new TypeError(
+    throw new SettingError(
       `'${configKey}.${list}' names '${unknown}', which is not a strategy: registered are ${known}`,
     )
   }
@@ -143,7 +144,7 @@ function checkSection({ app, configKey, configuration }: Authentication, name: s
   const isSameEntity = entity === undefined || entity === configuration.entity
   // The id in a token would be looked up in the other service, where it may be another user's.
   if (isOther && isSameEntity && configuration.authStrategies.includes(name)) {
-    throw new TypeError(
+    throw new SettingError(
       `'${place}.service' is '${service}', but tokens are for '${configuration.service}': use a second AuthenticationService`,
     )
   }
@@ -153,5 +154,5 @@ function checkSection({ app, configKey, configuration }: Authentication, name: s
 export function checkExists(app: Application, path: unknown, place: string): EntityService {
   const service = findEntityService(app, path)
   if (service !== null) return service
-  throw new TypeError(`The '${path}' service that '${place}' names does not exist`)
+  throw new SettingError(`The '${path}' service that '${place}' names does not exist`)
 }

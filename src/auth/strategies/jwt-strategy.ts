@@ -1,5 +1,12 @@
+import {
+  InvalidToken,
+  LoginEnded,
+  LoginMisconfigured,
+  LoginRequired,
+} from '../../core/errors/coded-errors.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { NotAuthenticated, ServiceError } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -82,7 +89,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       (name) => !Object.hasOwn(RULES, name) && Object.hasOwn(TOKEN_RULES, name),
     )
     if (misplaced !== undefined) {
-      throw new TypeError(
+      throw new SettingError(
         `${owner}: the option '${misplaced}' belongs to the setting '${configKey}.jwtOptions'`,
       )
     }
@@ -91,7 +98,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     for (const name of ['entity', 'service'] as const) {
       if (section[name] === undefined || configuration[name] === undefined) continue
       if (section[name] === configuration[name]) continue
-      throw new TypeError(
+      throw new SettingError(
         `'${configKey}.${this.name}.${name}' is '${section[name]}', but the tokens of this service are for '${configuration[name]}': use a second AuthenticationService`,
       )
     }
@@ -124,7 +131,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     params: AuthenticationParams,
   ): Promise<AuthenticationResult> {
     const { accessToken } = request as { accessToken?: unknown }
-    if (!accessToken) throw new NotAuthenticated('No access token')
+    if (!accessToken) throw new LoginRequired('No access token')
     let payload: AccessTokenPayload | undefined
     try {
       const { jwt, secret } = params
@@ -148,7 +155,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
 
   /** Returns the id of the entity that a token belongs to. */
   getEntityId(payload: AccessTokenPayload): string {
-    if (payload.sub === undefined) throw new NotAuthenticated('jwt sub claim is required')
+    if (payload.sub === undefined) throw new InvalidToken('jwt sub claim is required')
     return payload.sub
   }
 
@@ -167,14 +174,14 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
     const service = this.entityService
     const { entity: name } = this.configuration
     if (service === null || name === null) {
-      throw new NotAuthenticated('Could not find entity service')
+      throw new LoginMisconfigured('Could not find entity service')
     }
     const missing = `The ${name} of the token does not exist`
     const query = this.getEntityQuery(params)
     const entityParams = createEntityParams(params, query instanceof Promise ? await query : query)
     try {
       const entity = await service.get(id, entityParams)
-      if (!isObject(entity)) throw new NotAuthenticated(missing)
+      if (!isObject(entity)) throw new LoginEnded(missing)
       // An earlier record of the same user is the proof: this one may already include a later change.
       if (params.proven?.every((one) => String(one[getEntityIdName(this)]) !== String(id))) {
         params.proven.push(entity)
@@ -186,7 +193,7 @@ export class JwtStrategy extends AuthenticationBaseStrategy {
       // The id is unknown or malformed. Any other error, for example of the database, says nothing about the token.
       const isMissing = error instanceof ServiceError && (error.code === 404 || error.code === 400)
       if (!isMissing) throw error
-      throw createRefusal(missing, error)
+      throw createRefusal(missing, error, LoginEnded)
     }
   }
 

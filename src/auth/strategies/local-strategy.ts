@@ -1,5 +1,6 @@
+import { LoginMisconfigured } from '../../core/errors/coded-errors.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { AuthenticationRequest } from '../../core/index.ts'
-import { NotAuthenticated } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
@@ -83,7 +84,9 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const section = getSection(configuration, this.name)
     for (const required of ['usernameField', 'passwordField']) {
       if (isNonEmptyString(section[required])) continue
-      throw new TypeError(`'${this.name}' authentication strategy requires a '${required}' setting`)
+      throw new SettingError(
+        `'${this.name}' authentication strategy requires a '${required}' setting`,
+      )
     }
     const rules = section['hash'] === 'bcrypt' ? { ...RULES, ...HASH_RULES } : RULES
     checkOptions(`the setting '${configKey}.${this.name}'`, section, rules)
@@ -151,7 +154,7 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
   /** Returns the stored entity with a user name; `null` if there is none. */
   async findEntity(username: string, params: AuthenticationParams): Promise<Entity | null> {
     const service = this.entityService
-    if (service === null) throw new NotAuthenticated('Could not find entity service')
+    if (service === null) throw new LoginMisconfigured('Could not find entity service')
     const { entityUsernameField } = this.configuration
     const query = await this.getEntityQuery({ [entityUsernameField]: username }, params)
     return getFirstEntity(await service.find(createEntityParams(params, query)))

@@ -1,5 +1,6 @@
+import { LoginLimit } from '../../core/errors/coded-errors.ts'
 import type { Logger, Params } from '../../core/index.ts'
-import { ServiceError, TooManyRequests } from '../../core/index.ts'
+import { ServiceError } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { AUTH_OPTION, hasMethods } from '../settings-values.ts'
@@ -136,7 +137,7 @@ export class LoginThrottle {
       if (counter.count <= max) return
       // Attempts beyond the limit are not counted, so the limit always ends with its window.
       await undo()
-      throw new TooManyRequests('Too many failed logins', { retryAfter: toRetrySeconds(counter) })
+      throw new LoginLimit('Too many failed logins', { retryAfter: toRetrySeconds(counter) })
     }
     const findCounter = async (kind: '' | '-user', name: string) => {
       // Compares the exact user name: `Ann` and `ann` may be two accounts.
@@ -224,7 +225,7 @@ export class LoginTurns {
   async run<T>(address: string, login: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const queue = this.#queues.get(address) ?? new WorkQueue(PLACES, MAX_WAITING)
     if (queue.size >= PLACES + MAX_WAITING) {
-      throw new TooManyRequests('Too many logins at once', { retryAfter: 1 })
+      throw new LoginLimit('Too many logins at once', { retryAfter: 1 })
     }
     this.#queues.set(address, queue)
     let outcome: Promise<T> | undefined

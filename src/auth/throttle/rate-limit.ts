@@ -1,6 +1,7 @@
+import { RateLimitReached } from '../../core/errors/coded-errors.ts'
+import { HookError, OptionError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import type { HttpAnswer, Params } from '../../core/index.ts'
-import { TooManyRequests } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isRepeated } from '../../core/transport-facts.ts'
@@ -70,7 +71,7 @@ const RESET = 'RateLimit-Reset'
 export function rateLimit(options: RateLimitOptions): RateLimitHook {
   checkOptions('rateLimit()', options, RULES)
   const { max, windowSeconds = 60, by = findCaller, name, store } = options
-  if (max === undefined) throw new TypeError("rateLimit() needs the option 'max'")
+  if (max === undefined) throw new OptionError("rateLimit() needs the option 'max'")
   const counters = toCounters(store) ?? new MemoryThrottleStore()
   // A repeated transaction runs its hooks again for the same call, which must count once.
   const counted = new WeakMap<object, Counted>()
@@ -83,14 +84,14 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
     )
     const seconds = toRetrySeconds(counter)
     if (counter.count <= max) return { max, remaining: max - counter.count, seconds }
-    throw new TooManyRequests('Too many requests', { retryAfter: seconds, limit: max })
+    throw new RateLimitReached('Too many requests', { retryAfter: seconds, limit: max })
   }
   const hook: RateLimitHook = async (context, next) => {
     const { params, type } = context
     const isCounted = params.provider !== undefined && !isRepeated(params)
     const caller = isCounted ? await by(params) : undefined
     if (caller !== undefined && typeof caller !== 'string') {
-      throw new TypeError("rateLimit(): the function 'by' must return a string")
+      throw new HookError("rateLimit(): the function 'by' must return a string")
     }
     if (caller !== undefined) {
       const limit = counted.get(context) ?? (await count(context, caller))
@@ -105,7 +106,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHook {
     terms: { errors: [429] },
     checkPlace: ({ group, label }) => {
       if (group !== 'after' && group !== 'error') return
-      throw new TypeError(`rateLimit() in ${label} runs too late: register it in 'around'`)
+      throw new HookError(`rateLimit() in ${label} runs too late: register it in 'around'`)
     },
   })
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createDecoder, createSigner, createVerifier } from 'fast-jwt'
+import { ArgumentError, SettingError } from '../../core/errors/setup-errors.ts'
 import { runWithoutStack } from '../auth-errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { freezeDeep, mergeSettings } from '../settings-values.ts'
@@ -83,7 +84,7 @@ export class TokenIssuer {
     })
     // Single calls may ask for such a token, for example in a test of what happens after it expires.
     if (options.expiresIn === undefined && rules.expiresIn < 1) {
-      throw new TypeError(
+      throw new SettingError(
         `'${name}.expiresIn' must be at least a second: tokens would expire at once`,
       )
     }
@@ -130,7 +131,7 @@ export class TokenIssuer {
       checkClaims(claims, rules)
     } catch (error) {
       const { message } = error as Error
-      throw new TypeError(`A token with these claims would be rejected: ${message}`)
+      throw new ArgumentError(`A token with these claims would be rejected: ${message}`)
     }
     return issuer.#sign(claims)
   }

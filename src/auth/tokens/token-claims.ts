@@ -1,4 +1,4 @@
-import { NotAuthenticated } from '../../core/index.ts'
+import { InvalidToken, TokenExpired } from '../../core/errors/coded-errors.ts'
 import { isKeyString, isNonEmptyString } from '../../core/value-kind.ts'
 import { isStringOrList } from '../settings-values.ts'
 import type { TokenRules } from './token-options.ts'
@@ -83,12 +83,12 @@ export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void 
   const now = Date.now() / 1000
   if (now >= claims.exp + rules.expiryTolerance) {
     const expiredAt = new Date(claims.exp * 1000).toISOString()
-    throw new NotAuthenticated('jwt expired', { name: 'TokenExpiredError', expiredAt })
+    throw new TokenExpired('jwt expired', { name: 'TokenExpiredError', expiredAt })
   }
   const latestStart = now + rules.startTolerance
   if (claims.nbf !== undefined && claims.nbf > latestStart) {
     const date = new Date(claims.nbf * 1000).toISOString()
-    throw new NotAuthenticated('jwt not active', { name: 'NotBeforeError', date })
+    throw new InvalidToken('jwt not active', { name: 'NotBeforeError', date })
   }
   if (claims.iat > latestStart) throw createTokenError('jwt was issued in the future')
 }
@@ -96,7 +96,7 @@ export function checkTimes(claims: AccessTokenPayload, rules: TokenRules): void 
 /** Returns the error for a token that is invalid at any time. */
 export function createTokenError(message: string, cause?: unknown): Error {
   const options = cause === undefined ? undefined : { cause }
-  return new NotAuthenticated(message, { name: 'JsonWebTokenError' }, options)
+  return new InvalidToken(message, { name: 'JsonWebTokenError' }, options)
 }
 
 /** Returns whether a value is a whole number of seconds that a date can hold. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
-import { OptionError } from '../../core/options/option-check.ts'
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import { MIN_SECRET_BYTES } from '../../core/secrets/secret.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 
@@ -57,11 +57,13 @@ export function readTokenKeys(secret: unknown, algorithm: Algorithm, name: strin
   const readKey = algorithm.startsWith('HS') ? readSecretKey : readKeyPair
   const keys = secrets.map((one, index) => {
     const place = Array.isArray(secret) ? `${name}[${index}]` : name
-    if (!isNonEmptyString(one)) throw new OptionError(`'${place}' must be a non-empty string`)
+    if (!isNonEmptyString(one)) throw new SettingError(`'${place}' must be a non-empty string`)
     return readKey(one, algorithm, place)
   })
   if (keys[0]?.signing == null) {
-    throw new TypeError(`'${name}' must begin with a key that can sign: a public key only verifies`)
+    throw new SettingError(
+      `'${name}' must begin with a key that can sign: a public key only verifies`,
+    )
   }
   return keys as TokenKeys
 }
@@ -70,13 +72,13 @@ function readSecretKey(secret: string, algorithm: Algorithm, name: string): Toke
   // If a public key were used as a secret, anyone who knows it could sign tokens.
   const isJsonWebKey = /^\s*[[{]/.test(secret) && /"kty"\s*:/.test(secret)
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(secret) || isJsonWebKey) {
-    throw new OptionError(
+    throw new SettingError(
       `'${name}' holds a key of another algorithm: ${algorithm} takes a secret string`,
     )
   }
   const bytes = Buffer.byteLength(secret)
   if (bytes < MIN_SECRET_BYTES) {
-    throw new OptionError(
+    throw new SettingError(
       `'${name}' has ${bytes} bytes: at least ${MIN_SECRET_BYTES} are needed to withstand guessing`,
     )
   }
@@ -90,7 +92,9 @@ function readKeyPair(pem: string, algorithm: Algorithm, name: string): TokenKey 
   try {
     publicKey = createPublicKey(isPrivate ? createPrivateKey(pem) : pem)
   } catch (cause) {
-    throw new TypeError(`'${name}' is not a key in PEM format, as ${algorithm} requires`, { cause })
+    throw new SettingError(`'${name}' is not a key in PEM format, as ${algorithm} requires`, {
+      cause,
+    })
   }
   checkKeyKind(publicKey, algorithm, name)
   const der = publicKey.export({ type: 'spki', format: 'der' })
@@ -106,9 +110,9 @@ function checkKeyKind(key: KeyObject, algorithm: Algorithm, name: string): void 
   const kind = [key.asymmetricKeyType, namedCurve].filter(Boolean).join(' ')
   const expected = KEY_KINDS[algorithm] ?? 'rsa'
   if (kind !== expected) {
-    throw new TypeError(`'${name}' is a key of kind ${kind}: ${algorithm} takes ${expected}`)
+    throw new SettingError(`'${name}' is a key of kind ${kind}: ${algorithm} takes ${expected}`)
   }
   if (expected === 'rsa' && modulusLength < MIN_RSA_BITS) {
-    throw new TypeError(`'${name}' has ${modulusLength} bits: RSA needs ${MIN_RSA_BITS}`)
+    throw new SettingError(`'${name}' has ${modulusLength} bits: RSA needs ${MIN_RSA_BITS}`)
   }
 }

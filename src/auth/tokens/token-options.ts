@@ -1,3 +1,4 @@
+import { SettingError } from '../../core/errors/setup-errors.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject } from '../../core/value-kind.ts'
@@ -108,13 +109,13 @@ export function resolveTokenRules(
   checkOptions(`the setting '${name}'`, options, TOKEN_RULES)
   const { header, audience, issuer, algorithm = 'HS256', subject, jwtid, clockTolerance } = options
   if (header === undefined || audience === undefined || issuer === undefined) {
-    throw new TypeError(`'${name}' needs a header, an audience and an issuer`)
+    throw new SettingError(`'${name}' needs a header, an audience and an issuer`)
   }
   const expiresIn = parseTimeSpan(options.expiresIn, `${name}.expiresIn`)
   const longest = options.maxLifetime ?? Math.max(DEFAULT_MAX_LIFETIME, expiresIn)
   const maxLifetime = parseTimeSpan(longest, `${name}.maxLifetime`)
   if (expiresIn > maxLifetime) {
-    throw new TypeError(`'${name}.expiresIn' is longer than '${name}.maxLifetime' allows`)
+    throw new SettingError(`'${name}.expiresIn' is longer than '${name}.maxLifetime' allows`)
   }
   const start = options.notBefore
   return {
@@ -151,7 +152,7 @@ export function parseTimeSpan(span: unknown, name: string): number {
   const [, count, unit = ''] = SPAN_FORMAT.exec(lowered) ?? []
   const [, seconds] = UNITS.find(([names]) => names.test(unit)) ?? []
   if (seconds !== undefined) return Math.floor(Number(count) * seconds)
-  throw new TypeError(
+  throw new SettingError(
     `The '${name}' option is ${JSON.stringify(span)}: it takes seconds or a string like '15m' or '1d'`,
   )
 }

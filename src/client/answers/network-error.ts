@@ -1,4 +1,7 @@
-import { ServiceError, Timeout, Unavailable } from '../../core/errors/index.ts'
+import { NoResponse, ResponseLate } from '../../core/errors/coded-errors.ts'
+import type { Timeout } from '../../core/errors/index.ts'
+import { ServiceError } from '../../core/errors/index.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** A request as errors describe it: without id and query, which may contain tokens. */
@@ -27,7 +30,7 @@ const MAX_CAUSES = 9
 const QUERY = /\?[^\s"<>]+/g
 
 /**
- * Returns the error for a request without a response: {@link Unavailable}, or {@link Timeout}, with the error of the
+ * Returns the error for a request without a response: `Unavailable`, or `Timeout`, with the error of the
  * HTTP library as the `cause`; a `TypeError` for a request that could not be sent. Errors of services and aborts are
  * returned unchanged.
  * @param url the requested URL, which is not repeated
@@ -46,11 +49,11 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
   )
   // A base URL without a host means the origin of the page, which only browsers have.
   if (path.startsWith('/') && !('location' in globalThis)) {
-    return new TypeError('Outside of a browser, the base URL needs a host', { cause })
+    return new ArgumentError('Outside of a browser, the base URL needs a host', { cause })
   }
   const code = causes.map((one) => one['code']).find((one) => typeof one === 'string') ?? ''
   if (MISUSE_CODE.test(code) || (code === 'ERR_INVALID_URL' && !URL.canParse(url))) {
-    return new TypeError(`${method} ${path} cannot be sent (${code})`, { cause })
+    return new ArgumentError(`${method} ${path} cannot be sent (${code})`, { cause })
   }
   const place = causes.find((one) => typeof one['port'] === 'number')
   const data = {
@@ -59,7 +62,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
     ...(place && { port: place['port'] }),
     ...(!NOT_SENT_CODE.test(code) && toOutcome(request)),
   }
-  const NetworkError = TIMEOUT_CODE.test(code) ? Timeout : Unavailable
+  const NetworkError = TIMEOUT_CODE.test(code) ? ResponseLate : NoResponse
   const reason = code && ` (${code})`
   return new NetworkError(`No answer from ${method} ${path}${reason}`, data, { cause })
 }
@@ -68,7 +71,7 @@ export function toNetworkError(thrown: unknown, request: RequestLabel, url: stri
 export function createTimeout(request: RequestLabel, timeoutMs: number): Timeout {
   const message = `No answer from ${request.method} ${request.path} within ${timeoutMs} ms`
   const cause = new DOMException(message, 'TimeoutError')
-  return new Timeout(message, { timeoutMs, ...toOutcome(request) }, { cause })
+  return new ResponseLate(message, { timeoutMs, ...toOutcome(request) }, { cause })
 }
 
 /** Marks a write as possibly done, as the server does when the database does not respond. */

@@ -1,4 +1,5 @@
-import { errorFromJSON, GeneralError, Unavailable } from '../../core/errors/index.ts'
+import { ConnectionLost, InvalidResponse } from '../../core/errors/coded-errors.ts'
+import { errorFromJSON } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** The media type of records with one per line. */
@@ -39,7 +40,7 @@ export async function* readRecords(
 
   function breakOff(cause?: unknown): never {
     signal?.throwIfAborted()
-    throw new Unavailable('The answer has broken off before its end', undefined, { cause })
+    throw new ConnectionLost('The answer has broken off before its end', undefined, { cause })
   }
 }
 
@@ -51,7 +52,7 @@ function toRecord(line: string): unknown {
   try {
     record = JSON.parse(line)
   } catch (cause) {
-    throw new GeneralError('A line of the answer is not JSON', undefined, { cause })
+    throw new InvalidResponse('A line of the answer is not JSON', undefined, { cause })
   }
   if (isObject(record) && '$error' in record) throw errorFromJSON(record['$error'])
   return record

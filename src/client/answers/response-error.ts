@@ -1,5 +1,6 @@
+import { InvalidResponse, UnexpectedType } from '../../core/errors/coded-errors.ts'
 import type { ServiceError } from '../../core/errors/index.ts'
-import { errorFromJSON, GeneralError, NotAcceptable } from '../../core/errors/index.ts'
+import { errorFromJSON } from '../../core/errors/index.ts'
 import { isErrorStatus } from '../../core/errors/service-error.ts'
 import type { Answer, ResponseType } from '../connection.ts'
 
@@ -34,7 +35,7 @@ export function readResult(answer: Answer, responseType: ResponseType): unknown 
     return JSON.parse(String(body))
   } catch (cause) {
     const message = `The server answered ${status} with a body that is not JSON`
-    throw new GeneralError(message, undefined, { cause })
+    throw new InvalidResponse(message, undefined, { cause })
   }
 }
 
@@ -61,6 +62,7 @@ export function createResponseError(answer: Answer): ServiceError {
     code: isErrorStatus(code) ? code : status,
     ...(!CALLER_NAMES.includes(name) && { name }),
     message: key ? others[key] : `The server answered ${status}${type ? ` with ${type}` : ''}`,
+    errorCode: response.headers['error-code'],
   })
   // `response` is not enumerable: it is not part of what the server said about the error.
   return Object.defineProperty(error, 'response', { value: response })
@@ -74,7 +76,7 @@ export function createResponseError(answer: Answer): ServiceError {
 export function checkType(answer: Answer, mediaType: string, wanted: string = mediaType): Answer {
   const { 'content-type': type = 'no content' } = answer.readHeaders()
   if (type.toLowerCase().startsWith(mediaType)) return answer
-  throw new NotAcceptable(
+  throw new UnexpectedType(
     `The server answered ${answer.status} with ${type} and not with ${wanted}`,
   )
 }

@@ -1,5 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
-import { GeneralError } from '../../core/errors/index.ts'
+import { InvalidResponse } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { Given } from '../../core/options/option-rules.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import type { AnyService } from '../../core/services/service-map.ts'
@@ -47,10 +48,11 @@ export class AuthenticationClient {
     this.options = resolveClientOptions(options)
     const setting: unknown = app.get('storage')
     if (setting != null && options.storage !== undefined && setting !== options.storage) {
-      throw new TypeError("The option 'storage' and the setting 'storage' are two storages")
+      throw new ArgumentError("The option 'storage' and the setting 'storage' are two storages")
     }
     const storage = setting ?? this.options.storage
-    if (!isTokenStorage(storage)) throw new TypeError("The setting 'storage' is no token storage")
+    if (!isTokenStorage(storage))
+      throw new ArgumentError("The setting 'storage' is no token storage")
     app.set('storage', new OrderedStorage(storage))
     app.set('authentication', null)
     const { cookie, storageKey } = this.options
@@ -99,7 +101,7 @@ export class AuthenticationClient {
    */
   async setAccessToken(accessToken: string): Promise<void> {
     if (this.options.cookie) {
-      throw new TypeError("A client with the option 'cookie' keeps no access token")
+      throw new ArgumentError("A client with the option 'cookie' keeps no access token")
     }
     this.#written = accessToken
     await this.storage.setItem(this.options.storageKey, accessToken)
@@ -343,7 +345,7 @@ export class AuthenticationClient {
     if (!cookie) {
       await this.setAccessToken(result.accessToken)
     } else if (isNonEmptyString(result['refreshToken'])) {
-      throw new GeneralError(
+      throw new InvalidResponse(
         "The server keeps no tokens in cookies: see its setting 'sessions.cookie'",
       )
     } else {

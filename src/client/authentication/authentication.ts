@@ -1,4 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
+import { ArgumentError, OrderError } from '../../core/errors/setup-errors.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
 import { checkRules } from '../../core/options/option-rules.ts'
@@ -28,9 +29,11 @@ export interface AuthenticationOptions extends Given<AuthenticationClientOptions
  */
 export function authentication(options: AuthenticationOptions = {}): (app: object) => void {
   const configure = createConfigurator<AnyApplication>('authentication', options, (app) => {
-    if ('authentication' in app) throw new TypeError('The client has been given logins already')
+    if ('authentication' in app) throw new OrderError('The client has been given logins already')
     if (app.get('authentication') !== undefined) {
-      throw new TypeError("The application has a setting 'authentication' that is not a client's")
+      throw new ArgumentError(
+        "The application has a setting 'authentication' that is not a client's",
+      )
     }
     const client = new Authentication(app, clientOptions)
     const reAuthenticate: AuthenticationClient['reAuthenticate'] = (force, strategy, params) => {
@@ -81,6 +84,6 @@ interface LoginMethods<Services> {
 export const MISSING_LOGIN: LoginMethods<unknown> = Object.fromEntries(
   ['authenticate', 'reAuthenticate', 'logout'].map((name) => {
     const message = `client.${name}() needs client.configure(authentication()) before`
-    return [name, async () => Promise.reject(new TypeError(message))]
+    return [name, async () => Promise.reject(new ArgumentError(message))]
   }),
 ) as Record<keyof LoginMethods<unknown>, () => Promise<never>>

@@ -1,4 +1,5 @@
-import { GeneralError, NotAuthenticated } from '../../core/errors/index.ts'
+import { InvalidResponse, OAuthRejected } from '../../core/errors/coded-errors.ts'
+import type { NotAuthenticated } from '../../core/errors/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { LoginResult, LoginService } from './login-result.ts'
 import { isRefusal } from './login-state.ts'
@@ -48,7 +49,7 @@ export class PageLogin {
     if (result === null) return null
     this.#codeResult = result
     if (isNonEmptyString(result.accessToken)) return result.accessToken
-    throw new GeneralError('The server has answered a login without an access token')
+    throw new InvalidResponse('The server has answered a login without an access token')
   }
 
   /** Keeps the token that was read, if there is one. Resolves when all reads are done. */
@@ -100,7 +101,7 @@ export function takeOutcome(location: LocationWithHash, errorKey: string): strin
 
 /** Returns the error of a failed login, with the message that the server passed to the page. */
 export function createLocationError(message: string): NotAuthenticated {
-  const error = new NotAuthenticated(message)
+  const error = new OAuthRejected(message)
   error.name = 'OauthError'
   return error
 }

@@ -1,5 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
-import { GeneralError, NotAuthenticated, ServiceError } from '../../core/errors/index.ts'
+import { InvalidResponse, LoginReplaced } from '../../core/errors/coded-errors.ts'
+import { NotAuthenticated, ServiceError } from '../../core/errors/index.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { LoginClaims, LoginResult } from './login-result.ts'
 
@@ -137,7 +138,7 @@ export class LoginState {
     this.login = undefined
     this.pending = undefined
     this.#publish()
-    const error = new NotAuthenticated('The login has ended before this was done')
+    const error = new LoginReplaced('The login has ended before this was done')
     for (const end of this.#ends) end(error)
     return login
   }
@@ -175,10 +176,12 @@ export class LoginState {
     const { proof, result } = await this.#proveOrEnd(number, attempt)
     const key = result == null ? undefined : this.#keeper.toKey(result)
     if (!isNonEmptyString(key)) {
-      throw new GeneralError('The server has answered a login without an access token')
+      throw new InvalidResponse('The server has answered a login without an access token')
     }
     if (!HEADER_TOKEN.test(key)) {
-      throw new GeneralError('The server has answered a login with a token that no header can hold')
+      throw new InvalidResponse(
+        'The server has answered a login with a token that no header can hold',
+      )
     }
     this.#checkLast(number)
     this.#decided = number
@@ -231,7 +234,7 @@ export class LoginState {
 
   #checkLast(number: number): void {
     if (number >= this.#decided) return
-    throw new NotAuthenticated('A later login or logout has taken the place of this login')
+    throw new LoginReplaced('A later login or logout has taken the place of this login')
   }
 
   #publish(): void {

@@ -1,4 +1,4 @@
-import { GeneralError } from '../../core/errors/index.ts'
+import { TokenStorageFailed } from '../../core/errors/coded-errors.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 
@@ -87,7 +87,7 @@ export class OrderedStorage implements TokenStorage {
     return this.#calls.run(operation).catch((error: unknown) => {
       // Without `cause`: the message of the storage's own error may contain the token.
       const name = error instanceof Error ? error.name : typeof error
-      throw new GeneralError(`The storage failed to ${verb} the access token (${name})`)
+      throw new TokenStorageFailed(`The storage failed to ${verb} the access token (${name})`)
     })
   }
 }

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
 import type { Answer, PreparedRequest } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import { convertBytes, joinHeaders } from './body-bytes.ts'
@@ -36,9 +36,9 @@ export class SuperagentClient extends RemoteService {
    */
   override async sendRequest(request: PreparedRequest): Promise<Answer> {
     const { url, method, headers, body, signal, redirect, responseType, libraryOptions } = request
-    if (responseType === 'stream') throw new BadRequest('superagent has no answers as streams')
+    if (responseType === 'stream') throw new InvalidCall('superagent has no answers as streams')
     if (request.isBound && 'XMLHttpRequest' in globalThis) {
-      throw new BadRequest(
+      throw new InvalidCall(
         'superagent follows redirects in browsers: only the header Authorization can carry a token',
       )
     }
@@ -85,7 +85,9 @@ function applyOptions(request: object, options: Readonly<Record<string, unknown>
   for (const [name, value] of Object.entries(options)) {
     const method: unknown = (request as Record<string, unknown>)[name]
     if (!OPTION_NAMES.has(name) || typeof method !== 'function') {
-      throw new BadRequest(`params.connection cannot hold '${name}': superagent has no such option`)
+      throw new InvalidCall(
+        `params.connection cannot hold '${name}': superagent has no such option`,
+      )
     }
     method.call(request, value)
   }

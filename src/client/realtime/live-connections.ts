@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser'
-import { GeneralError, Unavailable } from '../../core/errors/index.ts'
+import { ConnectionLost, InvalidResponse } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { toWaitMs } from '../answers/retries.ts'
@@ -116,7 +117,9 @@ export interface LiveService {
 export function findLiveService(service: object): LiveService {
   const live = findServiceEntry(service)?.attachments.get(LIVE)
   if (live !== undefined) return live as LiveService
-  throw new TypeError('Live queries need client.configure(realtime()), and a service of its server')
+  throw new ArgumentError(
+    'Live queries need client.configure(realtime()), and a service of its server',
+  )
 }
 
 /** A longer frame is invalid, and would be buffered until memory runs out. */
@@ -248,7 +251,7 @@ class LiveConnection {
         if (type !== 'max-buffer-size-exceeded') return
         // An unreadable frame must not be skipped, so all queries start over.
         for (const query of this.queries) query.forget()
-        throw new GeneralError(message)
+        throw new InvalidResponse(message)
       },
     })
     const { silenceMs } = this.#options
@@ -256,10 +259,10 @@ class LiveConnection {
     const decoder = new TextDecoder()
     signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
     const lose = (cause?: unknown): never => {
-      throw new Unavailable('The connection was lost', undefined, { cause })
+      throw new ConnectionLost('The connection was lost', undefined, { cause })
     }
     const endSilent = (): void => {
-      this.#attempt.abort(new Unavailable(`The server was silent for ${silenceMs} ms`))
+      this.#attempt.abort(new ConnectionLost(`The server was silent for ${silenceMs} ms`))
     }
     for (;;) {
       const timer = setTimeout(endSilent, silenceMs)

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { Emitter } from '../../core/events/emitter.ts'
 import type { Page } from '../../core/params.ts'
 import { listFound } from '../../core/results.ts'
@@ -68,7 +69,7 @@ export class LiveList<Result = unknown> {
 
   /** Adds a listener that is called after each change of the list or its status. Returns a function that removes it. */
   on(event: 'change', listener: (list: this) => unknown): () => void {
-    if (event !== 'change') throw new TypeError("The event of a live list is 'change'")
+    if (event !== 'change') throw new ArgumentError("The event of a live list is 'change'")
     this.#emitter.on(event, listener)
     return () => void this.#emitter.off(event, listener)
   }
@@ -117,7 +118,7 @@ export class LiveList<Result = unknown> {
 
   #replace(found: unknown): void {
     const records = listFound(found)
-    if (records === null) throw new TypeError('live() needs a find of a list or a page')
+    if (records === null) throw new ArgumentError('live() needs a find of a list or a page')
     const { total, limit = this.#shape.$limit } = found as Partial<Page<unknown>>
     clearTimeout(this.#recount)
     this.#recount = undefined

@@ -1,11 +1,6 @@
+import { InvalidResponse } from '../../core/errors/coded-errors.ts'
 import { isPassing } from '../../core/errors/error-classes.ts'
-import {
-  Forbidden,
-  GeneralError,
-  NotAuthenticated,
-  ServiceError,
-  Unavailable,
-} from '../../core/errors/index.ts'
+import { Forbidden, NotAuthenticated, ServiceError, Unavailable } from '../../core/errors/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { ErrorResponse } from '../answers/response-error.ts'
 import { createResponseError } from '../answers/response-error.ts'
@@ -103,7 +98,7 @@ export class LiveQuery {
     } catch (cause) {
       // An unreadable event must not be skipped, so the query starts over.
       this.forget()
-      this.fail(new GeneralError(`The event '${type}' is not JSON`, undefined, { cause }))
+      this.fail(new InvalidResponse(`The event '${type}' is not JSON`, undefined, { cause }))
       return
     }
     this.lastId = id ?? this.lastId

@@ -1,4 +1,5 @@
 import type { AnyApplication } from '../../core/app.ts'
+import { OrderError } from '../../core/errors/setup-errors.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { Given, OptionRule } from '../../core/options/option-rules.ts'
@@ -58,7 +59,7 @@ const REALTIME = Symbol('remex.realtime')
  */
 export function realtime(options: LiveOptions = {}): (client: object) => void {
   const configure = createConfigurator<AnyApplication>('realtime', options, (app) => {
-    if (REALTIME in app) throw new TypeError('The client has live queries already')
+    if (REALTIME in app) throw new OrderError('The client has live queries already')
     Object.defineProperty(app, REALTIME, { value: true })
     const connections = new LiveConnections(resolved)
     const all = new Map<ServiceEntryFace, HeardEvents>()

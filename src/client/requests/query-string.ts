@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/params.ts'
 import { RESULT_NAMES } from '../../core/query-names.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
@@ -31,10 +31,10 @@ interface Place {
  * @throws {BadRequest} names the first part that a query string cannot hold, or that the server would read differently
  */
 export function toQueryString(query: Query, arrayLimit: number): string {
-  if (!isPlainObject(query)) throw new BadRequest('params.query must be an object')
+  if (!isPlainObject(query)) throw new InvalidCall('params.query must be an object')
   const parameters: string[] = []
   const add = (value: unknown, { name, encoded, path }: Place, depth: number): void => {
-    if (depth > MAX_DEPTH) throw new BadRequest(`${path.slice(0, 80)}… is nested too deep`)
+    if (depth > MAX_DEPTH) throw new InvalidCall(`${path.slice(0, 80)}… is nested too deep`)
     const isList = Array.isArray(value)
     if (!isList && !(isPlainObject(value) && toSentForm(value) === undefined)) {
       parameters.push(`${encoded}=${encodeString(toText(value, path), path)}`)
@@ -44,19 +44,19 @@ export function toQueryString(query: Query, arrayLimit: number): string {
     const entries = isList ? [...value.entries()] : Object.entries(value)
     const { length } = entries
     if (length === 0) {
-      if (!isList) throw new BadRequest(`${path} is an empty object, which cannot be sent`)
+      if (!isList) throw new InvalidCall(`${path} is an empty object, which cannot be sent`)
       parameters.push(`${encoded}%5B%24empty%5D=`)
       return
     }
     if (isList && length > arrayLimit && !LIST_NAMES.includes(name)) {
-      throw new BadRequest(
+      throw new InvalidCall(
         `${path} has ${length} items, more than ${arrayLimit}: use $in, or arrayLimit of both sides`,
       )
     }
     for (const [key, inner] of entries) {
       const innerPath = isList ? `${path}[${key}]` : `${path}.${key}`
       if (!isList && LIST_KEY.test(String(key))) {
-        throw new BadRequest(`${innerPath} cannot be sent: the server would read a list`)
+        throw new InvalidCall(`${innerPath} cannot be sent: the server would read a list`)
       }
       const innerName = isList ? name : String(key)
       const innerKey = isList ? key : encodeName(innerName, innerPath)
@@ -81,8 +81,8 @@ function isNotGiven(name: string, value: unknown): boolean {
 }
 
 function encodeName(name: string, path: string): string {
-  if (name === '') throw new BadRequest(`${path} has a name that is empty`)
-  if (/[[\]]/.test(name)) throw new BadRequest(`${path} has a name with brackets`)
+  if (name === '') throw new InvalidCall(`${path} has a name that is empty`)
+  if (/[[\]]/.test(name)) throw new InvalidCall(`${path} has a name with brackets`)
   return encodeString(name, path)
 }
 
@@ -96,5 +96,5 @@ function toText(value: unknown, path: string): string {
   const form = isObject(value) ? toSentForm(value) : undefined
   if (form !== undefined && !isObject(form)) return toText(form, path)
   const reason = value === null ? "is '' in a query" : 'a query cannot hold'
-  throw new BadRequest(`${path} is ${describeValue(value)}, which ${reason}`)
+  throw new InvalidCall(`${path} is ${describeValue(value)}, which ${reason}`)
 }

@@ -1,3 +1,4 @@
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
 import { BadRequest } from '../../core/errors/index.ts'
 import { isObject, isPlainObject } from '../../core/value-kind.ts'
 
@@ -17,7 +18,7 @@ export function toBody(data: unknown): string | undefined {
     // The original value, before `toJSON` made a string or an object of it.
     const given = this[key]
     if (isLost(given, sent)) {
-      throw new BadRequest(`${path} is ${describeValue(given)}, which JSON cannot hold`)
+      throw new InvalidCall(`${path} is ${describeValue(given)}, which JSON cannot hold`)
     }
     if (isObject(sent)) paths.set(sent, path)
     return sent
@@ -26,7 +27,7 @@ export function toBody(data: unknown): string | undefined {
     return JSON.stringify(data, check)
   } catch (cause) {
     if (cause instanceof BadRequest) throw cause
-    throw new BadRequest('The data cannot be sent as JSON', undefined, { cause })
+    throw new InvalidCall('The data cannot be sent as JSON', undefined, { cause })
   }
 }
 

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
 import { isObject } from '../../core/value-kind.ts'
 
 /** Headers of a request: an object, a `Headers` of the platform, or pairs of name and value. */
@@ -45,13 +45,13 @@ export function mergeHeaders(
       if (value === undefined) continue
       const name = String(given).toLowerCase()
       if (!HEADER_NAME.test(name)) {
-        throw new BadRequest('A header has a name that no header can have')
+        throw new InvalidCall('A header has a name that no header can have')
       }
       if (name === SERVICE_METHOD) {
-        throw new BadRequest(`The header '${name}' follows from the method that is called`)
+        throw new InvalidCall(`The header '${name}' follows from the method that is called`)
       }
       if (OF_ONE_CONNECTION.test(name)) {
-        throw new BadRequest(`The header '${name}' belongs to one connection`)
+        throw new InvalidCall(`The header '${name}' belongs to one connection`)
       }
       merged[name] = toValue(given, value)
     }
@@ -60,7 +60,7 @@ export function mergeHeaders(
 }
 
 function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
-  if (!isObject(source)) throw new BadRequest('Headers must be an object')
+  if (!isObject(source)) throw new InvalidCall('Headers must be an object')
   if (Symbol.iterator in source) return source as unknown as Iterable<readonly [string, unknown]>
   return Object.entries(source)
 }
@@ -69,5 +69,5 @@ function toEntries(source: unknown): Iterable<readonly [string, unknown]> {
 function toValue(name: unknown, given: unknown): string {
   const value = Array.isArray(given) ? given.join(', ') : given
   if (typeof value === 'string' && VALUE.test(value)) return value
-  throw new BadRequest(`The header '${name}' must be a string of one line, in Latin-1`)
+  throw new InvalidCall(`The header '${name}' must be a string of one line, in Latin-1`)
 }

@@ -1,4 +1,5 @@
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { stripSlashes, toServicePath } from '../../core/services/service-input.ts'
 import { isObject } from '../../core/value-kind.ts'
 
@@ -20,19 +21,19 @@ export interface ServiceURL {
 export function toBaseURL(baseURL: unknown): string {
   if (typeof baseURL !== 'string' || !/^(?:https?:\/\/[^/]|\/(?!\/)|$)/i.test(baseURL)) {
     // Browsers read `//` as the start of another host.
-    throw new TypeError(
+    throw new ArgumentError(
       "The base URL must begin with 'http://', 'https://' or, in browsers, with one '/'",
     )
   }
   // Browsers read a backslash as a slash and drop line breaks: the URL would change.
   if (/[\\\p{Cc}]/u.test(baseURL) || !URL.canParse(baseURL, 'http://localhost')) {
-    throw new TypeError('The base URL is not valid')
+    throw new ArgumentError('The base URL is not valid')
   }
   // The value is not repeated: it may contain a password.
   if (/^[^/]*\/\/[^/]*@/.test(baseURL)) {
-    throw new TypeError('The base URL cannot hold a user name or password')
+    throw new ArgumentError('The base URL cannot hold a user name or password')
   }
-  if (/[?#]/.test(baseURL)) throw new TypeError('The base URL ends before `?` and `#`')
+  if (/[?#]/.test(baseURL)) throw new ArgumentError('The base URL ends before `?` and `#`')
   // The colon keeps a leading slash of the URL.
   return stripSlashes(`:${baseURL}`).slice(1)
 }
@@ -47,10 +48,10 @@ export function createServiceURL(base: string, path: string): ServiceURL {
   return {
     pattern: servicePath === '/' ? base || '/' : `${base}/${servicePath}`,
     fill(route = {}) {
-      if (!isObject(route)) throw new BadRequest('params.route must be an object')
+      if (!isObject(route)) throw new InvalidCall('params.route must be an object')
       const other = Object.keys(route).find((name) => !segments.includes(`:${name}`))
       if (other !== undefined) {
-        throw new BadRequest(`params.route.${other} has no place in the path '${servicePath}'`)
+        throw new InvalidCall(`params.route.${other} has no place in the path '${servicePath}'`)
       }
       const filled = segments.map((segment) => {
         if (!segment.startsWith(':')) return segment
@@ -67,7 +68,7 @@ export function createServiceURL(base: string, path: string): ServiceURL {
 function encodeLiteral(segment: string): string {
   if (segment.startsWith(':')) return segment
   if (segment === '.' || segment === '..') {
-    throw new TypeError(`'${segment}' is no segment of a service path`)
+    throw new ArgumentError(`'${segment}' is no segment of a service path`)
   }
   return encodeURI(segment).replaceAll('?', '%3F').replaceAll('#', '%23')
 }
@@ -79,7 +80,7 @@ function encodeLiteral(segment: string): string {
  */
 export function encodeString(value: string, label: string): string {
   if (value.isWellFormed()) return encodeURIComponent(value)
-  throw new BadRequest(`${label} is not well-formed Unicode`)
+  throw new InvalidCall(`${label} is not well-formed Unicode`)
 }
 
 /**
@@ -91,13 +92,13 @@ export function encodeString(value: string, label: string): string {
 export function encodeSegment(value: unknown, label: string): string {
   const form = isObject(value) ? toSentForm(value) : (value ?? '')
   if (typeof form !== 'string' && typeof form !== 'bigint' && !Number.isFinite(form)) {
-    throw new BadRequest(`${label} must be a string or a number`)
+    throw new InvalidCall(`${label} must be a string or a number`)
   }
   const segment = String(form)
-  if (segment === '') throw new BadRequest(`${label} is required`)
+  if (segment === '') throw new InvalidCall(`${label} is required`)
   // A dot cannot be percent-encoded: URLs are resolved like file paths, even with `%2E`.
   if (segment === '.' || segment === '..') {
-    throw new BadRequest(`${label} cannot be '${segment}': a URL means another path by it`)
+    throw new InvalidCall(`${label} cannot be '${segment}': a URL means another path by it`)
   }
   return encodeString(segment, label)
 }

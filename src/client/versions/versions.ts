@@ -1,5 +1,5 @@
 import type { Application } from '../../core/app.ts'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidVersion } from '../../core/errors/coded-errors.ts'
 import type { HookContext, Next } from '../../core/hooks/hook-context.ts'
 import type { OptionRule } from '../../core/options/option-rules.ts'
 import { STRING_OPTION } from '../../core/options/option-rules.ts'
@@ -38,7 +38,7 @@ function takeRecords(field: string): (context: HookContext, next: Next) => Promi
     if (!isObject(record) || toSentForm(record) !== undefined) return next()
     const version = record[field]
     if (!isVersion(version)) {
-      throw new BadRequest(
+      throw new InvalidVersion(
         `The record has no version in its field '${field}': does a schema of the server leave it out?`,
       )
     }
@@ -57,6 +57,6 @@ export function toIfMatch({ version }: VersionParams): { 'if-match': string } | 
   if (version === undefined) return undefined
   const versions: readonly unknown[] = [version].flat()
   const isValid = versions.length > 0 && versions.every(isVersion)
-  if (!isValid && version !== '*') throw new BadRequest(EXPECTED_VERSION)
+  if (!isValid && version !== '*') throw new InvalidVersion(EXPECTED_VERSION)
   return { 'if-match': isValid ? versions.map(toVersionTag).join(', ') : '*' }
 }

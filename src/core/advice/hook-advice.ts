@@ -1,3 +1,4 @@
+import { HookError } from '../errors/setup-errors.ts'
 import { describeFunction, metadataOf } from '../function-metadata.ts'
 import type { HookContext, HookGroup } from '../hooks/hook-context.ts'
 import type { HookRegistry, StoredHook } from '../hooks/hook-registry.ts'
@@ -31,7 +32,7 @@ export function refuseMap(value: unknown, group: HookGroup, name: string, label:
   if (!isPlainObject(value)) return
   const place = group === 'short' ? name : `${group} ${name}`
   const hint = suggestName(name, HOOK_KINDS) || ': { before: { create: [hook] } } is the order'
-  throw new TypeError(`The hooks '${place}' of ${label} are a map, not a list of functions${hint}`)
+  throw new HookError(`The hooks '${place}' of ${label} are a map, not a list of functions${hint}`)
 }
 
 /**

@@ -1,5 +1,7 @@
+import { ServiceNotFound } from '../errors/coded-errors.ts'
 import { withHint } from '../errors/hint.ts'
-import { NotFound } from '../errors/index.ts'
+import type { NotFound } from '../errors/index.ts'
+import { RegistrationError } from '../errors/setup-errors.ts'
 import { metadataOf } from '../function-metadata.ts'
 import { isStandardMethod, METHOD_TABLE } from '../method-table.ts'
 import { isClass } from '../options/configurator.ts'
@@ -31,13 +33,13 @@ export const readServerOptions: ServiceOptionReader = (path, options, service, s
   const misplaced =
     isObject(own) && Object.keys(extensions ?? {}).find((name) => Object.hasOwn(own, name))
   if (misplaced) {
-    throw new TypeError(
+    throw new RegistrationError(
       `${owner}: 'extensions.${misplaced}' is an option of the service: give it to its constructor`,
     )
   }
   const methods = singleton ? standard.filter((name) => name !== 'get') : standard
   if (singleton && others.methods?.includes('get')) {
-    throw new TypeError(
+    throw new RegistrationError(
       `${owner}: a singleton has no ids: 'find' returns its record, and 'methods' must not list 'get'`,
     )
   }
@@ -68,7 +70,7 @@ export function createMissingError(path: string, paths: Iterable<string>): NotFo
   const message = `Can not find service '${path}'`
   const advice = toAdvice(path, [...paths])
   const options = withHint(`app.service('${path}')${advice}`)
-  const error = new NotFound(message, undefined, options)
+  const error = new ServiceNotFound(message, undefined, options)
   const value = error.stack?.replace(message, () => message + advice)
   return Object.defineProperty(error, 'stack', { value, configurable: true, writable: true })
 }

@@ -1,3 +1,4 @@
+import { InternalError } from './coded-errors.ts'
 import { ERROR_CLASSES, GeneralError } from './error-classes.ts'
 import { isErrorStatus, isObject, isOrdinaryError, ServiceError } from './service-error.ts'
 
@@ -74,7 +75,7 @@ export function toServiceError(thrown: unknown): ServiceError {
     return readError(thrown)
   } catch (failure) {
     // Reading a thrown value may throw too: a getter, `toJSON`, a revoked proxy.
-    return new GeneralError('Internal error', undefined, { cause: failure })
+    return new InternalError('Internal error', undefined, { cause: failure })
   }
 }
 
@@ -83,11 +84,11 @@ function readError(thrown: unknown): ServiceError {
   const options = { cause: thrown }
   if (isForeignServiceError(thrown)) return errorFromJSON(thrown.toJSON(), options)
   if (!isOrdinaryError(thrown)) {
-    return new GeneralError('Internal error', undefined, options)
+    return new InternalError('Internal error', undefined, options)
   }
   const { message, errors } = thrown
   const data = errors === undefined ? undefined : { errors }
-  return new GeneralError(message, data, options)
+  return new InternalError(message, data, options)
 }
 
 /** An error of `@feathersjs/errors`: migrated services may still throw them. */

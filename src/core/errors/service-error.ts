@@ -47,6 +47,8 @@ export class ServiceError extends Error {
   declare readonly data?: unknown
   /** What is wrong with each part of the input; an own property only if known. */
   declare readonly errors?: unknown
+  /** What happened, as a stable name: `'INVALID_QUERY'`. Sent as the header `error-code`; classes set their own. */
+  declare readonly errorCode?: string
 
   /**
    * @param message a string for the caller; or an object `{ message?, errors?, ...data }`; or an

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/setup-errors.ts'
 import type { HookApplication } from '../hooks/hook-context.ts'
 import { hasMethod } from '../value-kind.ts'
 
@@ -122,7 +123,7 @@ export class Emitter {
 
   #add(event: string | symbol, listener: Listener, { once = false, isFirst = false } = {}): this {
     if (typeof listener !== 'function') {
-      throw new TypeError(`The listener of '${String(event)}' must be a function`)
+      throw new ArgumentError(`The listener of '${String(event)}' must be a function`)
     }
     const others = this.#of(event)
     const added = { listener, once }

@@ -1,3 +1,4 @@
+import { HookError } from '../errors/setup-errors.ts'
 import { isObject, isPlainObject } from '../value-kind.ts'
 import type { HookAdvice, HookContext, HookGroup, HookType } from './hook-context.ts'
 
@@ -40,7 +41,7 @@ export class HookRegistry {
   add(options: unknown): void {
     const { label } = this
     if (!canHoldHooks(options)) {
-      throw new TypeError(`The hooks of ${label} must be an object or an array`)
+      throw new HookError(`The hooks of ${label} must be an object or an array`)
     }
     const additions = Object.keys(options).some(isHookType)
       ? Object.entries(options).flatMap(([kind, hooks]) => this.#readKind(kind, hooks))
@@ -67,10 +68,10 @@ export class HookRegistry {
     const { label, advice } = this.#options
     if (!isHookType(kind)) {
       const hint = advice?.suggestName(kind, HOOK_KINDS) || `, allowed are ${HOOK_KINDS.join(', ')}`
-      throw new TypeError(`'${kind}' is not a valid hook type${hint}`)
+      throw new HookError(`'${kind}' is not a valid hook type${hint}`)
     }
     if (canHoldHooks(given)) return this.#readGroup(kind, given)
-    throw new TypeError(`The ${kind} hooks of ${label} must be functions, a list or a map`)
+    throw new HookError(`The ${kind} hooks of ${label} must be functions, a list or a map`)
   }
 
   #readGroup(group: HookGroup, given: object): Addition[] {
@@ -84,7 +85,7 @@ export class HookRegistry {
         if (fault === undefined && typeof hook === 'function') continue
         const place = `${group === 'short' ? 'around' : group}${isList ? '' : ` ${name}`}`
         const order = isPlainObject(hook) ? ': { before: { create: [hook] } } is the order' : ''
-        throw new TypeError(
+        throw new HookError(
           `A hook in '${place}' of ${label} is ${fault ?? `${typeof hook}, not a function${order}`}`,
         )
       }
@@ -94,7 +95,7 @@ export class HookRegistry {
       const known = [...methods.keys()]
       const hint =
         advice?.suggestName(name, [...known, ...HOOK_KINDS]) || `, it has ${known.join(', ')}`
-      throw new TypeError(`'${name}' is not a hookable method of ${label}${hint}`)
+      throw new HookError(`'${name}' is not a hookable method of ${label}${hint}`)
     })
   }
 }

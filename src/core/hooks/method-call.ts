@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/setup-errors.ts'
 import { addNotes, RECORD_NOTES } from '../external-form.ts'
 import type { MethodSpec } from '../method-table.ts'
 import { toMethodSpec } from '../method-table.ts'
@@ -48,7 +49,7 @@ export function readArguments(
   const dataIndex = withId ? 1 : 0
   const data = names[dataIndex] === 'data' ? args[dataIndex] : undefined
   // Only some hooks would await it: a record could be stored that no hook has seen.
-  if (isPromise(data)) throw new TypeError('The data is a promise: await it first')
+  if (isPromise(data)) throw new ArgumentError('The data is a promise: await it first')
   return {
     self,
     id: withId ? args[0] : undefined,

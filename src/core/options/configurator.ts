@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors/setup-errors.ts'
 import { describeFunction } from '../function-metadata.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
@@ -19,7 +20,7 @@ export function createConfigurator<App>(
 /** @throws {TypeError} the options are the application: the factory itself was configured */
 export function checkFactoryCall(factory: string, options: unknown): void {
   if (!isApplicationLike(options)) return
-  throw new TypeError(
+  throw new ArgumentError(
     `app.configure(${factory}) lacks the call of ${factory}: app.configure(${factory}())`,
   )
 }
@@ -27,13 +28,13 @@ export function checkFactoryCall(factory: string, options: unknown): void {
 /** @throws {TypeError} always: says why a value is not a function that takes an application */
 export function refuseConfigurator(value: unknown): never {
   if (typeof value === 'function') {
-    throw new TypeError(
+    throw new ArgumentError(
       `'${value.name || 'anonymous'}' takes ${value.length} arguments: app.configure() takes a function (app)`,
     )
   }
   const kind = value === null ? 'null' : typeof value
   const hint = isPromise(value) ? 'a promise: await it first' : kind
-  throw new TypeError(`app.configure() takes a function (app), not ${hint}`)
+  throw new ArgumentError(`app.configure() takes a function (app), not ${hint}`)
 }
 
 /** Whether a function is a class, by syntax or by methods on its prototype. */

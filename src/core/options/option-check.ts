@@ -1,3 +1,4 @@
+import { OptionError } from '../errors/setup-errors.ts'
 import { isPlainObject } from '../value-kind.ts'
 import { suggestName } from './name-suggestion.ts'
 import type { OptionRule, OptionRules } from './option-rules.ts'
@@ -8,14 +9,13 @@ import {
   isOptionsObject,
   LIMIT_OPTION,
   OBJECT_OPTION,
-  OptionError,
   POSITIVE_INTEGER_OPTION,
   STRING_LIST_OPTION,
   STRING_OPTION,
 } from './option-rules.ts'
 
 export type { Given, OptionRule, OptionRules } from './option-rules.ts'
-export { OptionError, withDefaults } from './option-rules.ts'
+export { withDefaults } from './option-rules.ts'
 
 /** Rules shared by many options of servers. */
 export const OPTION: Readonly<

@@ -1,3 +1,4 @@
+import { OptionError } from '../errors/setup-errors.ts'
 import { isNonEmptyString, isObject, isStringList } from '../value-kind.ts'
 
 /** What an option may be, in words and as a test, and the rules for its nested options. */
@@ -57,9 +58,6 @@ export const LIMIT_OPTION: OptionRule = {
 }
 
 export const OBJECT_OPTION: OptionRule = { expected: 'an object', isValid: isOptionsObject }
-
-/** An invalid option: its message is for the person who set it, so a failed start prints no stack. */
-export class OptionError extends TypeError {}
 
 /** The place of options, and how errors suggest names for unknown ones. */
 interface OptionPlace {

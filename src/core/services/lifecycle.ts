@@ -1,3 +1,4 @@
+import { HookError } from '../errors/setup-errors.ts'
 import type { Surrounded } from '../hooks/around-hooks.ts'
 import { composeAround } from '../hooks/around-hooks.ts'
 import type { HookApplication } from '../hooks/hook-context.ts'
@@ -53,10 +54,10 @@ export class ServiceLifecycle {
     const additions = names.map((name) => {
       const hooks = [options[name]].flat()
       if (!isLifecycle(name)) {
-        throw new TypeError(`'${name}' is not a lifecycle method: setup, teardown`)
+        throw new HookError(`'${name}' is not a lifecycle method: setup, teardown`)
       }
       if (hooks.some((hook) => typeof hook !== 'function')) {
-        throw new TypeError(`The ${name} hooks of the application must be functions`)
+        throw new HookError(`The ${name} hooks of the application must be functions`)
       }
       return [name, hooks as LifecycleHook[]] as const
     })

@@ -1,5 +1,6 @@
+import { MultiNotAllowed } from '../errors/coded-errors.ts'
 import { withHint } from '../errors/hint.ts'
-import { MethodNotAllowed } from '../errors/index.ts'
+import type { MethodNotAllowed } from '../errors/index.ts'
 import type { HookContext } from '../hooks/hook-context.ts'
 import { isObject } from '../value-kind.ts'
 
@@ -17,7 +18,7 @@ export function allowsMany(method: string, options: unknown): boolean | undefine
 /** Returns the error for many records that the option does not allow a method to write. */
 export function createMultiError(method: string): MethodNotAllowed {
   const hint = `allow it by the option multi: ['${method}'] of the service`
-  return new MethodNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
+  return new MultiNotAllowed(`Can not ${method} multiple entries`, undefined, withHint(hint))
 }
 
 /**

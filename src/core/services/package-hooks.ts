@@ -1,3 +1,4 @@
+import { HookError } from '../errors/setup-errors.ts'
 import type { StoredHook } from '../hooks/hook-registry.ts'
 import { hasMethod } from '../value-kind.ts'
 
@@ -51,7 +52,7 @@ export function readPackageHooks(
     const { method: _, ...props } = { ...manager.getProps() } as Record<string, unknown>
     const isSimple = Object.keys(props).length === 0 && !manager.getDefaults(service, [], {})
     if (isSimple) continue
-    throw new TypeError(
+    throw new HookError(
       `The hooks of @feathersjs/hooks around '${name}' of service '${path}' cannot have props or defaults: they get the context of the service`,
     )
   }

@@ -1,3 +1,4 @@
+import { HookError, RegistrationError } from '../errors/setup-errors.ts'
 import { createEmitterMethods, logListenerError } from '../events/emitter.ts'
 import { compileChain } from '../hooks/hook-chain.ts'
 import { HookRegistry } from '../hooks/hook-registry.ts'
@@ -120,7 +121,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
 export function toRegistered(path: string, service: object): object {
   const registered = findServiceEntry(service)
   if (registered === undefined) return isPlainObject(service) ? Object.create(service) : service
-  throw new TypeError(
+  throw new RegistrationError(
     `The service for path '${path}' is registered at '${registered.path}': make a new one`,
   )
 }
@@ -134,7 +135,7 @@ function readFunction({ app, path, service }: ServiceEntryFace, name: string): H
   if (!hasMethod(service, name)) {
     const hint =
       support?.suggestMethod(name, service) || ': the option `methods` lists what the service has'
-    throw new TypeError(
+    throw new HookError(
       `Can not apply hooks. '${name}' is not a function of service '${path}'${hint}`,
     )
   }
@@ -174,7 +175,7 @@ export function applyMixins<A extends EntryApplication>(
     throw error
   }
   const entry = findServiceEntry<A>(service)
-  if (entry === undefined) throw new TypeError('app.mixins lacks the mixin that adds hooks')
+  if (entry === undefined) throw new RegistrationError('app.mixins lacks the mixin that adds hooks')
   return entry
 }
 

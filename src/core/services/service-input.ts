@@ -1,3 +1,4 @@
+import { RegistrationError } from '../errors/setup-errors.ts'
 import { isObject, isPromise } from '../value-kind.ts'
 
 const SLASH = '/'.charCodeAt(0)
@@ -8,7 +9,7 @@ const SLASH = '/'.charCodeAt(0)
  */
 export function toServicePath(path: unknown): string {
   if (typeof path !== 'string')
-    throw new TypeError(`'${String(path)}' is not a valid service path.`)
+    throw new RegistrationError(`'${String(path)}' is not a valid service path.`)
   const stripped = stripSlashes(path)
   return stripped === '' ? '/' : stripped
 }
@@ -29,7 +30,7 @@ export function checkServiceInput(
   describe: (path: string, value: unknown) => string = () => 'pass an object with methods',
 ): asserts value is object {
   if (isObject(value) && !isPromise(value) && !isApplication(value)) return
-  throw new TypeError(
+  throw new RegistrationError(
     `Invalid service object passed for path \`${path}\`: ${describe(path, value)}`,
   )
 }

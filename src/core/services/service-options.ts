@@ -1,4 +1,5 @@
 import type { GivenExtensions } from '../declared-types.ts'
+import { RegistrationError } from '../errors/setup-errors.ts'
 import { EMITTER_METHODS } from '../events/emitter.ts'
 import { STANDARD_EVENTS, STANDARD_METHODS } from '../method-table.ts'
 import type { OptionRules } from '../options/option-rules.ts'
@@ -103,7 +104,9 @@ export function resolveServiceOptions(
   read: ServiceOptionReader = readClientOptions,
 ): ResolvedServiceOptions {
   if (isObject(given) && isService(given)) {
-    throw new TypeError(`app.use() takes one service for path '${path}', and its options after it`)
+    throw new RegistrationError(
+      `app.use() takes one service for path '${path}', and its options after it`,
+    )
   }
   const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
   const options = read(path, given, service, standard)
@@ -111,7 +114,7 @@ export function resolveServiceOptions(
   const { extensions, methods = standard } = options
   if (!isService(service) && methods.length === 0) {
     const names = STANDARD_METHODS.join(', ')
-    throw new TypeError(
+    throw new RegistrationError(
       `Invalid service object passed for path \`${path}\`: it has none of the methods ${names}; list others by the option \`methods\``,
     )
   }
@@ -119,7 +122,7 @@ export function resolveServiceOptions(
     const isInner = name.startsWith('_')
     if (isMethodName(name) && !isInner) continue
     const hint = isInner ? ': methods with _ have no hooks' : ''
-    throw new TypeError(
+    throw new RegistrationError(
       `'${name}' on service '${path}' is not allowed as a custom method name${hint}`,
     )
   }
@@ -173,5 +176,5 @@ export function isMethodName(name: string): boolean {
  */
 export function requireSupport<T>(support: T | undefined, owner: string): T {
   if (support !== undefined) return support
-  throw new TypeError(`${owner} needs an application made by createApp() of 'remex'`)
+  throw new RegistrationError(`${owner} needs an application made by createApp() of 'remex'`)
 }

@@ -1,3 +1,4 @@
+import { HookError } from '../errors/setup-errors.ts'
 import { describeFunction } from '../function-metadata.ts'
 import type { HookContext, Next } from '../hooks/hook-context.ts'
 import { listEarlyHooks } from '../hooks/hook-registry.ts'
@@ -138,7 +139,7 @@ function noteComparison(context: HookContext & WithExpectation): void {
 function requireComparison(context: HookContext & WithExpectation): void {
   const { version, isCompared } = context[EXPECTATION] ?? { isCompared: true }
   if (isCompared || version === '*') return
-  throw new TypeError(
+  throw new HookError(
     'conditional(): a hook has set the result, and the version of the record was not compared. Pass context.params to the call that writes',
   )
 }
@@ -155,5 +156,5 @@ function takeExpected(context: HookContext & WithExpectation): readonly unknown[
 }
 
 function refuseVersion(): never {
-  throw new TypeError('conditional(): the version of a record must be a whole number from 0 on')
+  throw new HookError('conditional(): the version of a record must be a whole number from 0 on')
 }

@@ -1,4 +1,10 @@
-import { BadRequest, PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
+import {
+  InvalidVersion,
+  VersionConflict,
+  VersionRequired,
+  VersionUnsupported,
+} from '../errors/coded-errors.ts'
+import type { BadRequest, PreconditionFailed, PreconditionRequired } from '../errors/index.ts'
 import { isObject } from '../value-kind.ts'
 import { isVersion, toVersionTag } from './version-tag.ts'
 
@@ -65,20 +71,20 @@ export function pickVersion({ data, method, service }: DataCall): Record<string,
 
 /** Returns the error for a write that expects a different version of the record. */
 export function createVersionError(current: number): PreconditionFailed {
-  return new PreconditionFailed('The record has been changed since it was read', { current })
+  return new VersionConflict('The record has been changed since it was read', { current })
 }
 
 /** Returns the error for a write on many records that expects a version. */
 export function createManyError(): BadRequest {
-  return new BadRequest('Many records have no version in common: write them one by one')
+  return new InvalidVersion('Many records have no version in common: write them one by one')
 }
 
 /** Returns the error for a write that expects a version of a record that can have none. */
 export function createUnversionedError(): PreconditionFailed {
-  return new PreconditionFailed('The records of this service have no versions')
+  return new VersionUnsupported('The records of this service have no versions')
 }
 
 /** Returns the error for a write that must name a version, but does not. */
 export function createRequiredError(): PreconditionRequired {
-  return new PreconditionRequired('The version of the record is required, as If-Match')
+  return new VersionRequired('The version of the record is required, as If-Match')
 }

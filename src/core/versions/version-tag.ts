@@ -1,4 +1,4 @@
-import { BadRequest } from '../errors/index.ts'
+import { InvalidVersion } from '../errors/coded-errors.ts'
 import { isHash, namesTag, readTags, withoutCompression } from '../tag-comparison.ts'
 
 /** The versions that a write accepts for its record; `'*'`: any, if the record exists. */
@@ -37,7 +37,7 @@ export function isVersion(value: unknown): value is number {
  */
 export function readExpectedVersion(header: string): ExpectedVersion {
   const tags = readTags(header)
-  if (tags === null) throw new BadRequest('If-Match must be * or a list of entity tags')
+  if (tags === null) throw new InvalidVersion('If-Match must be * or a list of entity tags')
   if (tags === '*') return tags
   return tags.flatMap((tag) => {
     const [, version] = VERSION.exec(withoutCompression(tag)) ?? []

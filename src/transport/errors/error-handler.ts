@@ -7,7 +7,7 @@ import { isPlainObject } from '../../core/value-kind.ts'
 import { redactData, redactErrors } from '../logging/redact.ts'
 import { prefersHtml } from '../replies/accept.ts'
 import { sendErrorBody } from '../replies/body.ts'
-import { addVary } from '../replies/headers.ts'
+import { addVary, setErrorCode } from '../replies/headers.ts'
 import { watchSend } from '../replies/reply-state.ts'
 import { DEFAULT_ROUTING, toPath } from '../routing/request-path.ts'
 import type { ErrorLogger } from './error-log.ts'
@@ -103,12 +103,18 @@ export class ErrorAnswers {
    * Sends the body of an error, which contains nothing secret, if neither a page nor a responder is needed. Returns
    * whether it did.
    */
-  sendIfPlain(body: ErrorJSON, request: FastifyRequest, reply: FastifyReply): boolean {
+  sendIfPlain(
+    body: ErrorJSON,
+    errorCode: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): boolean {
     if (toResponder(this.#json, body.code) !== undefined) return false
     if (this.#html !== false) {
       if (prefersHtml(request.headers.accept)) return false
       addVary(reply, 'accept')
     }
+    setErrorCode(reply, errorCode)
     sendErrorBody(reply.code(body.code), body)
     return true
   }
@@ -117,6 +123,7 @@ export class ErrorAnswers {
     const status = error.statusCode
     reply.code(status)
     setRetryAfter(error, reply)
+    setErrorCode(reply, error.errorCode)
     const html = this.#html
     // Also on JSON responses, so that a cache does not serve them to a browser that asks for HTML.
     if (html !== false) addVary(reply, 'accept')

@@ -66,7 +66,7 @@ export class ErrorLog {
     if (error.code === 503 && !this.#isNews(error.message)) return
     const own = this.#own
     if (own !== undefined) this.#tell(request, () => logError(own, copyError(thrown, error)))
-    else this.#write(error.cause ?? error, error.message, request, reply)
+    else this.#write(error.cause ?? error, error.message, request, reply, error.errorCode)
   }
 
   /** Logs that a part of an error is left out of the response. */
@@ -96,9 +96,15 @@ export class ErrorLog {
     }
   }
 
-  #write(error: unknown, message: string, request: FastifyRequest, reply: FastifyReply): void {
+  #write(
+    error: unknown,
+    message: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    errorCode?: string,
+  ): void {
     // The logger of a host may write every property of an error, secrets included.
-    const details = { err: toLoggableError(error), ...toCalled(request, reply) }
+    const details = { err: toLoggableError(error), errorCode, ...toCalled(request, reply) }
     const logger = this.#logger ?? request.log
     logger.error(details, redactText(message))
   }
@@ -117,7 +123,11 @@ export class ErrorLog {
   }
 
   /** Logs a hint to the developer about a rejected call, each hint once, and none with `NODE_ENV=production`. */
-  #logHint({ cause, message }: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+  #logHint(
+    { cause, message, errorCode }: ServiceError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
     if (!(cause instanceof Hint) || isProduction()) return
     const { service, method } = toCalled(request, reply)
     const key = `${service} ${method} ${cause.hint}`
@@ -128,6 +138,6 @@ export class ErrorLog {
     const called = service === undefined ? '' : `${service} ${method}: `
     const own = this.#own as WarnLogger | undefined
     if (own !== undefined) this.#tell(request, () => own.warn?.(called + text))
-    else (this.#logger ?? request.log).warn({ service, method }, text)
+    else (this.#logger ?? request.log).warn({ errorCode, service, method }, text)
   }
 }

@@ -1,9 +1,11 @@
+import { StreamUnsupported } from '../../core/errors/coded-errors.ts'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import { describeFunction, metadataOf, nameFunction } from '../../core/function-metadata.ts'
 import type { Chain, HookSource } from '../../core/hooks/hook-chain.ts'
 import { compileChain } from '../../core/hooks/hook-chain.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry, Params } from '../../core/index.ts'
-import { HookContext, NotAcceptable } from '../../core/index.ts'
+import { HookContext } from '../../core/index.ts'
 import { listFound } from '../../core/results.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { CallStart } from '../../core/services/method-entry.ts'
@@ -85,7 +87,7 @@ export class FollowedFind {
     const run: Run = (running) => find(running.params)
     const records = listFound(await callHooks(method, context, run, toUnobserved(method)))
     if (records !== null && records.length < 2) return records[0]
-    throw new TypeError(
+    throw new HookError(
       'The hooks of find must leave a page or a list with the records given to them',
     )
   }
@@ -168,7 +170,7 @@ async function callHooks(
 
 /** @throws {NotAcceptable} always: a result that a hook sets cannot be streamed */
 function refuseResult(): never {
-  throw new NotAcceptable('A hook of find sets the result: there is no stream')
+  throw new StreamUnsupported('A hook of find sets the result: there is no stream')
 }
 
 /** Returns the same hooks, but around hooks that run again get the params of their first run. */
@@ -227,7 +229,7 @@ export function toFindResult(
 export function checkRecords(body: unknown): readonly unknown[] {
   const records = listFound(body)
   if (records !== null) return records
-  throw new NotAcceptable(
+  throw new StreamUnsupported(
     'There is no stream: find must return a page or a list. Ask for application/json',
   )
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import { CallAborted, StreamUnsupported } from '../../core/errors/coded-errors.ts'
 import type { MethodEntry } from '../../core/index.ts'
-import { BadRequest, NotAcceptable } from '../../core/index.ts'
 import { hasFunctionsAfter } from '../middleware.ts'
 import { toQuality } from '../replies/accept.ts'
 import { setHeaders } from '../replies/headers.ts'
@@ -73,10 +73,10 @@ export function chooseStream(
 export function beginAnswer({ context, request, reply, transport }: StreamedCall): boolean {
   const { status = 200, location } = context.http
   if (status !== 200 || location !== undefined) {
-    throw new NotAcceptable('A hook of find sets another status: there is no stream')
+    throw new StreamUnsupported('A hook of find sets another status: there is no stream')
   }
   if (isAnswered(reply)) return false
-  if (isGone(reply.raw)) throw new BadRequest('The client has gone')
+  if (isGone(reply.raw)) throw new CallAborted('The client has gone')
   setCommonHeaders(transport, request, reply, transport.isLogin(context.service))
   setHeaders(reply, context.http)
   return true

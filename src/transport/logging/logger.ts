@@ -101,6 +101,9 @@ class StreamErrorLog extends LogController {
   }
 }
 
+/** The response header with the code of an error: the keys of its JSON are those of Feathers. */
+export const ERROR_CODE = 'error-code'
+
 /** Logs one line per request after its response: what was called, the status, and how long it took. */
 class RequestLog extends LogController {
   override incomingRequest(): void {
@@ -117,6 +120,7 @@ class RequestLog extends LogController {
       req: request,
       ...toCalled(request, reply),
       statusCode: reply.statusCode,
+      errorCode: reply.getHeader(ERROR_CODE),
       ms: Math.round(reply.elapsedTime * 100) / 100,
     }
     if (error) request.log.error({ ...line, err: error }, 'request')

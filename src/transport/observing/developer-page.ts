@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { OptionError, OrderError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication } from '../../core/index.ts'
 import { isFromDeveloper } from '../../core/local-request.ts'
 import { isDevelopment } from '../../core/node-env.ts'
@@ -55,10 +56,10 @@ export function developerPage(options: DeveloperPageOptions = {}): (app: AnyAppl
     options,
     (app: AnyApplication & WithServer) => {
       if (app.fastify?.server.listening === true) {
-        throw new TypeError('developerPage(): the application has started: configure it before')
+        throw new OrderError('developerPage(): the application has started: configure it before')
       }
       if (listScopeParts(app).some((part) => part instanceof DeveloperPage)) {
-        throw new TypeError('developerPage(): the application has one already')
+        throw new OrderError('developerPage(): the application has one already')
       }
       if (isDevelopment()) addScopePart(app, new DeveloperPage(options))
       else if (!process.env['NODE_ENV']) app.logger.info({}, NOT_SERVED)
@@ -123,7 +124,7 @@ class DeveloperPage implements ScopePart {
     const wanted = this.#path === undefined ? PATHS : [this.#path]
     const free = wanted.find((path) => !isTaken(path))
     if (free !== undefined) return free
-    throw new TypeError(
+    throw new OptionError(
       `developerPage(): there is a route at '${wanted.at(-1)}': set the option 'path'`,
     )
   }

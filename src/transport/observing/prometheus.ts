@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 /**
  * Metrics for Prometheus.
  * @module remex/prometheus
@@ -56,7 +57,7 @@ export function prometheus(options: PrometheusOptions = {}): (app: AnyApplicatio
   const configure = createConfigurator('prometheus', options, (app: ServedApplication) => {
     const { fastify } = app
     if (fastify === undefined) {
-      throw new TypeError(
+      throw new ArgumentError(
         'prometheus(): the application has no server: make one with fastifyApp(app)',
       )
     }

@@ -1,3 +1,4 @@
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication, Application, ServiceEntry } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
@@ -127,7 +128,9 @@ export async function openapiDocument(
 export function checkDocumentOptions(owner: string, options: object, rules: OptionRules): void {
   checkOptions(owner, options, rules)
   if ((options as Partial<OpenApiDocumentOptions>).info !== undefined) return
-  throw new TypeError(`${owner} needs the option 'info': { title: 'Countries', version: '1.0.0' }`)
+  throw new OptionError(
+    `${owner} needs the option 'info': { title: 'Countries', version: '1.0.0' }`,
+  )
 }
 
 /** Returns a document without any operations. */
@@ -152,7 +155,7 @@ export function transformDocument(
 ): OpenApiDocument {
   const transformed: unknown = transform === undefined ? document : transform(document)
   if (isObject(transformed) && isObject(transformed['paths'])) return transformed as OpenApiDocument
-  throw new TypeError(
+  throw new OptionError(
     `${owner}: the function 'transform' must return the document, not ${typeof transformed}`,
   )
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { toRequiredProof } from '../../auth/hooks/open-methods.ts'
+import { OptionError, OrderError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { stripSlashes, toServicePath } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
@@ -55,9 +56,9 @@ export function openapi(options: OpenApiOptions): (app: AnyApplication) => void 
     const { fastify } = app
     const docs = listScopeParts(app).find((part) => part instanceof Docs)
     if (docs?.isServed === true || fastify?.server.listening === true) {
-      throw new TypeError('openapi(): the application has started: configure it before')
+      throw new OrderError('openapi(): the application has started: configure it before')
     }
-    if (docs !== undefined) throw new TypeError('openapi(): the application has openapi() already')
+    if (docs !== undefined) throw new OrderError('openapi(): the application has openapi() already')
     addScopePart(app, new Docs(options, fastify))
   })
   checkDocumentOptions('openapi()', options, RULES)
@@ -118,14 +119,14 @@ class Docs implements ScopePart {
     const { app } = transport
     const path = this.#path
     if (app.entries.has(stripSlashes(path))) {
-      throw new TypeError(`openapi(): there is a service at '${path}': set the option 'path'`)
+      throw new OptionError(`openapi(): there is a service at '${path}': set the option 'path'`)
     }
     const taken = ['', '/', '/json', '/yaml']
       .map((end) => `${scope.prefix}${path}${end}`)
       .find((url) => scope.hasRoute({ method: 'GET', url }))
     // The plugin of the page would throw an error that nothing can catch.
     if (taken !== undefined) {
-      throw new TypeError(`openapi(): there is a route at '${taken}': set the option 'path'`)
+      throw new OptionError(`openapi(): there is a route at '${taken}': set the option 'path'`)
     }
     const { methodPaths = false, queryBodies = false } = transport.options
     const options = { ...this.#options, prefix: scope.prefix, methodPaths, queryBodies }

@@ -1,5 +1,5 @@
-import type { Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
+import { BodyTooComplex } from '../../core/errors/coded-errors.ts'
+import type { BadRequest, Query } from '../../core/index.ts'
 import { EMPTY_LIST } from './nested-query.ts'
 import type { NameLimits, QueryNoun } from './parameters.ts'
 import { createDepthRefusal, createRefusal, readParameters, splitName } from './parameters.ts'
@@ -159,7 +159,7 @@ class BranchMerger {
   #checkLength(): void {
     const { arrayLimit, noun } = this.#limits
     if (noun === 'query') return
-    throw new BadRequest(`The ${noun} has a list of more than ${arrayLimit} items`)
+    throw new BodyTooComplex(`The ${noun} has a list of more than ${arrayLimit} items`)
   }
 
   #createConflict(name: string): BadRequest {

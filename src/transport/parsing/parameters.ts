@@ -1,4 +1,10 @@
-import { BadRequest } from '../../core/index.ts'
+import {
+  BodyTooComplex,
+  InvalidBody,
+  InvalidQuery,
+  QueryTooLarge,
+} from '../../core/errors/coded-errors.ts'
+import type { BadRequest, ServiceError } from '../../core/index.ts'
 import { decodeParameter } from '../routing/request-path.ts'
 import type { Segment } from './nested-query.ts'
 import { hasTooManyBrackets, toSegment } from './nested-query.ts'
@@ -63,14 +69,22 @@ export function splitName(name: string): Segment[] {
   return segments
 }
 
+/** The errors about where parameters are read from. */
+export const PARAMETER_ERRORS: Readonly<
+  Record<QueryNoun, Readonly<Record<'Invalid' | 'TooLarge', typeof ServiceError>>>
+> = {
+  query: { Invalid: InvalidQuery, TooLarge: QueryTooLarge },
+  body: { Invalid: InvalidBody, TooLarge: BodyTooComplex },
+}
+
 /** Returns the error for a parameter. */
 export function createRefusal(noun: QueryNoun, name: string, reason: string): BadRequest {
-  return new BadRequest(`The ${noun} parameter ${quoteName(name)} ${reason}`)
+  return new PARAMETER_ERRORS[noun].Invalid(`The ${noun} parameter ${quoteName(name)} ${reason}`)
 }
 
 /** Returns the error for a name with too many levels. */
 export function createDepthRefusal(noun: QueryNoun, depth: number): BadRequest {
-  return new BadRequest(`The ${noun} is nested deeper than ${depth} levels`)
+  return new PARAMETER_ERRORS[noun].TooLarge(`The ${noun} is nested deeper than ${depth} levels`)
 }
 
 /** Returns a name from a request in quotes for an error message, shortened if it is long. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import type { RestFeature } from '../rest-plan.ts'
 
@@ -22,13 +22,13 @@ export const queryBody: RestFeature = ({ name }, { queryVerbs }) => {
  */
 function readQueryBody({ body, headers }: FastifyRequest, inURL: Query): Query {
   if (Object.keys(inURL).length > 0) {
-    throw new BadRequest('The query is either in the URL or in the body, not in both')
+    throw new InvalidQuery('The query is either in the URL or in the body, not in both')
   }
   // A host may have added the verb as one without a body, so that the body was never read.
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
   const isUnread = body === undefined && (length !== '0' || encoding !== undefined)
-  if (isUnread) throw new BadRequest('The body of this request was not read')
+  if (isUnread) throw new InvalidQuery('The body of this request was not read')
   if (body === undefined) return {}
   if (isPlainObject(body)) return body
-  throw new BadRequest('The body must be an object, the query')
+  throw new InvalidQuery('The body must be an object, the query')
 }

@@ -1,10 +1,10 @@
 import type { Query } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { parseMergedQuery } from './merged-query.ts'
 import { createNestedParser } from './nested-query.ts'
 import type { QueryNoun } from './parameters.ts'
+import { PARAMETER_ERRORS } from './parameters.ts'
 
 /** Limits of query strings. Exceeding one returns 400, with an error that names the limit. */
 export interface QueryOptions {
@@ -66,22 +66,24 @@ export function toRawQuery(url: string, delimiter: RegExp = /\?/): string {
   return hash === -1 ? url.slice(mark + 1) : url.slice(mark + 1, hash)
 }
 
-function callParser(parser: QueryParser, raw: string, noun: string): Query {
+function callParser(parser: QueryParser, raw: string, noun: QueryNoun): Query {
   let query: unknown
   try {
     query = parser(raw)
   } catch (error) {
-    throw new BadRequest(`The ${noun} cannot be parsed`, null, { cause: error })
+    throw new PARAMETER_ERRORS[noun].Invalid(`The ${noun} cannot be parsed`, null, { cause: error })
   }
   if (typeof query !== 'object' || query === null) {
-    throw new BadRequest(`The ${noun} cannot be parsed`)
+    throw new PARAMETER_ERRORS[noun].Invalid(`The ${noun} cannot be parsed`)
   }
   return query as Query
 }
 
-function checkLength(raw: string, limits: Required<QueryOptions>, noun: string): void {
+function checkLength(raw: string, limits: Required<QueryOptions>, noun: QueryNoun): void {
   if (raw.length > limits.maxLength) {
-    throw new BadRequest(`The ${noun} is longer than ${limits.maxLength} bytes`)
+    throw new PARAMETER_ERRORS[noun].TooLarge(
+      `The ${noun} is longer than ${limits.maxLength} bytes`,
+    )
   }
   let parameters = 1
   let at = raw.indexOf('&')
@@ -90,6 +92,8 @@ function checkLength(raw: string, limits: Required<QueryOptions>, noun: string):
     at = raw.indexOf('&', at + 1)
   }
   if (parameters > limits.parameterLimit) {
-    throw new BadRequest(`The ${noun} has more than ${limits.parameterLimit} parameters`)
+    throw new PARAMETER_ERRORS[noun].TooLarge(
+      `The ${noun} has more than ${limits.parameterLimit} parameters`,
+    )
   }
 }

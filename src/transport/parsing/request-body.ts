@@ -7,7 +7,13 @@ import type {
   HTTPMethods,
   preParsingHookHandler,
 } from 'fastify'
-import { BadRequest, UnsupportedMediaType } from '../../core/index.ts'
+import {
+  BodyTooComplex,
+  BodyTypeUnsupported,
+  InvalidBody,
+  InvalidSocketCall,
+} from '../../core/errors/coded-errors.ts'
+import type { UnsupportedMediaType } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -51,13 +57,13 @@ export function addJsonParser(scope: FastifyInstance, options: JsonOptions = {})
     const text = body.toString()
     // Invalid bytes become U+FFFD, which few texts contain: searching for it is faster than checking everything.
     if (text.includes('\uFFFD') && !isUtf8(body)) {
-      return done(new BadRequest('The body is not valid UTF-8'), undefined)
+      return done(new InvalidBody('The body is not valid UTF-8'), undefined)
     }
     return parseJson(request, text, (error, value) => {
       if (error === null) return done(findFault(text, value, limits), value)
       // Fastify has one error for both.
       parseAnyName(request, text, (invalid) =>
-        done(invalid ?? new BadRequest(`The body ${NAME_REFUSED}`), undefined),
+        done(invalid ?? new InvalidBody(`The body ${NAME_REFUSED}`), undefined),
       )
     })
   }
@@ -127,17 +133,17 @@ function walk(
   let level: object[] = isObject(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > limits.maxDepth) {
-      return new BadRequest(`The ${what} is nested deeper than ${limits.maxDepth} levels`)
+      return new BodyTooComplex(`The ${what} is nested deeper than ${limits.maxDepth} levels`)
     }
     const next: object[] = []
     for (const parent of level) {
       const names = Object.keys(parent)
       keys += names.length
       if (keys > limits.maxKeys) {
-        return new BadRequest(`The ${what} has more than ${limits.maxKeys} keys`)
+        return new BodyTooComplex(`The ${what} has more than ${limits.maxKeys} keys`)
       }
       if (what === 'message' && hasRejectedName(parent)) {
-        return new BadRequest(`The message ${NAME_REFUSED}`)
+        return new InvalidSocketCall(`The message ${NAME_REFUSED}`)
       }
       for (const name of names) {
         const child: unknown = Reflect.get(parent, name)
@@ -163,16 +169,16 @@ function hasRejectedName(parent: object): boolean {
  */
 function findMalformed(name: string, value: unknown, what: string): Error | null {
   if (!name.isWellFormed())
-    return new BadRequest(`A name in the ${what} is not well-formed Unicode`)
+    return new InvalidBody(`A name in the ${what} is not well-formed Unicode`)
   if (typeof value !== 'string' || value.isWellFormed()) return null
-  return new BadRequest(`The text of ${quoteName(name)} is not well-formed Unicode`)
+  return new InvalidBody(`The text of ${quoteName(name)} is not well-formed Unicode`)
 }
 
 /** Returns the data of a call: `{}` without a body, since clients send none for `undefined`. */
 export function readData(body: unknown): object {
   if (body === undefined) return {}
   if (typeof body !== 'object' || body === null) {
-    throw new BadRequest('The body must be an object or an array')
+    throw new InvalidBody('The body must be an object or an array')
   }
   return body
 }
@@ -211,7 +217,7 @@ export function addFormParser(
     parser: (text) => {
       if (text === '') return {}
       // Invalid UTF-8 has become U+FFFD. A client that means that character percent-encodes it.
-      if (text.includes('\ufffd')) throw new BadRequest(NOT_UTF8)
+      if (text.includes('\ufffd')) throw new InvalidBody(NOT_UTF8)
       return parse(text)
     },
   })
@@ -238,7 +244,7 @@ export function refuseOtherEncodings(scope: FastifyInstance): void {
 
 /** Returns the error for a body that no parser of a service accepts. */
 export function createUnsupportedType(): UnsupportedMediaType {
-  return new UnsupportedMediaType('The body must be JSON or URL-encoded')
+  return new BodyTypeUnsupported('The body must be JSON or URL-encoded')
 }
 
 /** Returns whether a route has a verb with a body, so that reads cost nothing. */
@@ -254,11 +260,11 @@ function createEncodingCheck(): preParsingHookHandler {
     // This property tells Fastify that another hook decodes the body.
     const isDecoded = payload.receivedEncodedLength !== undefined
     if (encoding !== undefined && !isDecoded && encoding.toLowerCase() !== 'identity') {
-      return done(new UnsupportedMediaType('Bodies with a content encoding are not accepted'))
+      return done(new BodyTypeUnsupported('Bodies with a content encoding are not accepted'))
     }
     if (type.includes(';') && type !== lastGood) {
       if (hasOtherCharset(type)) {
-        return done(new UnsupportedMediaType('Bodies are read as UTF-8 only'))
+        return done(new BodyTypeUnsupported('Bodies are read as UTF-8 only'))
       }
       lastGood = type
     }

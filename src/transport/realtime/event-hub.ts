@@ -3,10 +3,12 @@ import type { LoginEnd } from '../../auth/login-end.ts'
 import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
+import { ServerStreamLimit, ServiceNotFound, StreamLimit } from '../../core/errors/coded-errors.ts'
+import { ArgumentError, OptionError, RegistrationError } from '../../core/errors/setup-errors.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { BusEvent, BusReceiver } from '../../core/events/event-bus.ts'
 import type { Application, HookContext, MethodEntry, Params } from '../../core/index.ts'
-import { findServiceEntry, NotFound, TooManyRequests, Unavailable } from '../../core/index.ts'
+import { findServiceEntry } from '../../core/index.ts'
 import { TimeLimit } from '../call-time-limit.ts'
 import type { RequestStreams } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
@@ -88,7 +90,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 
   async open(call: StreamedCall): Promise<void> {
     const { entry } = call.method
-    if (!this.#paths.has(entry)) throw new NotFound('The service is gone')
+    if (!this.#paths.has(entry)) throw new ServiceNotFound('The service is gone')
     this.#finds.timeLimit = call.transport.timeLimit ?? this.#timeLimit
     const topic = this.#topicOf(call.method)
     const stream = new QueryStream(this, topic, call.context.params)
@@ -115,9 +117,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     this.#replace(stream, this.#callers.get(caller))
     const own = this.#callers.get(caller) ?? new Set()
     if (own.size >= maxStreamsPerCaller) {
-      throw new TooManyRequests(`A caller may have ${maxStreamsPerCaller} streams`)
+      throw new StreamLimit(`A caller may have ${maxStreamsPerCaller} streams`)
     }
-    if (this.#admitted >= maxStreams) throw new Unavailable('There are too many streams')
+    if (this.#admitted >= maxStreams) throw new ServerStreamLimit('There are too many streams')
     stream.caller = caller
     this.#admitted++
     this.#callers.set(caller, own.add(stream))
@@ -142,7 +144,9 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
     try {
       const isHeard = publisher(record as Record<string, unknown>, { app, path, event }, { params })
       if (typeof isHeard === 'boolean') return isHeard
-      throw new TypeError(`publish() of '${path}': the function must return true or false at once`)
+      throw new ArgumentError(
+        `publish() of '${path}': the function must return true or false at once`,
+      )
     } catch (error) {
       logListenerError(this.#app, error, `${path} ${event}`)
       return false
@@ -267,7 +271,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
   #addService(path: string, entry: MethodEntry['entry']): void {
     checkEventNames(entry)
     if (`/${path}` === this.options.path) {
-      throw new TypeError(
+      throw new OptionError(
         `realtime(): '${path}' is the path for lists of subscriptions: set another one by 'path'`,
       )
     }
@@ -310,5 +314,7 @@ export class EventHub implements RequestStreams, StreamHub, BusReceiver {
 function checkEventNames({ path, options }: MethodEntry['entry']): void {
   const name = options.serviceEvents.find((event) => OWN_FRAMES.has(event))
   if (name === undefined) return
-  throw new TypeError(`realtime(): '${path}' has an event '${name}', which streams send themselves`)
+  throw new RegistrationError(
+    `realtime(): '${path}' has an event '${name}', which streams send themselves`,
+  )
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { toExpiry } from '../../auth/proof.ts'
+import { InvalidStream, StreamUnsupported } from '../../core/errors/coded-errors.ts'
 import type { HookContext, Params, Query } from '../../core/index.ts'
-import { BadRequest, NotAcceptable } from '../../core/index.ts'
 import { PAGING_NAMES } from '../../core/query-names.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
@@ -165,7 +165,7 @@ export class FollowedCall {
     if (view === null) return
     const { maxConditions } = this.hub.options
     if ((view.conditions ?? 0) > maxConditions) {
-      throw new BadRequest(`The query of a stream can have at most ${maxConditions} conditions`)
+      throw new InvalidStream(`The query of a stream can have at most ${maxConditions} conditions`)
     }
     this.viewTag = toViewTag(view)
   }
@@ -181,7 +181,7 @@ export class FollowedCall {
     this.view = null
     this.viewTag = ''
     if (Number(params.query?.['$limit']) !== 0) return
-    throw new NotAcceptable(
+    throw new StreamUnsupported(
       'The stream would only send the results of find, not single events: $limit must not be 0',
     )
   }
@@ -192,7 +192,7 @@ export class FollowedCall {
     const ids = checkRecords(body).map((record) => (record as Document)[idField])
     const { maxRecords } = this.hub.options
     if (ids.length > maxRecords) {
-      throw new BadRequest(`A stream follows at most ${maxRecords} records: set $limit`)
+      throw new InvalidStream(`A stream follows at most ${maxRecords} records: set $limit`)
     }
     const keys = this.repeatsFind ? [] : ids.filter((id) => id != null).map(toKey)
     const isCut = Number((body as Document)['total'] ?? 0) > ids.length

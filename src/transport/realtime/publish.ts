@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params } from '../../core/index.ts'
 import type { EventData } from '../../core/method-arguments.ts'
@@ -42,7 +43,9 @@ export function publish<T = Record<string, unknown>>(
   publisher: Publisher<T>,
 ): void {
   if (typeof publisher !== 'function') {
-    throw new TypeError('publish(): the publisher must be a function (record, context, subscriber)')
+    throw new ArgumentError(
+      'publish(): the publisher must be a function (record, context, subscriber)',
+    )
   }
   Object.defineProperty(service, PUBLISHER, { value: publisher, configurable: true })
 }

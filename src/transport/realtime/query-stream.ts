@@ -1,6 +1,7 @@
+import { ConnectionLost } from '../../core/errors/coded-errors.ts'
 import { isPassing } from '../../core/errors/error-classes.ts'
 import type { Params } from '../../core/index.ts'
-import { NotAcceptable, Timeout, toServiceError, Unavailable } from '../../core/index.ts'
+import { NotAcceptable, Timeout, toServiceError } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { beginAnswer } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
@@ -255,7 +256,7 @@ export class QueryStream implements Follower {
   #queue<T>(work: () => Promise<T>): Promise<T> {
     return this.topic.queue.run(async () => {
       if (this.#stream?.isOpen) return work()
-      throw new Unavailable('The client has gone')
+      throw new ConnectionLost('The client has gone')
     })
   }
 

@@ -1,3 +1,4 @@
+import { ArgumentError, OrderError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication, Application } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import { findStreams, setStreams } from '../finds/request-streams.ts'
@@ -15,12 +16,12 @@ import { sharedStreams } from './shared-stream.ts'
 export function realtime(options: RealtimeOptions = {}): (app: AnyApplication) => void {
   const configure = createConfigurator('realtime', options, (app: AnyApplication) => {
     if (app.support === undefined) {
-      throw new TypeError(
+      throw new ArgumentError(
         'realtime() of remex/realtime is for servers: a client takes that of remex/client/realtime',
       )
     }
     if (findStreams(app) !== null) {
-      throw new TypeError('realtime(): the application has realtime() already')
+      throw new OrderError('realtime(): the application has realtime() already')
     }
     const resolved = resolveRealtimeOptions(options)
     setStreams(app, new EventHub(app as unknown as Application, resolved))

@@ -1,8 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import {
+  BodyTypeUnsupported,
+  ServiceNotFound,
+  StreamUnsupported,
+  TypeNotAcceptable,
+} from '../../core/errors/coded-errors.ts'
 import type { ErrorJSON, ServiceError } from '../../core/index.ts'
-import { NotAcceptable, NotFound, toErrorClass, UnsupportedMediaType } from '../../core/index.ts'
+import { toErrorClass } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { toQuality } from '../replies/accept.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -33,10 +39,10 @@ export function sharedStreams(options: ResolvedRealtimeOptions): ScopePart {
         url: options.path,
         handler: async (request, reply) => {
           if (request.mediaType !== 'application/json') {
-            throw new UnsupportedMediaType('The body must be application/json')
+            throw new BodyTypeUnsupported('The body must be application/json')
           }
           if (toQuality(request.headers.accept, EVENTS) === 0) {
-            throw new NotAcceptable(`The answer is ${EVENTS}, which the Accept header excludes`)
+            throw new TypeNotAcceptable(`The answer is ${EVENTS}, which the Accept header excludes`)
           }
           const list = readSubscriptions(request.body, options.maxSubscriptions)
           if (reply.raw.socket === null && !transport.options.ownsServer) {
@@ -124,8 +130,8 @@ async function openStreams(
   endIfEmpty()
 }
 
-const NOTHING: ServiceError = new NotFound('No service is at this URL')
-const NO_STREAM: ServiceError = new NotAcceptable('There is no stream at this URL')
+const NOTHING: ServiceError = new ServiceNotFound('No service is at this URL')
+const NO_STREAM: ServiceError = new StreamUnsupported('There is no stream at this URL')
 
 /** Returns the error in a response; only the status if the body is not JSON. */
 function toErrorJSON(status: number, body: string): ErrorJSON {

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../core/index.ts'
+import { InvalidStream } from '../../core/errors/coded-errors.ts'
 import { quoteName } from '../parsing/parameters.ts'
 
 /** One of the streams that a client requests on a connection. */
@@ -27,7 +27,7 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
   const { subscriptions: list, ...others } = Object(body) as Record<string, unknown>
   checkNames('The body', others)
   if (!Array.isArray(list) || list.length === 0 || list.length > max) {
-    throw new BadRequest(`'subscriptions' must be a list of 1 to ${max} subscriptions`)
+    throw new InvalidStream(`'subscriptions' must be a list of 1 to ${max} subscriptions`)
   }
   const ids = new Set<unknown>()
   const places = new Set<unknown>()
@@ -38,11 +38,11 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
     check('url', URL_FORM, url, 'a path that begins with one slash, with its query')
     if (after !== undefined) check('after', AFTER_FORM, after, 'the id of a frame')
     if (String(url).length > MAX_URL_LENGTH) {
-      throw new BadRequest(`The url of a subscription can have ${MAX_URL_LENGTH} characters`)
+      throw new InvalidStream(`The url of a subscription can have ${MAX_URL_LENGTH} characters`)
     }
-    if (ids.has(id)) throw new BadRequest(`Two subscriptions have the id '${id}'`)
+    if (ids.has(id)) throw new InvalidStream(`Two subscriptions have the id '${id}'`)
     if (after !== undefined && places.has(after)) {
-      throw new BadRequest("Two subscriptions have the same 'after'")
+      throw new InvalidStream("Two subscriptions have the same 'after'")
     }
     ids.add(id)
     places.add(after)
@@ -53,11 +53,12 @@ export function readSubscriptions(body: unknown, max: number): readonly Subscrip
 /** @throws {BadRequest} a member is unknown */
 function checkNames(what: string, others: object): void {
   const [name] = Object.keys(others)
-  if (name !== undefined) throw new BadRequest(`${what} has an unknown member ${quoteName(name)}`)
+  if (name !== undefined)
+    throw new InvalidStream(`${what} has an unknown member ${quoteName(name)}`)
 }
 
 /** @throws {BadRequest} a member is not a string of this form */
 function check(name: string, form: RegExp, value: unknown, expected: string): void {
   if (typeof value === 'string' && form.test(value)) return
-  throw new BadRequest(`The ${name} of a subscription must be ${expected}`)
+  throw new InvalidStream(`The ${name} of a subscription must be ${expected}`)
 }

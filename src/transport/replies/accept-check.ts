@@ -1,5 +1,5 @@
+import { TypeNotAcceptable } from '../../core/errors/coded-errors.ts'
 import type { MethodEntry } from '../../core/index.ts'
-import { NotAcceptable } from '../../core/index.ts'
 import type { RestFeature, ServedCall } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -37,5 +37,5 @@ function checkAccept({ request }: ServedCall): void {
 }
 
 function refuse(): never {
-  throw new NotAcceptable('The answer is JSON, which the Accept header excludes')
+  throw new TypeNotAcceptable('The answer is JSON, which the Accept header excludes')
 }

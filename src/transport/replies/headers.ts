@@ -1,6 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpAnswer } from '../../core/index.ts'
+import { ERROR_CODE } from '../logging/logger.ts'
 import { redactText } from '../logging/redact.ts'
 import type { LoginPaths } from '../routing/guarded-paths.ts'
 
@@ -100,4 +101,11 @@ export function setEncodable(reply: FastifyReply): void {
   addVary(reply, 'accept-encoding')
   const tag = reply.getHeader('etag')
   if (typeof tag === 'string' && tag.startsWith('"')) reply.header('etag', `W/${tag}`)
+}
+
+/** Sends the code of an error. Codes of custom errors may be strings that no header can have: these are not sent. */
+export function setErrorCode(reply: FastifyReply, errorCode: unknown): void {
+  if (typeof errorCode === 'string' && /^\w{1,64}$/.test(errorCode)) {
+    reply.header(ERROR_CODE, errorCode)
+  }
 }

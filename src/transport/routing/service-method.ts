@@ -1,6 +1,8 @@
+import { MethodNotOffered } from '../../core/errors/coded-errors.ts'
 import { withHint } from '../../core/errors/hint.ts'
-import type { MethodEntry, MethodSpec, ServiceEntry } from '../../core/index.ts'
-import { isStandardMethod, METHOD_TABLE, MethodNotAllowed } from '../../core/index.ts'
+import { RegistrationError } from '../../core/errors/setup-errors.ts'
+import type { MethodEntry, MethodNotAllowed, MethodSpec, ServiceEntry } from '../../core/index.ts'
+import { isStandardMethod, METHOD_TABLE } from '../../core/index.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
 import { isMethodName } from '../../core/services/service-options.ts'
 import { hasMethod } from '../../core/value-kind.ts'
@@ -50,7 +52,7 @@ export function findMethod(
     return findCustomMethod(entry, String(serviceMethod))
   }
   const names = METHOD_BY_VERB.get(verb)
-  if (names === undefined) throw new MethodNotAllowed(`Method ${verb} not allowed`)
+  if (names === undefined) throw new MethodNotOffered(`Method ${verb} not allowed`)
   const method = findByVerb(entry, verb, hasId)
   if (method !== null) return method
   throw createNotOffered(entry, hasId ? names.one : names.all)
@@ -88,7 +90,7 @@ function findCustomMethod(entry: ServiceEntry, name: string): MethodEntry {
 export function checkMethodPaths({ methods, path }: ServiceEntry): void {
   for (const [name, { external }] of methods) {
     if (!external || isStandardMethod(name) || /^[\w$][\w$.~-]*$/.test(name)) continue
-    throw new TypeError(
+    throw new RegistrationError(
       `'${name}' of service '${path}' can't be a path, as the option methodPaths of rest() needs: use letters, digits and - . _ ~ $`,
     )
   }
@@ -107,7 +109,7 @@ function createNotOffered(
   const options = isThere ? withHint(hint) : undefined
   const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
   const message = `Method${shown} is not supported by this endpoint.`
-  return new MethodNotAllowed(message, undefined, options)
+  return new MethodNotOffered(message, undefined, options)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import findMyWay from 'find-my-way'
+import { RegistrationError } from '../../core/errors/setup-errors.ts'
 import type { Application, ServiceEntry } from '../../core/index.ts'
 import { stripSlashes } from '../../core/index.ts'
 import type { Routing } from './request-path.ts'
@@ -131,7 +132,7 @@ export class ServiceRouter {
 export function toPatterns(path: string, prefix = ''): [collection: string, record: string] {
   const collection = toCollection(path)
   const fault = findFault(collection, prefix)
-  if (fault !== undefined) throw new TypeError(fault)
+  if (fault !== undefined) throw new RegistrationError(fault)
   return [collection === '' ? '/' : collection, `${collection}/:${ID_PLACEHOLDER}`]
 }
 

@@ -1,5 +1,6 @@
 import { describeFunction } from '../../core/advice/service-advice.ts'
 import { Application } from '../../core/app.ts'
+import { RegistrationError } from '../../core/errors/setup-errors.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { ServiceOptions } from '../../core/index.ts'
 import { toServicePath } from '../../core/index.ts'
@@ -32,7 +33,8 @@ export function createUse(
     checkParsers(app, path, plugins.length > 0, service)
     const servicePath = toServicePath(path)
     if (service instanceof Application) {
-      if (after.length > 0) throw new TypeError(`Nothing runs after the services below '${path}'`)
+      if (after.length > 0)
+        throw new RegistrationError(`Nothing runs after the services below '${path}'`)
       useService(path, service)
     } else if (service !== undefined) {
       // Before registration: if no URL can have the path, nothing is registered.
@@ -65,10 +67,12 @@ function checkParsers(
 ): void {
   if (!hasParsers) return
   if (service === undefined || service instanceof Application) {
-    throw new TypeError(`app.use('${path}'): bodyParsers() is for one service, which follows it`)
+    throw new RegistrationError(
+      `app.use('${path}'): bodyParsers() is for one service, which follows it`,
+    )
   }
   if (isServed(app)) {
-    throw new TypeError(
+    throw new RegistrationError(
       `app.use('${path}'): bodyParsers() needs routes, which Fastify takes only before the start`,
     )
   }
@@ -84,7 +88,7 @@ function toParts(path: string, values: readonly unknown[]) {
   const { plugins, others: before } = splitParsers(toMiddleware(path, flat.slice(0, end)))
   const after = toMiddleware(path, others)
   if (splitParsers(after).plugins.length > 0) {
-    throw new TypeError(`app.use('${path}'): bodyParsers() must be before the service`)
+    throw new RegistrationError(`app.use('${path}'): bodyParsers() must be before the service`)
   }
   return {
     before,
@@ -109,16 +113,16 @@ const PLUGIN_NAME = Symbol.for('fastify.display-name')
 function toMiddleware(path: string, values: readonly unknown[]): Middleware[] {
   return values.map((value) => {
     if (typeof value !== 'function') {
-      throw new TypeError(
+      throw new RegistrationError(
         `app.use() takes functions, a service and its options, not ${typeof value}`,
       )
     }
     const mistake = findMistake(path, value)
     if (mistake !== undefined) {
-      throw new TypeError(`app.use('${path}') cannot take this: ${mistake}`)
+      throw new RegistrationError(`app.use('${path}') cannot take this: ${mistake}`)
     }
     if (value.length <= 3) return value as Middleware
-    throw new TypeError(
+    throw new RegistrationError(
       `'${value.name}' takes ${value.length} arguments: functions are (request, reply, done?)`,
     )
   })

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, parse } from 'node:path'
 import type { Load } from 'config/lib/util.js'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { LifecycleHook, Logger } from '../../core/index.ts'
 import { checkFactoryCall } from '../../core/options/configurator.ts'
@@ -102,9 +103,10 @@ function readVariable(): { name: string; config: unknown }[] {
     // The parser's error would quote part of the text, possibly a secret.
   }
   if (!isPlainObject(config)) {
-    throw new TypeError('The variable NODE_CONFIG must be an object in JSON')
+    throw new OptionError('The variable NODE_CONFIG must be an object in JSON')
   }
-  if (hasPrototypeKey(config)) throw new TypeError('NODE_CONFIG: the key __proto__ is not allowed')
+  if (hasPrototypeKey(config))
+    throw new OptionError('NODE_CONFIG: the key __proto__ is not allowed')
   return [{ name: '$NODE_CONFIG', config }]
 }
 
@@ -114,7 +116,7 @@ function guardParser(load: Load): void {
   const parser = load.parser as { parse(file: string, content: string): unknown } & Load['parser']
   const parse = (file: string, content: string): unknown => {
     const parsed = parser.parse(file, content)
-    if (hasPrototypeKey(parsed)) throw new TypeError('The key __proto__ is not allowed')
+    if (hasPrototypeKey(parsed)) throw new OptionError('The key __proto__ is not allowed')
     return parsed
   }
   load.parser = Object.assign({ ...parser }, { parse })
@@ -220,7 +222,7 @@ function readFolder(folder: string, isOption: boolean, logger: Logger): string[]
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     const message = `configuration(): the folder '${folder}' does not exist`
-    if (isOption) throw new TypeError(`${message}: correct the option 'directory'`)
+    if (isOption) throw new OptionError(`${message}: correct the option 'directory'`)
     const advice = "create it, or name another by the option 'directory' or NODE_CONFIG_DIR"
     logger.warn({ folder }, `${message}, so that it has no settings: ${advice}`)
     return []

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyListenOptions } from 'fastify'
 import fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { DeclaredMembers } from '../../core/declared-types.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { AnyApplication, AnyServices, MethodName, ServiceOptions } from '../../core/index.ts'
 import { Application } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
@@ -116,11 +117,11 @@ export function fastifyApp(
 ): FastifyInstance | FastifyApplication {
   if (app === undefined) return fastify()
   if (!(app instanceof Application)) {
-    throw new TypeError('fastifyApp() needs an application made by createApp()')
+    throw new ArgumentError('fastifyApp() needs an application made by createApp()')
   }
   const given: unknown = server
   if (!isObject(given)) {
-    throw new TypeError('fastifyApp() takes a Fastify instance, or an object of its options')
+    throw new ArgumentError('fastifyApp() takes a Fastify instance, or an object of its options')
   }
   if ('route' in server) return addMembers(app, checkProtocol(server), null)
   const { closeDelayMs, closeTimeoutMs, writeTimeoutMs = 60_000, ...serverOptions } = server
@@ -222,7 +223,7 @@ function toPort(value: number | string): number {
 function checkProtocol(instance: FastifyInstance): FastifyInstance {
   // HTTP/2 servers have this method; their classes are not exported.
   if (!('updateSettings' in instance.server)) return instance
-  throw new TypeError(
+  throw new ArgumentError(
     'fastifyApp(): a server with http2 has no time limits for slow clients. Let a proxy (nginx, Caddy) ' +
       'speak HTTP/2 in front of one without, or register the plugin on a Fastify server of yours, ' +
       'whose limits are yours: server.register(remex, { app })',

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { BadRequest, Unavailable } from '../../core/index.ts'
+import { InvalidRequest, ServerClosing } from '../../core/errors/coded-errors.ts'
 import { toStatusError } from '../errors/fastify-error.ts'
 import { isProbe } from '../middleware.ts'
 import { readKeptQuery } from '../parsing/server-queries.ts'
@@ -39,7 +39,7 @@ export function addRequestGuard(
     if (error !== null) done(error)
     // Probes get responses until the end.
     else if (closing.isClosed && !isProbe(request.routeOptions)) {
-      done(new Unavailable('The server is closing'))
+      done(new ServerClosing('The server is closing'))
     } else if (reply.raw.socket === null) runInTurn(request.raw, reply.raw, done)
     else done()
   }
@@ -57,20 +57,20 @@ type RoutedMessage = IncomingMessage & { readonly originalUrl?: string }
 
 function findFault(raw: RoutedMessage, known: KnownHost): Error | null {
   const { rawHeaders, headers, httpVersion, httpVersionMajor } = raw
-  if (httpVersionMajor < 1) return new BadRequest('HTTP/0.9 is not supported')
+  if (httpVersionMajor < 1) return new InvalidRequest('HTTP/0.9 is not supported')
   const { url, originalUrl = url } = raw
   // Most targets are a path that nothing has rewritten.
   const isUsual = originalUrl === url && url?.charCodeAt(0) === SLASH
-  if (!isUsual && !hasTarget(raw)) return new BadRequest(MALFORMED_TARGET)
+  if (!isUsual && !hasTarget(raw)) return new InvalidRequest(MALFORMED_TARGET)
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return toStatusError(431, `The request has more than ${MAX_HEADERS} headers`)
   }
   const hosts = countHosts(rawHeaders)
-  if (hosts > 1) return new BadRequest('The request has several hosts')
-  if (hosts === 0 && httpVersion === '1.1') return new BadRequest('The request names no host')
+  if (hosts > 1) return new InvalidRequest('The request has several hosts')
+  if (hosts === 0 && httpVersion === '1.1') return new InvalidRequest('The request names no host')
   const { host = known.last } = headers
   if (host !== known.last && !isValidHost(host, known)) {
-    return new BadRequest('The host of the request is malformed')
+    return new InvalidRequest('The host of the request is malformed')
   }
   if (headers.expect !== undefined && !/^100-continue$/i.test(headers.expect)) {
     return toStatusError(417, 'Only 100-continue can be expected')

@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
-import type { Application } from '../../core/index.ts'
-import { Unavailable } from '../../core/index.ts'
+import { ServerClosing } from '../../core/errors/coded-errors.ts'
+import { OrderError } from '../../core/errors/setup-errors.ts'
+import type { Application, Unavailable } from '../../core/index.ts'
 import type { Given, OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { redactUrl } from '../logging/redact.ts'
@@ -49,10 +50,10 @@ export class ServerLifecycle {
    */
   async listen(options: FastifyListenOptions): Promise<Server> {
     if (this.#isClosed) {
-      throw new TypeError('The application was closed: make a new one to listen again')
+      throw new OrderError('The application was closed: make a new one to listen again')
     }
     if (this.#isStarted || this.#server.listening) {
-      throw new TypeError('The application listens already, or is about to')
+      throw new OrderError('The application listens already, or is about to')
     }
     this.#isStarted = true
     try {
@@ -77,7 +78,7 @@ export class ServerLifecycle {
     this.#isClosed = true
     await this.#instance.close()
     const cutOff = this.#graceful?.cutOff ?? 0
-    if (cutOff > 0) throw new Unavailable(`${cutOff} requests in flight were cut off`)
+    if (cutOff > 0) throw new ServerClosing(`${cutOff} requests in flight were cut off`)
   }
 
   /** Closes the server if it was opened, as in Feathers; tears the services down in any case. */
@@ -114,7 +115,7 @@ export class ServerLifecycle {
   }
 
   #checkOpen(): void {
-    if (this.#isClosed) throw new Unavailable('The application was closed while it started')
+    if (this.#isClosed) throw new ServerClosing('The application was closed while it started')
   }
 }
 
@@ -166,7 +167,7 @@ const CLOSE_RULES: Readonly<Record<keyof CloseOptions, OptionRule>> = {
 }
 
 /** The reason why a closing server is not ready. It was told to close, so no warning is logged. */
-export const CLOSING: Unavailable = new Unavailable('The server is closing')
+export const CLOSING: Unavailable = new ServerClosing('The server is closing')
 
 /** Longest delay of a Node timer, which fires after 1 ms for a longer one. */
 const LONGEST_TIMER_MS = 2_147_483_647

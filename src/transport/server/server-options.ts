@@ -3,8 +3,9 @@ import { STATUS_CODES } from 'node:http'
 import type { ServerOptions as HttpsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
+import { InvalidRequest } from '../../core/errors/coded-errors.ts'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { Logger } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { suggestName } from '../../core/options/name-suggestion.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -74,7 +75,7 @@ export function toServerOptions(
   checkNames(options)
   const { headersTimeout, connectionsCheckingInterval, ...limits } = resolveLimits(options)
   if (typeof options.trustProxy === 'number') {
-    throw new TypeError('trustProxy must name the proxies: a number of hops can be forged')
+    throw new OptionError('trustProxy must name the proxies: a number of hops can be forged')
   }
   const http = {
     ...options.http,
@@ -113,12 +114,12 @@ export function hasQueryParser(options: FastifyServerOptions): boolean {
 function checkNames(options: object): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(REST_RULES, name)) {
-      throw new TypeError(`fastifyApp(): '${name}' is an option of rest()`)
+      throw new OptionError(`fastifyApp(): '${name}' is an option of rest()`)
     }
     if (OWN_NAMES.includes(name)) continue
     const meant = OWN_NAMES.find((own) => toStem(own) === toStem(name)) ?? name
     const hint = suggestName(meant, OWN_NAMES)
-    if (hint !== '') throw new TypeError(`fastifyApp(): unknown option '${name}'${hint}`)
+    if (hint !== '') throw new OptionError(`fastifyApp(): unknown option '${name}'${hint}`)
   }
 }
 
@@ -135,14 +136,14 @@ function toStem(name: string): string {
 function resolveLimits(options: ServerOptions): Required<ServerLimits> {
   const all: Record<string, unknown> = { ...options.https, ...options.http, ...options }
   if (all['insecureHTTPParser'] !== undefined) {
-    throw new TypeError('insecureHTTPParser is not allowed: what it lets through can be misread')
+    throw new OptionError('insecureHTTPParser is not allowed: what it lets through can be misread')
   }
   const given = Object.fromEntries(Object.keys(LIMIT_DEFAULTS).map((name) => [name, all[name]]))
   checkOptions('fastifyApp()', given, LIMIT_RULES)
   const limits = withDefaults<Required<ServerLimits>>(LIMIT_DEFAULTS, given)
   const { headersTimeout, requestTimeout } = limits
   if (headersTimeout > 0 && headersTimeout <= requestTimeout) return limits
-  throw new TypeError(
+  throw new OptionError(
     `headersTimeout (${headersTimeout}) must be more than 0 and at most requestTimeout ` +
       `(${requestTimeout}): Node cuts off no slow request otherwise`,
   )
@@ -159,7 +160,7 @@ function createFrameworkErrors(
     // Since find-my-way 9.10.2, the router rejects such targets before the guard of requests sees them.
     const { method, url } = request.raw
     const isTarget = isPathTarget(url) || isServerTarget(method, url)
-    const answer = isTarget ? fromFastifyError(error) : new BadRequest(MALFORMED_TARGET)
+    const answer = isTarget ? fromFastifyError(error) : new InvalidRequest(MALFORMED_TARGET)
     answers.send(answer, error, request, reply)
     request.log.info({ req: request, statusCode: reply.statusCode }, 'request')
   }

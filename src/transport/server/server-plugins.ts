@@ -4,6 +4,7 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 /** @ts-ignore Its package is optional: without it, the options have the type `any`. */
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import { listTerms } from '../../core/function-metadata.ts'
 import { stripSlashes } from '../../core/index.ts'
 import { checkOptionNames, withDefaults } from '../../core/options/option-check.ts'
@@ -79,11 +80,11 @@ export function cors(options: FastifyCorsOptions = {}): Configurator {
   })
   const resolved = withDefaults(CORS_DEFAULTS, options)
   if ('origin' in options && options.origin === undefined) {
-    throw new TypeError("cors(): 'origin' is undefined; left out it stands for every origin")
+    throw new OptionError("cors(): 'origin' is undefined; left out it stands for every origin")
   }
   const { origin = '*', credentials } = options
   if (credentials === true && allowsEveryOrigin(origin)) {
-    throw new TypeError('cors() with credentials needs a list of origins, not every origin')
+    throw new OptionError('cors() with credentials needs a list of origins, not every origin')
   }
   return configure
 }
@@ -181,7 +182,7 @@ function withDotfiles(options: FastifyStaticOptions): FastifyStaticOptions {
   const { dotfiles, list, prefix = '/', allowedPath } = options
   if (dotfiles !== undefined) {
     if (DOTFILES.includes(dotfiles)) return options
-    throw new TypeError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
+    throw new OptionError(`serveStatic(): 'dotfiles' must be one of ${DOTFILES.join(', ')}`)
   }
   // A listing would show files that `allowedPath` rejects.
   const isOfOrigin = stripSlashes(prefix) === '' && !list

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { ArgumentError, OrderError } from '../../core/errors/setup-errors.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RestOptions } from '../rest-options.ts'
 
@@ -46,7 +47,7 @@ export class ServerSetup {
    */
   addRestOptions(options: RestOptions): void {
     if (this.#hasStarted) {
-      throw new TypeError('The application has started: configure it before listen()')
+      throw new OrderError('The application has started: configure it before listen()')
     }
     this.restOptions = { ...this.restOptions, ...options }
   }
@@ -63,7 +64,7 @@ export class ServerSetup {
     // A nested server inherits the property of the outer one.
     const configured = (Object.hasOwn(server, CONFIGURED) ? server[CONFIGURED] : undefined) ?? []
     if (configured.includes(name)) {
-      throw new TypeError(`${name}() is configured already, and a server can have it once`)
+      throw new OrderError(`${name}() is configured already, and a server can have it once`)
     }
     server[CONFIGURED] = [...configured, name]
   }
@@ -93,6 +94,6 @@ export function createServerConfigurator(
 ): Configurator {
   return createConfigurator(factory, options, (app: WithServer) => {
     if ((app as Partial<WithServer>).serverSetup !== undefined) return configure(app)
-    throw new TypeError('The application has no server: make one with fastifyApp(app)')
+    throw new ArgumentError('The application has no server: make one with fastifyApp(app)')
   })
 }

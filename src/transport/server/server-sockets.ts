@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 
 /** Returns the set of the open connections of a server, kept up to date. */
 export function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
@@ -33,7 +34,7 @@ export function addWriteTimeout(
   writeTimeoutMs: number,
 ): void {
   if (!Number.isFinite(writeTimeoutMs) || writeTimeoutMs < 0) {
-    throw new TypeError('writeTimeoutMs must be a number of milliseconds, 0 for no limit')
+    throw new OptionError('writeTimeoutMs must be a number of milliseconds, 0 for no limit')
   }
   if (writeTimeoutMs === 0) return
   /** The number of bytes sent while more are waiting, and when that was first seen. */

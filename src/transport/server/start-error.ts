@@ -2,7 +2,6 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { Unavailable } from '../../core/index.ts'
-import { OptionError } from '../../core/options/option-check.ts'
 
 /**
  * The environment lacks something that the application needs: a variable or a package, for example. The message says
@@ -11,6 +10,8 @@ import { OptionError } from '../../core/options/option-check.ts'
 export class StartError extends Error {
   /** `'StartError'`. */
   override readonly name: string = 'StartError'
+  /** `'NOT_READY'`. */
+  readonly errorCode: string = 'NOT_READY'
 }
 
 /**
@@ -27,8 +28,11 @@ export function exitWithMessage(error: unknown): never {
 /** Returns one line about an error that the operator can resolve, `undefined` for any other error. */
 function describeStartError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  if (error instanceof StartError) return error.message
-  if (error instanceof OptionError) return `${error.message}${findPlace(error)}`
+  const { errorCode } = error as { errorCode?: unknown }
+  if (error instanceof StartError) return `${error.message} [${errorCode}]`
+  if (error instanceof TypeError && errorCode !== undefined) {
+    return `${error.message}${findPlace(error)} [${errorCode}]`
+  }
   if (isConnectionError(error)) return `MongoDB: ${error.message}${findPlace(error)}`
   if (error instanceof Unavailable) return describeUnavailable(error)
   const { syscall = '', code } = error as SystemError
@@ -72,9 +76,9 @@ const SYSTEM_ERRORS: Readonly<Record<string, (error: SystemError) => string>> = 
   ERR_DIRECTORY_IN_USE: ({ message }) => message,
 }
 
-function describeUnavailable({ message, cause }: Unavailable): string {
+function describeUnavailable({ message, cause, errorCode }: Unavailable): string {
   const reason = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
-  return `${message}${reason}: check that it runs, and that its address and login are right`
+  return `${message}${reason}: check that it runs, and that its address and login are right [${errorCode}]`
 }
 
 /** Returns the innermost place in the application's files, ` (src/app.ts:12:3)`, or `''`. */

@@ -1,5 +1,6 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import { describeMethod } from '../../auth/method-description.ts'
+import { ArgumentError, OrderError } from '../../core/errors/setup-errors.ts'
 import { Emitter } from '../../core/events/emitter.ts'
 import { metadataOf } from '../../core/function-metadata.ts'
 import type { AnyApplication, MethodEntry, ServiceEntry } from '../../core/index.ts'
@@ -162,7 +163,7 @@ export class Channels {
 
   /** @throws {TypeError} the application has channels already */
   constructor(app: AnyApplication) {
-    if ('channel' in app) throw new TypeError('socketio(): the application has channels already')
+    if ('channel' in app) throw new OrderError('socketio(): the application has channels already')
     Object.defineProperties(app, {
       channels: { get: () => [...this.#open.keys()], configurable: true },
       channel: { value: this.#get.bind(this), configurable: true, writable: true },
@@ -210,7 +211,7 @@ export class Channels {
     const [first, ...others] = names
       .flat()
       .map((name) => getOrAdd(open, name, () => new Channel([], null, [], name, open)))
-    if (first === undefined) throw new TypeError('app.channel needs at least one channel name')
+    if (first === undefined) throw new ArgumentError('app.channel needs at least one channel name')
     return others.length === 0 ? first : new Channel([], null, [first, ...others])
   }
 }
@@ -223,10 +224,12 @@ function addPublish(owner: object, publishers: Publishers, events?: readonly str
   const value = (...given: unknown[]): object => {
     const [event, publisher] = typeof given[0] === 'function' ? [ANY_EVENT, given[0]] : given
     if (typeof event !== 'string' || typeof publisher !== 'function') {
-      throw new TypeError('publish() takes a function (data, context), or an event and a function')
+      throw new ArgumentError(
+        'publish() takes a function (data, context), or an event and a function',
+      )
     }
     if (event !== ANY_EVENT && events?.includes(event) === false) {
-      throw new TypeError(`'${event}' is not a valid service event`)
+      throw new ArgumentError(`'${event}' is not a valid service event`)
     }
     publishers.set(event, publisher as ChannelPublisher)
     return owner

@@ -7,8 +7,8 @@ import { isEndedBy } from '../../auth/login-end.ts'
 import { listLoginFields, readChange, setsPassword } from '../../auth/login-fields.ts'
 import { decodeClaims } from '../../auth/tokens/access-token.ts'
 import type { AccessTokenPayload } from '../../auth/tokens/token-claims.ts'
+import { RecordNotFound } from '../../core/errors/coded-errors.ts'
 import type { Application } from '../../core/index.ts'
-import { NotFound } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { Client, Connection, Hub } from './connection.ts'
 import { logFault } from './connection.ts'
@@ -68,7 +68,7 @@ export function followUser(hub: Hub, { login, id, isEnd }: UserChange): void {
     else {
       void replaceUser(hub, client, entity, isOwn, async (params) => {
         reading ??= finder.getEntity(id, params)
-        return (await reading) ?? Promise.reject(new NotFound('The user is gone'))
+        return (await reading) ?? Promise.reject(new RecordNotFound('The user is gone'))
       })
     }
   }

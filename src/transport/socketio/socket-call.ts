@@ -1,17 +1,17 @@
-import type { ErrorJSON, MethodEntry, Query } from '../../core/index.ts'
 import {
-  BadRequest,
-  GeneralError,
-  HookContext,
-  isStandardMethod,
-  MethodNotAllowed,
-  NotAuthenticated,
-  NotFound,
-  stripSlashes,
-  TooManyRequests,
-  toServiceError,
-  Unavailable,
-} from '../../core/index.ts'
+  InternalError,
+  InvalidData,
+  InvalidId,
+  InvalidQuery,
+  InvalidSocketCall,
+  LoginEnded,
+  MethodNotOffered,
+  ServerClosing,
+  ServiceNotFound,
+  SocketLimit,
+} from '../../core/errors/coded-errors.ts'
+import type { ErrorJSON, MethodEntry, Query } from '../../core/index.ts'
+import { HookContext, isStandardMethod, stripSlashes, toServiceError } from '../../core/index.ts'
 import { finishCall } from '../../core/services/run-method.ts'
 import { isPlainObject } from '../../core/value-kind.ts'
 import { createMessageCheck } from '../parsing/request-body.ts'
@@ -99,20 +99,18 @@ async function runCall(
 
 function checkLimits({ isClosing, options }: Hub, { calls, isEnding }: Client): void {
   const { maxCalls = 100 } = options
-  if (isClosing) throw new Unavailable('The server is closing')
+  if (isClosing) throw new ServerClosing('The server is closing')
   if (isEnding)
-    throw new NotAuthenticated('The login of this connection has ended. Connect and log in again')
+    throw new LoginEnded('The login of this connection has ended. Connect and log in again')
   if (calls <= maxCalls) return
-  throw new TooManyRequests(
-    `A connection may run ${maxCalls} calls at a time. Wait for one of them`,
-  )
+  throw new SocketLimit(`A connection may run ${maxCalls} calls at a time. Wait for one of them`)
 }
 
 /** Returns the result of a call as the client gets it. */
 export function toResult(method: MethodEntry, { dispatch, result }: HookContext): unknown {
   const body = toBody(dispatch === undefined ? result : dispatch)
   if (!isSentAsItIs(body)) return pickResult(method, body)
-  throw new GeneralError(
+  throw new InternalError(
     'A stream or bytes cannot be sent over a socket. Call the method over REST',
   )
 }
@@ -142,9 +140,10 @@ export function createCalls(hub: Hub): Hub['take'] {
   const find = (path: unknown): ServiceMatch => {
     const before = known.get(path)
     if (before !== undefined) return before
-    if (typeof path !== 'string') throw new NotFound('Invalid service path')
+    if (typeof path !== 'string') throw new ServiceNotFound('Invalid service path')
     const found = router.find(toTarget(path))
-    if (found === null || found.id !== null) throw new NotFound(`Service${quote(path)} not found`)
+    if (found === null || found.id !== null)
+      throw new ServiceNotFound(`Service${quote(path)} not found`)
     // Other paths are not cached: clients can send any number of them.
     if (app.entries.has(path)) known.set(path, found)
     return found
@@ -154,12 +153,12 @@ export function createCalls(hub: Hub): Hub['take'] {
     const method = entry.methods.get(name)
     if (!method?.external) {
       const at = `on service${quote(entry.path)}`
-      throw new MethodNotAllowed(`Method${quote(name)} not allowed ${at}`)
+      throw new MethodNotOffered(`Method${quote(name)} not allowed ${at}`)
     }
     const { withId, arguments: places }: { withId: boolean; arguments: readonly string[] } =
       method.spec
     if (values.length > places.length) {
-      throw new BadRequest(`Too many arguments for '${name}' method`)
+      throw new InvalidSocketCall(`Too many arguments for '${name}' method`)
     }
     check(values)
     const at = (argument: string): unknown => values[places.indexOf(argument)]
@@ -195,18 +194,18 @@ function readId(name: string, id: unknown): string | number | null {
   if (typeof id === 'string' || Number.isFinite(id)) return id as string | number
   // `null` stands for many records.
   if (id === null && name !== 'get') return null
-  throw new BadRequest(`An id must be provided to the '${name}' method`)
+  throw new InvalidId(`An id must be provided to the '${name}' method`)
 }
 
 function readData(name: string, data: unknown): object {
   // JSON turns an argument that is `undefined` into `null`.
   if ((data ?? null) === null && !isStandardMethod(name)) return {}
   if (typeof data === 'object' && data !== null && !ArrayBuffer.isView(data)) return data
-  throw new BadRequest(`The data of '${name}' must be an object or an array`)
+  throw new InvalidData(`The data of '${name}' must be an object or an array`)
 }
 
 function readQuery(query: unknown): Query {
   if (query === undefined || query === null) return {}
   if (isPlainObject(query)) return query
-  throw new BadRequest('The query must be an object')
+  throw new InvalidQuery('The query must be an object')
 }

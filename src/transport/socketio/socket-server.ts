@@ -4,7 +4,7 @@ import type { ListenOptions } from 'node:net'
 import { promisify } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Server, ServerOptions, Socket } from 'socket.io'
-import { Forbidden } from '../../core/index.ts'
+import { OriginNotAllowed } from '../../core/errors/coded-errors.ts'
 import { askToInstall } from '../missing-package.ts'
 import { sendErrorBody } from '../replies/body.ts'
 
@@ -28,7 +28,7 @@ export function getHandshake({ [HANDSHAKE]: handshake }: RawRequest): Handshake 
   throw new TypeError('The handshake did not pass the routes of Fastify')
 }
 
-const FOREIGN = new Forbidden(
+const FOREIGN = new OriginNotAllowed(
   "Cookies were sent by a page of another origin. Add its origin to 'cors.origin' of socketio()",
 )
 

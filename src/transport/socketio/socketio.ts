@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Server, ServerOptions } from 'socket.io'
 import { onLoginEnd } from '../../auth/login-end.ts'
+import { SocketLimit } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { Emitter } from '../../core/events/emitter.ts'
 import { logListenerError } from '../../core/events/emitter.ts'
 import type { AnyApplication, Application, HookContext, Params } from '../../core/index.ts'
-import { TooManyRequests, toServiceError } from '../../core/index.ts'
+import { toServiceError } from '../../core/index.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { checkOptions, OPTION, withDefaults } from '../../core/options/option-check.ts'
@@ -179,7 +181,7 @@ async function connect(hub: Hub, socket: ServiceSocket): Promise<Error | undefin
   try {
     // Otherwise one WebSocket could run any number of logins at the same time.
     if (previous?.isLoggingIn)
-      throw new TooManyRequests('This connection is logging in already. Wait for the answer')
+      throw new SocketLimit('This connection is logging in already. Wait for the answer')
     handshake.client = client
     hub.clients.set(connection, client)
     if (previous !== undefined) hub.leave(previous.connection)
@@ -224,9 +226,9 @@ function readArguments(given: readonly unknown[]) {
   const taken = take('object')
   const options = (taken === undefined ? {} : taken) as SocketioOptions
   const callback = (take('function') ?? (() => undefined)) as SocketCallback
-  if (rest.length > 0) throw new TypeError('socketio() takes (port, options, callback)')
+  if (rest.length > 0) throw new ArgumentError('socketio() takes (port, options, callback)')
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {
-    throw new TypeError(`socketio(): the port ${port} must be a whole number from 0 to 65535`)
+    throw new ArgumentError(`socketio(): the port ${port} must be a whole number from 0 to 65535`)
   }
   checkOptions('socketio()', options, RULES)
   return { port, options, callback }

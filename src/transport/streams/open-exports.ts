@@ -3,8 +3,13 @@ import type { AuthenticationResult } from '../../auth/authentication.ts'
 import { isEndedBy, onLoginEnd } from '../../auth/login-end.ts'
 import { getTokenClaims, toExpiry } from '../../auth/proof.ts'
 import { findCaller } from '../../auth/throttle/caller.ts'
+import {
+  LoginEnded,
+  ServerStreamLimit,
+  StreamLimit,
+  TokenExpired,
+} from '../../core/errors/coded-errors.ts'
 import type { Application, Params } from '../../core/index.ts'
-import { NotAuthenticated, TooManyRequests, Unavailable } from '../../core/index.ts'
 import type { OptionRules } from '../../core/options/option-check.ts'
 import { OPTION, withDefaults } from '../../core/options/option-check.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
@@ -116,9 +121,9 @@ export function admitExport(
   const own = [...open].filter((one) => one.caller === caller)
   const retry = { retryAfter: RETRY_AFTER_SECONDS }
   if (own.length >= maxPerCaller) {
-    throw new TooManyRequests(`A caller may have ${maxPerCaller} streams of records`, retry)
+    throw new StreamLimit(`A caller may have ${maxPerCaller} streams of records`, retry)
   }
-  if (open.size >= max) throw new Unavailable('There are too many streams of records', retry)
+  if (open.size >= max) throw new ServerStreamLimit('There are too many streams of records', retry)
   const recheckAt = performance.now() + recheckMs
   const added: OpenExport = { caller, params, hasEnded: false, recheckAt }
   if (!isGone(raw)) {
@@ -126,9 +131,9 @@ export function admitExport(
     raw.once('close', () => open.delete(added))
   }
   return async (recheck) => {
-    if (added.hasEnded) throw new NotAuthenticated('The session has ended')
+    if (added.hasEnded) throw new LoginEnded('The session has ended')
     const expiresAt = toExpiry(params.authentication)
-    if (expiresAt <= Date.now()) throw new NotAuthenticated('The token has expired')
+    if (expiresAt <= Date.now()) throw new TokenExpired('The token has expired')
     const now = performance.now()
     if (now < added.recheckAt) return
     added.recheckAt = now + recheckMs

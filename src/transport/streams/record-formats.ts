@@ -1,5 +1,5 @@
+import { InvalidStream } from '../../core/errors/coded-errors.ts'
 import type { ErrorJSON, MethodEntry } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { listResultFields, pickResult, writeRecord } from '../replies/result-serializer.ts'
 import { toCSVLine } from './csv.ts'
@@ -54,7 +54,7 @@ const CSV: RecordFormat = {
   createWriter(method, select) {
     const columns = select ?? listResultFields(method)
     if (columns.length === 0) {
-      throw new BadRequest(
+      throw new InvalidStream(
         'CSV needs columns: name fields by $select, or give the service a schema',
       )
     }

@@ -1,7 +1,8 @@
 import type { Http2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { NotAcceptable, toServiceError } from '../../core/index.ts'
+import { StreamUnsupported } from '../../core/errors/coded-errors.ts'
+import { toServiceError } from '../../core/index.ts'
 import { readNames } from '../../core/schema/resolvers/selection.ts'
 import type { RecordStream, StreamableService } from '../../core/services/record-stream.ts'
 import { checkRecords, copyParams, FollowedFind, toFindResult } from '../finds/followed-find.ts'
@@ -39,10 +40,10 @@ export async function sendRecords(
 ): Promise<void> {
   const { method, context, request, reply, transport } = call
   if (hasWholeSchema(method)) {
-    throw new NotAcceptable('find has a schema for its whole response: there is no stream')
+    throw new StreamUnsupported('find has a schema for its whole response: there is no stream')
   }
   if (request.raw.httpVersion === '1.0') {
-    throw new NotAcceptable('A stream needs HTTP/1.1: without it a broken answer looks whole')
+    throw new StreamUnsupported('A stream needs HTTP/1.1: without it a broken answer looks whole')
   }
   const select = readNames(context.params.query?.['$select'])
   const find = new FollowedFind(method)

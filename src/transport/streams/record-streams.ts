@@ -1,6 +1,6 @@
+import { InvalidQuery } from '../../core/errors/coded-errors.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { Params } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { isStreamable } from '../../core/services/record-stream.ts'
 import { takesStreams } from '../finds/request-streams.ts'
 import { addVary } from '../replies/headers.ts'
@@ -59,7 +59,7 @@ function takeFormat(params: Params): string | undefined {
   const { [FORMAT_PARAMETER]: name, ...query } = params.query ?? {}
   if (name === undefined) return undefined
   if (typeof name !== 'string' || !FORMAT_NAMES.includes(name)) {
-    throw new BadRequest(`${FORMAT_PARAMETER} must be one of ${FORMAT_NAMES.join(', ')}`)
+    throw new InvalidQuery(`${FORMAT_PARAMETER} must be one of ${FORMAT_NAMES.join(', ')}`)
   }
   params.query = query
   return name

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
+import { HookError } from '../../core/errors/setup-errors.ts'
 import type { DescribedCall } from '../../core/function-metadata.ts'
 import { describeFunction } from '../../core/function-metadata.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
@@ -107,7 +108,7 @@ function findTag({ name, entry }: MethodEntry, { http, result }: HookContext): s
 
 function checkTag(tag: string): string {
   if (ENTITY_TAG.test(tag)) return tag
-  throw new TypeError('context.http.etag must be an entity tag, in its quotes: "7"')
+  throw new HookError('context.http.etag must be an entity tag, in its quotes: "7"')
 }
 
 /**

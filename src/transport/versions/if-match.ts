@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
+import { VersionUnsupported } from '../../core/errors/coded-errors.ts'
 import type { CallTerms, DescribedCall } from '../../core/function-metadata.ts'
 import { describeFunction, metadataOf } from '../../core/function-metadata.ts'
 import { listServiceHooks } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry } from '../../core/index.ts'
-import { isStandardMethod, PreconditionFailed } from '../../core/index.ts'
+import { isStandardMethod } from '../../core/index.ts'
 import { createUnversionedError, findRecordVersions } from '../../core/versions/record-version.ts'
 import type { ExpectedVersion } from '../../core/versions/version-tag.ts'
 import { readExpectedVersion } from '../../core/versions/version-tag.ts'
@@ -55,7 +56,7 @@ function readIfMatch(
 ): ExpectedVersion | undefined {
   const condition = headers['if-match']
   if (condition === undefined) return undefined
-  if (method.name === 'create') throw new PreconditionFailed('If-Match is not for new records')
+  if (method.name === 'create') throw new VersionUnsupported('If-Match is not for new records')
   const expected = readExpectedVersion(condition)
   if (expected === '*' || comparesVersion(method)) return expected
   throw createUnversionedError()

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
+import { InvalidQuery } from '../../../src/core/errors/coded-errors.ts'
 import { withHint } from '../../../src/core/errors/hint.ts'
 import { ErrorLog } from '../../../src/transport/errors/error-log.ts'
 import { BadRequest } from '../../../src/transport/index.ts'
@@ -20,7 +21,7 @@ function open(t: TestScope, environment = 'development') {
   const logger = createLogger()
   const log = new ErrorLog(undefined, logger)
   const tell = (hint: string | undefined, method = 'find'): void => {
-    const error = new BadRequest('No', undefined, hint === undefined ? {} : withHint(hint))
+    const error = new InvalidQuery('No', undefined, hint === undefined ? {} : withHint(hint))
     const reply = { hook: { path: 'users', method } } as unknown as FastifyReply
     log.log(error, error, request, reply)
   }
@@ -31,10 +32,11 @@ t.test('logs each hint once for a method of a service', async (t) => {
   const { tell, entries } = open(t)
   for (const method of ['find', 'find', 'get']) tell('try this', method)
   tell('try that')
+  const called = { errorCode: 'INVALID_QUERY', service: 'users' }
   t.strictSame(entries, [
-    { level: 'warn', details: { service: 'users', method: 'find' }, message: 'No: try this' },
-    { level: 'warn', details: { service: 'users', method: 'get' }, message: 'No: try this' },
-    { level: 'warn', details: { service: 'users', method: 'find' }, message: 'No: try that' },
+    { level: 'warn', details: { ...called, method: 'find' }, message: 'No: try this' },
+    { level: 'warn', details: { ...called, method: 'get' }, message: 'No: try this' },
+    { level: 'warn', details: { ...called, method: 'find' }, message: 'No: try that' },
   ])
 })
 

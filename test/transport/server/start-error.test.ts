@@ -36,16 +36,20 @@ function fail(t: Test, work: string): Promise<{ status: unknown; printed: string
 
 /** What fails, and the only line about it. */
 const LINES: readonly (readonly [title: string, work: string, line: RegExp])[] = [
-  ['a missing variable', "throw new StartError('A is not set: set it')", /^A is not set: set it$/],
+  [
+    'a missing variable',
+    "throw new StartError('A is not set: set it')",
+    /^A is not set: set it \[NOT_READY\]$/,
+  ],
   [
     'an unknown option',
     'new MongoDBService({ Model: () => 0, pagniate: {} })',
-    /unknown option 'pagniate'; did you mean 'paginate'\? \(program\.mjs:9:\d+\)$/,
+    /unknown option 'pagniate'; did you mean 'paginate'\? \(program\.mjs:9:\d+\) \[INVALID_OPTION\]$/,
   ],
   [
     'a database that cannot be reached',
     "await connectMongoDB('mongodb://127.0.0.1:1')",
-    /^The database is not available \(connect ECONNREFUSED 127\.0\.0\.1:1\): check that it runs, and that its address and login are right$/,
+    /^The database is not available \(connect ECONNREFUSED 127\.0\.0\.1:1\): check that it runs, and that its address and login are right \[DATABASE_UNAVAILABLE\]$/,
   ],
   ['a URL of another database', "await connectMongoDB('postgres://a')", /^MongoDB: Invalid scheme/],
   ['a port that is none', "await listen('http')", /^listen\(\): the port 'http' must be/],

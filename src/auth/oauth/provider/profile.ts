@@ -1,4 +1,5 @@
 import type { Configuration } from 'openid-client'
+import { OAuthRejected } from '../../../core/errors/coded-errors.ts'
 import { isKeyString, isObject, isPlainObject } from '../../../core/value-kind.ts'
 import { createRefusal } from '../../auth-errors.ts'
 import type { ProviderSettings } from '../settings/provider-settings.ts'
@@ -93,6 +94,7 @@ export function getProfileId({ sub, id }: OAuthProfile): string | number {
   throw createRefusal(
     'The provider does not say who you are',
     `the id of the profile is ${found === undefined ? 'missing' : 'no well-formed string or whole number'}`,
+    OAuthRejected,
   )
 }
 

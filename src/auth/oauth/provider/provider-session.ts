@@ -1,4 +1,5 @@
 import type { Configuration, CustomFetch } from 'openid-client'
+import { OAuthRejected } from '../../../core/errors/coded-errors.ts'
 import { ServiceError } from '../../../core/index.ts'
 import { withDefaults } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isObject } from '../../../core/value-kind.ts'
@@ -252,10 +253,10 @@ function createLoginRefusal({ provider, secrets }: ProviderSession, cause: unkno
   const unreachable = findProviderError(cause)
   if (unreachable !== undefined) {
     const { message: reason } = unreachable
-    return createRefusal(`${name} cannot be reached: try again later`, reason)
+    return createRefusal(`${name} cannot be reached: try again later`, reason, OAuthRejected)
   }
   const text = MESSAGES.get(error)?.(name) ?? `${name} did not confirm the login`
-  return createRefusal(text, describe(cause as Error, secrets))
+  return createRefusal(text, describe(cause as Error, secrets), OAuthRejected)
 }
 
 /** Returns what the provider says, or else what openid-client found wrong. The text may repeat what was sent. */

@@ -1,3 +1,4 @@
+import { OAuthFlowEnded } from '../../../core/errors/coded-errors.ts'
 import type { AuthenticationRequest, Params } from '../../../core/index.ts'
 import { createRefusal } from '../../auth-errors.ts'
 import type { AuthenticationResult } from '../../authentication.ts'
@@ -72,8 +73,10 @@ async function findFlow(
   const { state } = Object.fromEntries(readParameters(fields))
   const access = strategy.providerAccess
   const flow = readFlow(strategy.name, headers?.['cookie'], access.secrets)
-  if (state !== flow.state) throw createRefusal(NO_FLOW, 'the state is that of another flow')
-  if (!(await access.claimHere(...getFlowUse(flow)))) throw createRefusal(NO_FLOW, 'it was used')
+  if (state !== flow.state)
+    throw createRefusal(NO_FLOW, 'the state is that of another flow', OAuthFlowEnded)
+  if (!(await access.claimHere(...getFlowUse(flow))))
+    throw createRefusal(NO_FLOW, 'it was used', OAuthFlowEnded)
   return flow
 }
 
@@ -96,7 +99,7 @@ async function ask(
   )
   // Only after the provider has confirmed the login: anyone can start flows and would fill the list.
   if (!(await access.claimEverywhere(...getFlowUse(flow))))
-    throw createRefusal(NO_FLOW, 'it was used')
+    throw createRefusal(NO_FLOW, 'it was used', OAuthFlowEnded)
   return { strategy: name, ...tokens, profile: proveProfile(profile, name) }
 }
 
@@ -105,7 +108,7 @@ function readParameters(fields: Readonly<Record<string, unknown>>): URLSearchPar
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'string')
-      throw createRefusal(NO_FLOW, `the parameter '${name}' is not a string`)
+      throw createRefusal(NO_FLOW, `the parameter '${name}' is not a string`, OAuthFlowEnded)
     parameters.set(name, value)
   }
   return parameters

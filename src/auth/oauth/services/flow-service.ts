@@ -1,11 +1,10 @@
-import type { HookContext, Params } from '../../../core/index.ts'
 import {
-  GeneralError,
-  MethodNotAllowed,
-  NotFound,
-  ServiceError,
-  toServiceError,
-} from '../../../core/index.ts'
+  MethodNotOffered,
+  OAuthFailed,
+  ProviderNotFound,
+} from '../../../core/errors/coded-errors.ts'
+import type { HookContext, Params } from '../../../core/index.ts'
+import { ServiceError, toServiceError } from '../../../core/index.ts'
 import { describeRefusal } from '../../auth-errors.ts'
 import type { Authentication } from '../../authentication.ts'
 import type { OAuthParams } from '../oauth-strategy.ts'
@@ -28,7 +27,7 @@ export abstract class FlowService {
     const name = route?.['provider'] ?? ''
     const strategy = this.authentication.getStrategy(name)
     if (strategy instanceof OAuthStrategy && strategy.isOn) return strategy
-    throw new NotFound('There is no such provider')
+    throw new ProviderNotFound('There is no such provider')
   }
 
   /**
@@ -90,7 +89,7 @@ export class FlowFailure extends Error {
 /** Returns the error for the page after a login, without details of internal failures. */
 function createPageError(error: unknown): ServiceError {
   const known = toServiceError(error)
-  return known.code < 500 ? known : new GeneralError('The login has failed: try again later')
+  return known.code < 500 ? known : new OAuthFailed('The login has failed: try again later')
 }
 
 /**
@@ -99,7 +98,7 @@ function createPageError(error: unknown): ServiceError {
 export async function sendAnswer(context: HookContext, next: () => Promise<void>): Promise<void> {
   // Link previews send HEAD, which must neither start nor end a flow.
   if (context.params.requestMethod === 'HEAD') {
-    throw new MethodNotAllowed('A login takes GET or POST')
+    throw new MethodNotOffered('A login takes GET or POST')
   }
   try {
     await next()

@@ -1,5 +1,7 @@
+import { InvalidOAuthRequest, OAuthRejected } from '../../../core/errors/coded-errors.ts'
+import { SettingError } from '../../../core/errors/setup-errors.ts'
 import type { Id, Params, Query } from '../../../core/index.ts'
-import { BadRequest, NotAuthenticated, stripSlashes } from '../../../core/index.ts'
+import { stripSlashes } from '../../../core/index.ts'
 import type { AuthenticationParams } from '../../authentication-params.ts'
 import { parseUrl } from '../../settings-values.ts'
 import type { Flow } from '../flow-cookie.ts'
@@ -28,7 +30,7 @@ export class OAuthStartService extends FlowService {
     if (settings.origins === undefined) checkAppOrigins(app.get('origins'))
     for (const name of getProviderNames(settings)) {
       if (this.authentication.getStrategy(name) instanceof OAuthStrategy) continue
-      throw new TypeError(
+      throw new SettingError(
         `'${configKey}.oauth.${name}' has no strategy: authentication.register('${name}', new OAuthStrategy())`,
       )
     }
@@ -80,7 +82,9 @@ export class OAuthStartService extends FlowService {
     const redirect = readOptionalString('redirect', given)
     const hasPage = await this.hasPage(strategy, { ...params, redirect: redirect ?? '' })
     if (!hasPage && redirect !== null) {
-      throw new BadRequest("The parameter 'redirect' needs the setting 'redirect' or 'origins'")
+      throw new InvalidOAuthRequest(
+        "The parameter 'redirect' needs the setting 'redirect' or 'origins'",
+      )
     }
     // A form can send the token in its body, which no history or log records.
     const { feathers_token: posted = feathers_token, ...others } = data
@@ -103,7 +107,7 @@ export class OAuthStartService extends FlowService {
   #getCallbackUrl({ requestUrl }: Params, override: string | null): string {
     const reached = parseUrl(requestUrl)
     if (reached === null) {
-      throw new BadRequest(
+      throw new InvalidOAuthRequest(
         "The address of this server is not known: the request names no valid host, and there is no 'redirect_uri'",
       )
     }
@@ -138,7 +142,9 @@ async function begin(
   const { response_mode: mode } = { ...provider.settings.custom_params, ...parameters }
   const cookie = storeFlow(flow, access.secrets, mode === 'form_post')
   if (cookie !== null) return { location, result: {}, cookie }
-  throw new BadRequest('The query and the token to link are too long: a cookie holds 3800 bytes')
+  throw new InvalidOAuthRequest(
+    'The query and the token to link are too long: a cookie holds 3800 bytes',
+  )
 }
 
 /** Rejects parameters in the body that are not allowed; a query may contain others. */
@@ -149,7 +155,7 @@ function readParameters(
 ): Record<string, string> {
   const unknown = Object.keys(data).find((name) => !allowed.includes(name))
   if (unknown !== undefined) {
-    throw new BadRequest(`The parameter '${unknown}' cannot be set for this provider`)
+    throw new InvalidOAuthRequest(`The parameter '${unknown}' cannot be set for this provider`)
   }
   const entries = Object.entries({ ...query, ...data }).filter(([name]) => allowed.includes(name))
   return Object.fromEntries(
@@ -160,7 +166,7 @@ function readParameters(
 function readOptionalString(name: string, value: unknown): string | null {
   if (value === undefined) return null
   if (typeof value === 'string') return value
-  throw new NotAuthenticated(`The parameter '${name}' must be given once, as a string`)
+  throw new OAuthRejected(`The parameter '${name}' must be given once, as a string`)
 }
 
 /**
@@ -181,7 +187,7 @@ async function readLinkToken(
   if (isAbsent && authentication === undefined) return null
   const accessToken = isAbsent ? authentication?.['accessToken'] : token
   if (typeof accessToken !== 'string') {
-    throw new NotAuthenticated('A login can be linked to the account of an access token only')
+    throw new OAuthRejected('A login can be linked to the account of an access token only')
   }
   await checkLinkOrigin(strategy, params, [params.requestUrl, callbackUrl])
   return accessToken
@@ -214,7 +220,7 @@ async function checkLinkOrigin(
     const headers = { referer: page, ...params.headers }
     if (getOrigin(await strategy.getAllowedOrigin({ ...params, headers })) === page) return
   }
-  throw new NotAuthenticated('A login can be linked only from a page of this application')
+  throw new OAuthRejected('A login can be linked only from a page of this application')
 }
 
 /** Returns the origin of an address; `null` if it has none that could equal another. */

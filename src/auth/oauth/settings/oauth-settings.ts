@@ -1,3 +1,4 @@
+import { SettingError } from '../../../core/errors/setup-errors.ts'
 import type { OptionRule, OptionRules } from '../../../core/options/option-check.ts'
 import { checkOptions, OPTION } from '../../../core/options/option-check.ts'
 import { isNonEmptyString, isPlainObject, isStringList } from '../../../core/value-kind.ts'
@@ -208,14 +209,14 @@ export function checkOAuthSettings(place: string, settings: OAuthSettings): void
   for (const name of getProviderNames(settings)) {
     // The name becomes the last segment of the path that a provider redirects to.
     if (!/^[\w-]+$/.test(name) || name === 'callback') {
-      throw new TypeError(
+      throw new SettingError(
         `The setting '${place}' names a provider '${name}': use letters, digits, _ and -, and not 'callback'`,
       )
     }
     checkProviderSection(`${place}.${name}`, settings[name])
   }
   if (redirect?.endsWith('?') && !redirect.includes('#')) {
-    throw new TypeError(
+    throw new SettingError(
       `The setting '${place}.redirect' ends in '?': tokens would end up in query strings and logs`,
     )
   }
@@ -236,7 +237,7 @@ function checkProviderSection(
   section: unknown,
   rules: OptionRules = PROVIDER_RULES,
 ): void {
-  if (!isPlainObject(section)) throw new TypeError(`The setting '${place}' must be an object`)
+  if (!isPlainObject(section)) throw new SettingError(`The setting '${place}' must be an object`)
   checkOptions(`the setting '${place}'`, section, rules)
   for (const [name, override] of Object.entries(section['overrides'] ?? {})) {
     checkProviderSection(`${place}.overrides.${name}`, override, OVERRIDE_RULES)

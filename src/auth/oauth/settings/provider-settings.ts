@@ -1,3 +1,4 @@
+import { SettingError } from '../../../core/errors/setup-errors.ts'
 import { isKeyString } from '../../../core/value-kind.ts'
 import { mergeSettings } from '../../settings-values.ts'
 import type { OAuthSettings, ProviderSection } from './oauth-settings.ts'
@@ -132,7 +133,7 @@ export function resolveProvider(
 ): ProviderSettings {
   const section = mergeSection(settings, name, override)
   const problem = findProblem(section)
-  if (problem !== undefined) throw new TypeError(`The setting '${place}' ${problem}`)
+  if (problem !== undefined) throw new SettingError(`The setting '${place}' ${problem}`)
   const { key = '', scope = [], scope_delimiter = ' ', custom_params = {} } = section
   const { issuer = new URL(String(section.authorize_url)).origin, dynamic = false } = section
   const isOpenId = section.authorize_url === undefined

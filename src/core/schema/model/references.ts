@@ -1,3 +1,4 @@
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject } from '../../value-kind.ts'
 import type { Keywords } from './keywords.ts'
@@ -98,7 +99,7 @@ function hasId({ $id }: Keywords): boolean {
 function checkSame(one: Keywords, other: Keywords): void {
   if (one === other || JSON.stringify(one) === JSON.stringify(other)) return
   const name = String(one['$id'])
-  throw new TypeError(`two different schemas have the $id '${name}': give one of them another`)
+  throw new SchemaError(`two different schemas have the $id '${name}': give one of them another`)
 }
 
 /** @see RFC 3986 §5.2 */

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
+import { SchemaError } from '../../errors/setup-errors.ts'
 
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
@@ -39,7 +40,7 @@ const KEPT = [...DEFINITIONS, '$schema']
  * @throws {TypeError} it is neither, or joins a schema that is not of an object
  */
 export function readEntity(owner: string, given: unknown, isLinked = false): EntityProperties {
-  if (!isPlainObject(given)) throw new TypeError(`${owner} takes the schema of an object`)
+  if (!isPlainObject(given)) throw new SchemaError(`${owner} takes the schema of an object`)
   if (!isObjectSchema(given)) {
     return { properties: withInner(readMap(owner, given)), definitions: {}, isMap: true }
   }
@@ -69,7 +70,7 @@ function isSchemaMap(value: unknown): value is Readonly<Record<string, TSchema>>
 function readMap(owner: string, map: Keywords): Map<string, EntityProperty> {
   const properties = new Map<string, EntityProperty>()
   for (const [name, schema] of Object.entries(map)) {
-    if (!isSchema(schema)) throw new TypeError(`${owner}: '${name}' has no schema of a property`)
+    if (!isSchema(schema)) throw new SchemaError(`${owner}: '${name}' has no schema of a property`)
     // It is unknown whether records may lack it.
     properties.set(name, { schema, isOptional: true })
   }
@@ -98,13 +99,13 @@ function checkPart(owner: string, part: Keywords, whole: Keywords): void {
   // The model drops `false` and values that are not schemas from the parts.
   const joinsOthers = Array.isArray(allOf) && !allOf.every(isPlainObject)
   if (joinsOthers || (part !== whole && !isObjectSchema(part))) {
-    throw new TypeError(`${owner} can only join schemas of objects, with their 'properties'`)
+    throw new SchemaError(`${owner} can only join schemas of objects, with their 'properties'`)
   }
   if (!isSchemaMap(properties) || !Array.isArray(allOf) || !Array.isArray(required)) {
-    throw new TypeError(`${owner} takes the schema of an object, with its 'properties'`)
+    throw new SchemaError(`${owner} takes the schema of an object, with its 'properties'`)
   }
   if (part['properties'] === undefined && allOf.length === 0) {
-    throw new TypeError(`${owner} needs the 'properties' of the schema`)
+    throw new SchemaError(`${owner} needs the 'properties' of the schema`)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import {
@@ -71,7 +72,7 @@ export function querySyntax(
 ): TSchema {
   const owner = 'querySyntax()'
   const own = OWN_KEYWORDS.find((keyword) => Object.hasOwn(options, keyword))
-  if (own !== undefined) throw new TypeError(`${owner} sets '${own}' itself`)
+  if (own !== undefined) throw new SchemaError(`${owner} sets '${own}' itself`)
   const entity = readEntity(owner, given)
   const properties = toQueries(owner, entity, extensions)
   if (entity.isMap) return properties
@@ -106,7 +107,7 @@ function toQueries(
   const queries = toPropertyQueries(owner, entity, extensions)
   const top = Object.entries(extensions).filter(([name]) => name.startsWith('$'))
   for (const [name, schema] of top) {
-    if (!isSchema(schema)) throw new TypeError(`${owner} takes a schema for '${name}'`)
+    if (!isSchema(schema)) throw new SchemaError(`${owner} takes a schema for '${name}'`)
   }
   const names = [...entity.properties.keys()]
   const direction = { type: 'integer', enum: [1, -1] }
@@ -202,7 +203,7 @@ export function queryProperties(
   const owner = 'queryProperties()'
   const entity = readEntity(owner, given)
   const top = Object.keys(extensions).find((name) => name.startsWith('$'))
-  if (top !== undefined) throw new TypeError(`${owner} takes no '${top}': querySyntax() does`)
+  if (top !== undefined) throw new SchemaError(`${owner} takes no '${top}': querySyntax() does`)
   const queries = toPropertyQueries(owner, entity, extensions)
   return entity.isMap ? queries : toWritten(queries, entity)
 }
@@ -215,7 +216,7 @@ function toPropertyQueries(
 ): Record<string, object> {
   for (const name of Object.keys(extensions)) {
     if (properties.has(name) || name.startsWith('$')) continue
-    throw new TypeError(`${owner} has an extension for '${name}', which is not a property`)
+    throw new SchemaError(`${owner} has an extension for '${name}', which is not a property`)
   }
   // Ajv generates code for each object, so properties of the same kind share one condition.
   const known = new Map<unknown, object>()
@@ -248,11 +249,11 @@ function toPropertyQuery(
   extensions: unknown = {},
 ): object {
   if (!isPlainObject(extensions) || !Object.values(extensions).every(isSchema)) {
-    throw new TypeError(`${owner} takes operators with their schemas, { $regex: Type.String() }`)
+    throw new SchemaError(`${owner} takes operators with their schemas, { $regex: Type.String() }`)
   }
   const plain = Object.keys(extensions).find((name) => !name.startsWith('$'))
   if (plain !== undefined) {
-    throw new TypeError(`${owner} has an operator '${plain}': did you mean '$${plain}'?`)
+    throw new SchemaError(`${owner} has an operator '${plain}': did you mean '$${plain}'?`)
   }
   const { ordered, equal } = toValueSchemas(schema, isOptional)
   const list = toListOf(toUnion(equal))

@@ -1,4 +1,6 @@
-import { BadRequest, GeneralError, toServiceError } from '../../errors/index.ts'
+import { ResolverFailed } from '../../errors/coded-errors.ts'
+import type { BadRequest } from '../../errors/index.ts'
+import { GeneralError, toServiceError } from '../../errors/index.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import { setOwnProperty } from '../plain-objects.ts'
 
@@ -61,7 +63,7 @@ function createResolverError(
   const thrown = failures.map((failure) => failure.thrown)
   const cause = thrown.length === 1 ? thrown[0] : new AggregateError(thrown, MESSAGE)
   const ofSelected = selected === undefined ? '' : `  ${selected.map(String).join('.')}`
-  const err = new BadRequest(`${MESSAGE}${ofSelected}`, null, { cause })
+  const err = new ResolverFailed(`${MESSAGE}${ofSelected}`, null, { cause })
   if (failures.some(({ error }) => error.code >= 500)) {
     const { app } = (context ?? {}) as Pick<HookContext, 'app'>
     app?.logger?.error({ err }, MESSAGE)

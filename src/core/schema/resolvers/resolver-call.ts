@@ -1,3 +1,4 @@
+import { HookError, SchemaError } from '../../errors/setup-errors.ts'
 import { nameFunction } from '../../function-metadata.ts'
 import type { NextFunction } from '../../hooks/hook-map.ts'
 import { isPage } from '../../results.ts'
@@ -48,7 +49,7 @@ export function createBeforeHook<C>(
     // The types of contexts are those of applications.
     const call = context as ResolverCall
     if (call.type === 'after' || call.type === 'error') {
-      throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
+      throw new HookError(`The ${name} hook must be used as a before or an around hook`)
     }
     return whenReady(work(call), () => next?.()) as Promise<void> | undefined
   }
@@ -64,7 +65,7 @@ export function createAroundHook<C>(
   checkResolvers(name, resolvers)
   const hook: AroundResolverHook<C> = async (context, next) => {
     if (typeof next !== 'function') {
-      throw new TypeError(`The ${name} hook must be used as an around hook`)
+      throw new HookError(`The ${name} hook must be used as an around hook`)
     }
     const call = context as ResolverCall
     const finish = work(call)
@@ -78,7 +79,7 @@ export function createAroundHook<C>(
 function checkResolvers(hook: string, resolvers: readonly unknown[]): void {
   for (const resolver of resolvers) {
     if (isObject(resolver) && hasMethod(resolver, 'resolve')) continue
-    throw new TypeError(`${hook}() takes resolvers, as resolve() returns them`)
+    throw new SchemaError(`${hook}() takes resolvers, as resolve() returns them`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { BadRequest } from '../../errors/index.ts'
+import { InvalidQuery } from '../../errors/coded-errors.ts'
 import {
   copyExternalForms,
   readDispatch,
@@ -106,7 +106,7 @@ function prepareQuery(
   const { query, provider } = call.params
   const { $resolve, ...ofService } = query ?? {}
   if ($resolve !== undefined && provider) {
-    throw new BadRequest('Invalid query parameter $resolve: select properties by $select')
+    throw new InvalidQuery('Invalid query parameter $resolve: select properties by $select')
   }
   const properties = readSelection($resolve ?? ofService['$select'], call)
   call.params = { ...call.params, resolve: toStatus(call, properties), query: ofService }

@@ -1,3 +1,4 @@
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { OptionRules } from '../../options/option-check.ts'
 import { checkOptions, OPTION } from '../../options/option-check.ts'
 import { hasMethod, isObject, isPromise, isSingleValue } from '../../value-kind.ts'
@@ -60,7 +61,7 @@ export type PropertyResolverMap<T, C> = {
 export function virtual<T, V, C>(
   resolver: VirtualResolver<T, V, C>,
 ): PropertyFunction<T, unknown, V, C> {
-  if (typeof resolver !== 'function') throw new TypeError('virtual() takes a function')
+  if (typeof resolver !== 'function') throw new SchemaError('virtual() takes a function')
   const ofProperty: PropertyFunction<T, unknown, V, C> = (_value, record, context, status) =>
     resolver(record, context, status)
   return Object.defineProperty(ofProperty, IS_VIRTUAL, { value: true })
@@ -138,7 +139,7 @@ export class Resolver<T, C> {
   constructor(options: ResolverConfig<T, C>) {
     checkOptions('resolve()', options, CONFIG_RULES)
     if (options.validate && options.schema === undefined) {
-      throw new TypeError(
+      throw new SchemaError(
         "resolve(): the option 'validate' needs the option 'schema' to check with",
       )
     }
@@ -263,11 +264,11 @@ function isConfig<T, C>(given: unknown): given is ResolverConfig<T, C> {
 function readFunctions<T, C>(
   properties: PropertyResolverMap<T, C>,
 ): ReadonlyMap<string, PropertyResolver<T, unknown, C>> {
-  if (!isObject(properties)) throw new TypeError('resolve() takes an object of functions')
+  if (!isObject(properties)) throw new SchemaError('resolve() takes an object of functions')
   const functions = Object.entries(properties).filter(([, resolver]) => resolver !== undefined)
   for (const [name, resolver] of functions) {
     if (typeof resolver === 'function') continue
-    throw new TypeError(`resolve(): the resolver of the property '${name}' must be a function`)
+    throw new SchemaError(`resolve(): the resolver of the property '${name}' must be a function`)
   }
   return new Map(functions as [string, PropertyResolver<T, unknown, C>][])
 }

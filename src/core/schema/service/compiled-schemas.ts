@@ -1,4 +1,5 @@
 import { pickConditions } from '../../core-features.ts'
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { HookContext } from '../../hooks/hook-context.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { Params } from '../../params.ts'
@@ -157,7 +158,7 @@ function compile<R>(what: string, run: () => R): R {
     return run()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new TypeError(`Cannot compile ${what}: ${reason}`, { cause: error })
+    throw new SchemaError(`Cannot compile ${what}: ${reason}`, { cause: error })
   }
 }
 
@@ -176,7 +177,7 @@ function toDefaultQuery({ entity, result: record = entity }: ServiceSchemas): JS
   if (hasKeywords(record)) {
     const { type = 'object', properties, allOf } = toRecordSchema(record)
     if (type !== 'object' || (properties === undefined && allOf === undefined)) {
-      throw new TypeError("no query follows from a record without 'properties': name the 'query'")
+      throw new SchemaError("no query follows from a record without 'properties': name the 'query'")
     }
     return toDerivedQuery({ type: 'object', ...record })
   }

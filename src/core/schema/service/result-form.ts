@@ -1,3 +1,4 @@
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { isObject, isSingleValue } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
@@ -43,7 +44,7 @@ export function createResultForm(schema: JSONSchema): ResultForm {
     () => new ResultForm(),
     (form, place) => {
       const { $ref } = place.parts.find((part) => typeof part['$ref'] === 'string') ?? {}
-      if ($ref !== undefined) throw new TypeError(`The reference '${$ref}' leads nowhere`)
+      if ($ref !== undefined) throw new SchemaError(`The reference '${$ref}' leads nowhere`)
       const types = new Set(place.parts.flatMap(listTypes).filter((type) => type !== 'null'))
       const items = ['items', 'prefixItems', 'additionalItems'].flatMap((one) => place.schemas(one))
       form.pickFields = createFieldPicker(place, model, formOf)

@@ -1,3 +1,4 @@
+import { SchemaError } from '../../errors/setup-errors.ts'
 import { isStandardMethod } from '../../method-table.ts'
 import type { OptionRule, OptionRules } from '../../options/option-check.ts'
 import { checkOptions } from '../../options/option-check.ts'
@@ -57,7 +58,7 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
     const isThere = isStandard ? entry.methods.get(name)?.external : entry.methods.has(name)
     if (!isThere) {
       const hint = "its option 'methods' lists them"
-      throw new TypeError(`${owner}: the service has no method '${name}'; ${hint}`)
+      throw new SchemaError(`${owner}: the service has no method '${name}'; ${hint}`)
     }
     const rules = isStandard ? STANDARD_RULES : CUSTOM_RULES
     checkOptions(`${owner}, method '${name}'`, method, rules)
@@ -69,7 +70,7 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
     const data = toDataSchema(schemas, name)
     if (data === undefined) throw createMissing(owner, schemas, name)
     if (schemas.unknown === 'drop' && isStandardSchema(data)) {
-      throw new TypeError(
+      throw new SchemaError(
         `${owner}: 'unknown' only applies to JSON Schemas; the library of the schema decides about other fields of '${name}'`,
       )
     }
@@ -79,7 +80,7 @@ export function checkServiceSchemas(entry: ServiceEntryFace, schemas: ServiceSch
   for (const name of DATA_METHODS) {
     if (schemas[name] === undefined || withData.includes(name)) continue
     if (name === 'create' && isBase) continue
-    throw new TypeError(`${owner}: '${name}' is for a method that external callers cannot call`)
+    throw new SchemaError(`${owner}: '${name}' is for a method that external callers cannot call`)
   }
 }
 
@@ -104,9 +105,9 @@ function isJSONSchema(value: unknown): boolean {
 
 function createMissing(owner: string, schemas: ServiceSchemas, name: string): TypeError {
   if (!isStandardMethod(name)) {
-    return new TypeError(`${owner} lack the data of '${name}': methods: { ${name}: { data } }`)
+    return new SchemaError(`${owner} lack the data of '${name}': methods: { ${name}: { data } }`)
   }
   const isOther = name === 'patch' && schemas.create !== undefined
   const reason = isOther ? ' (it does not follow from that of another library)' : ''
-  return new TypeError(`${owner} lack '${name}'${reason}: name what callers may send, or true`)
+  return new SchemaError(`${owner} lack '${name}'${reason}: name what callers may send, or true`)
 }

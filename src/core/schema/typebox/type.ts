@@ -1,5 +1,6 @@
 import type { TIntersectOptions, TProperties, TSchema, TSchemaOptions } from 'typebox'
 import * as TypeBox from 'typebox'
+import { SchemaError } from '../../errors/setup-errors.ts'
 import { suggestName } from '../../options/name-suggestion.ts'
 import { isPlainObject } from '../../value-kind.ts'
 import type { Keywords } from '../model/keywords.ts'
@@ -68,7 +69,7 @@ function checkNames(label: string, type: TSchema, keys: Keys): void {
   const mistyped = toNames(keys).find((name) => !known.includes(name))
   if (mistyped === undefined) return
   const hint = suggestName(mistyped, known) || `, it has ${known.join(', ') || 'none'}`
-  throw new TypeError(`Type.${label}(): the object has no property '${mistyped}'${hint}`)
+  throw new SchemaError(`Type.${label}(): the object has no property '${mistyped}'${hint}`)
 }
 
 /**

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import unevaluatedProperties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 import type { FormatName, FormatsPluginOptions } from 'ajv-formats'
 import ajvFormats from 'ajv-formats'
+import { SchemaError } from '../../errors/setup-errors.ts'
 import type { ConvertingKeyword } from '../../schema-keywords.ts'
 import { findSchemaKeywords } from '../../schema-keywords.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
@@ -129,7 +130,7 @@ function createAjv({ dialect, ...options }: AjvOptions): AnyAjv {
   const AjvOfDialect = CLASSES.get(dialect)
   if (AjvOfDialect === undefined) {
     const known = [...CLASSES.keys()].join(', ')
-    throw new TypeError(`Unknown $schema '${dialect}' in a JSON Schema, known are ${known}`)
+    throw new SchemaError(`Unknown $schema '${dialect}' in a JSON Schema, known are ${known}`)
   }
   const ajv = new AjvOfDialect({
     strict: true,
@@ -170,7 +171,7 @@ export function compileSchema(
   const { $schema, $async } = hasKeywords(schema) ? schema : {}
   // Its check would return a promise, and synchronous callers would leave its rejection unhandled.
   if ($async !== undefined) {
-    throw new TypeError('A JSON Schema with $async needs a custom Ajv: getValidator(schema, ajv)')
+    throw new SchemaError('A JSON Schema with $async needs a custom Ajv: getValidator(schema, ajv)')
   }
   const dialect = typeof $schema === 'string' ? $schema.replace(/#$/, '') : LATEST_DIALECT
   // Checking whether each name is an own property takes time.

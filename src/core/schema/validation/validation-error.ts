@@ -1,3 +1,4 @@
+import { ValidationFailed } from '../../errors/coded-errors.ts'
 import { BadRequest } from '../../errors/index.ts'
 import { isObject } from '../../value-kind.ts'
 
@@ -30,7 +31,7 @@ export function createValidationError(found: readonly unknown[]): BadRequest {
   const errors = found.filter(isObject)
   const isSorted = !errors.some(({ keyword }) => SUMMARIES.has(keyword))
   const sorted = isSorted ? errors : errors.toSorted((one, other) => rankOf(one) - rankOf(other))
-  return new BadRequest('validation failed', sorted.slice(0, MAX_ISSUES).map(toIssue))
+  return new ValidationFailed('validation failed', sorted.slice(0, MAX_ISSUES).map(toIssue))
 }
 
 /**
@@ -52,9 +53,10 @@ export function joinFaults(
     ...issue,
     instancePath: `/${index}${issue.instancePath}`,
   }))
-  if (before === undefined) return new BadRequest(error.message, placed, { cause: error.cause })
+  if (before === undefined)
+    return new ValidationFailed(error.message, placed, { cause: error.cause })
   const all = [...(readIssues(before) ?? []), ...placed]
-  return new BadRequest('validation failed', all.slice(0, MAX_ISSUES))
+  return new ValidationFailed('validation failed', all.slice(0, MAX_ISSUES))
 }
 
 /** Whether an error has no room for issues of more items. */

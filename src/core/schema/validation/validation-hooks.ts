@@ -1,6 +1,7 @@
 import type { OperatorPlace } from '../../checked-query.ts'
 import { setCheckedQuery } from '../../checked-query.ts'
 import type { BadRequest } from '../../errors/index.ts'
+import { HookError } from '../../errors/setup-errors.ts'
 import { describeFunction, nameFunction } from '../../function-metadata.ts'
 import type { HookContext, HookType } from '../../hooks/hook-context.ts'
 import { toMethodSpec } from '../../method-table.ts'
@@ -61,7 +62,7 @@ export type ValidationInput = DataSchema | ValidatorFunction | SchemaWithValidat
 /** @throws {TypeError} the hook does not run before the method */
 function checkHookType(name: string, { type }: ValidationCall): void {
   if (type === 'around' || type === 'before') return
-  throw new TypeError(`The ${name} hook must be used as a before or an around hook`)
+  throw new HookError(`The ${name} hook must be used as a before or an around hook`)
 }
 
 interface Validation {
@@ -87,7 +88,7 @@ export function readInput(
   if (isObject(input) || typeof input === 'boolean') {
     return { check: compileCheck(input, options), schema: input }
   }
-  throw new TypeError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
+  throw new HookError(`${owner} needs a JSON Schema, a schema of another library, or a function`)
 }
 
 /** Whether a schema brings its own `validate`. */
@@ -172,7 +173,7 @@ function toFinder(schema: ValidationInput | ValidationMap): (method: string) => 
   const byMethod = new Map(
     Object.entries(schema).map(([method, input]) => {
       const owner = `validateData({ ${method} })`
-      if (!hasData(method)) throw new TypeError(`${owner}: calls of ${method} have no data`)
+      if (!hasData(method)) throw new HookError(`${owner}: calls of ${method} have no data`)
       return [method, readInput(owner, input, { tellsAll: true }).check]
     }),
   )

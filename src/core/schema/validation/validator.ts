@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import { SchemaError } from '../../errors/setup-errors.ts'
 import { checkOptions } from '../../options/option-check.ts'
 import type { JSONSchema } from '../../services/service-schemas.ts'
 import { hasMethod, isObject, isPromise } from '../../value-kind.ts'
@@ -116,10 +117,10 @@ export function getValidator<T = unknown, R = T>(
 export function getValidator(schema: JSONSchema, ajv?: SchemaCompiler): Validator {
   if (isStandardSchema(schema)) {
     const taker = 'validateData() takes the schema of another library as it is'
-    throw new TypeError(`getValidator() takes a JSON Schema; ${taker}`)
+    throw new SchemaError(`getValidator() takes a JSON Schema; ${taker}`)
   }
   if (ajv !== undefined && !hasMethod(ajv, 'compile')) {
-    throw new TypeError('getValidator() takes a custom Ajv instance, not its options')
+    throw new SchemaError('getValidator() takes a custom Ajv instance, not its options')
   }
   const validate = ajv === undefined ? compileOwn(schema) : compileWith(ajv, schema)
   return Object.defineProperty(validate, SCHEMA, { value: schema })
@@ -137,7 +138,7 @@ function compileWith(ajv: SchemaCompiler, schema: JSONSchema): Validator {
 
 /** Returns a validator for a function that Ajv has compiled. */
 export function toValidator(compiled: unknown): Validator {
-  if (!isCompiledSchema(compiled)) throw new TypeError('The Ajv has compiled no function')
+  if (!isCompiledSchema(compiled)) throw new SchemaError('The Ajv has compiled no function')
   return async (data) => {
     const outcome = compiled(data)
     // For a schema with `$async`.
@@ -231,7 +232,7 @@ export function checkClosedParts(schema: JSONSchema): void {
     for (const part of closed) {
       const refused = names.find((name) => !namesProperty(part, name))
       if (refused === undefined) continue
-      throw new TypeError(
+      throw new SchemaError(
         `No value can have the property '${refused}' of a schema with allOf: ` +
           `a part of it is closed by additionalProperties: false, and does not name it; ${ADVICE}`,
       )
