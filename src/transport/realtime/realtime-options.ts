@@ -20,7 +20,10 @@ export interface RealtimeOptions {
   readonly maxWaitingBytes?: number
   /** The maximum number of records sent on one stream. Default: 10,000. */
   readonly maxRecords?: number
-  /** The maximum number of conditions in the query of a stream; more return 400. Default: 50. */
+  /**
+   * The maximum number of conditions in the query of a stream; more return 400. Each value of an `$all` counts, those of
+   * an `$in` count as one. Default: 50.
+   */
   readonly maxConditions?: number
   /**
    * How many bytes of changed records are compared with the query of one stream at once, counted once per condition on

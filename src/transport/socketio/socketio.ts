@@ -23,7 +23,10 @@ import { joinProcesses } from './shared-events.ts'
 import { createCalls } from './socket-call.ts'
 import { addPort, serveSocketIO } from './socket-server.ts'
 
-/** Options of `socketio()`: those of the server of Socket.IO, and four more. */
+/**
+ * Options of `socketio()`: those of the server of Socket.IO, and four more. A custom `parser` must limit the number of
+ * arguments itself.
+ */
 export interface SocketioOptions
   extends Partial<Omit<ServerOptions, 'connectionStateRecovery'>>,
     HubOptions {}
