@@ -9,6 +9,7 @@ const BENCHES = [
   'adapter',
   'adapter-memory',
   'embedded',
+  'jobs',
   'rest',
   'rest-schemas',
   'pages',
