@@ -1,5 +1,5 @@
 // The options of a server in one place: `npx tsx node_modules/remex/examples/rest.ts`, after
-// `npm install @fastify/static`.
+// `npm install @fastify/compress @fastify/static`.
 import { fileURLToPath } from 'node:url'
 import type { Formatter, Params } from 'remex'
 import {

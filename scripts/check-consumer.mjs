@@ -90,6 +90,7 @@ function checkCommands(folder) {
 const FEATURES = {
   "openapi({ info: { title: 'T', version: '1' } })":
     'npm install @fastify/swagger @fastify/swagger-ui yaml',
+  'compress()': 'npm install @fastify/compress',
   "serveStatic({ root: '/tmp' })": 'npm install @fastify/static',
   'configuration()': 'npm install config',
 }

@@ -51,8 +51,12 @@ t.test('a default install has no more packages than the README says, nor many fe
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const said = Number(/installs at most (\d+) packages/.exec(readme)?.[1])
   const names = [...Object.keys(packages['']?.dependencies ?? {}), 'fastify', 'mongodb']
+  // Packages for development cause second copies of some, which no empty folder gets.
+  const installed = [...findInstalled(names)].map(
+    (path) => `${path.split('node_modules/').at(-1)}@${packages[path]?.version}`,
+  )
   // The package itself is one.
-  const count = 1 + findInstalled(names).size
+  const count = 1 + new Set(installed).size
   t.ok(count <= said && count > said - 10, `${count} packages, ${said} in the README`)
 })
 

@@ -1,3 +1,5 @@
+// biome-ignore lint/suspicious/noTsIgnore: it is for the declarations, where the package may be missing.
+/** @ts-ignore Its package is optional: without it, the options have the type `any`. */
 import type { FastifyCompressOptions } from '@fastify/compress'
 import type { FastifyCorsOptions } from '@fastify/cors'
 // biome-ignore lint/suspicious/noTsIgnore: it is for the declarations, where the package may be missing.
@@ -114,7 +116,7 @@ const COMPRESS_OPTIONS: readonly string[] = [
 /**
  * Returns a function for `app.configure()` that compresses responses. Responses with `no-store` are sent uncompressed:
  * the size of a compressed response that contains both a secret and part of the request reveals the secret (BREACH).
- * Compressed request bodies are rejected.
+ * Compressed request bodies are rejected. Needs the package `@fastify/compress`.
  * @throws {TypeError} an option is unknown; when configured, a second time
  * @see https://github.com/fastify/fastify-compress for the options
  */
@@ -127,7 +129,9 @@ export function compress(options: FastifyCompressOptions = {}): Configurator {
       else setEncodable(reply)
       done(null, payload)
     })
-    const { default: fastifyCompress } = await import('@fastify/compress')
+    const { default: fastifyCompress } = await import('@fastify/compress').catch(
+      askToInstall('compress()', '@fastify/compress'),
+    )
     await server.register(
       fastifyCompress,
       withDefaults<FastifyCompressOptions>({ globalDecompression: false }, options),
