@@ -32,11 +32,11 @@ const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'remex-package-')))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 
-await t.test('packs the compiled files, sources, docs, examples and templates only', async (t) => {
+await t.test('packs the compiled files, docs, examples and templates only', async (t) => {
   const { filename, files } = await pack()
   const paths = files.map(({ path }) => path)
   t.match(relative(root, folder), /^\.\./)
-  t.strictSame(paths.filter((path) => !/^(dist|src|docs|examples|templates)\//.test(path)).sort(), [
+  t.strictSame(paths.filter((path) => !/^(dist|docs|examples|templates)\//.test(path)).sort(), [
     'CHANGELOG.md',
     'CONTRIBUTING.md',
     'LICENSE',
@@ -61,11 +61,19 @@ await t.test('packs the compiled files, sources, docs, examples and templates on
   await install(filename, ...others.map((name) => `${name}@${manifest.devDependencies[name]}`))
 })
 
+await t.test('has no source maps, and no file that asks for one', async (t) => {
+  const folderOfCode = join(folder, 'node_modules', manifest.name, 'dist')
+  const files = await readdir(folderOfCode, { recursive: true })
+  t.ok(files.some((file) => file.endsWith('.js')) && files.some((file) => file.endsWith('.d.ts')))
+  for (const file of files.filter((one) => /\.(js|ts|map)$/.test(one))) {
+    t.notMatch(file, /\.map$/)
+    t.notMatch(await readFile(join(folderOfCode, file), 'utf8'), '//# sourceMappingURL=', file)
+  }
+})
+
 await t.test('leads every link of its pages to a file and a heading that it packs', async (t) => {
   const installed = join(folder, 'node_modules', manifest.name)
-  const files = (await readdir(installed, { recursive: true })).map((file) =>
-    file.replaceAll('\\', '/'),
-  )
+  const files = (await readdir(installed, { recursive: true })).map(toSlashes)
   const pages = files.filter((file) => file.endsWith('.md'))
   t.ok(pages.includes('README.md') && pages.includes('docs/reference/rest.md'))
   for (const page of pages) {
@@ -231,6 +239,10 @@ async function readAnchors(file: string): Promise<string[]> {
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   )
+}
+
+function toSlashes(path: string): string {
+  return path.replaceAll('\\', '/')
 }
 
 async function install(...packages: string[]): Promise<void> {
