@@ -221,6 +221,14 @@ await t.test('has types for strict TypeScript with NodeNext resolution', async (
   t.equal(await compile(), '')
 })
 
+await t.test('has the declarations that its entries lead to, and no others', async (t) => {
+  const files = await readdir(join(folder, 'node_modules', manifest.name), { recursive: true })
+  const packed = files.filter((file) => file.endsWith('.d.ts')).map(toSlashes)
+  const lines = (await compile('--listFilesOnly')).split(/\r?\n/)
+  const read = lines.flatMap((line) => line.split(`/node_modules/${manifest.name}/`)[1] ?? [])
+  t.strictSame(packed.sort(), read.sort())
+})
+
 /** Returns what `npm pack` says; `--ignore-scripts`, as other tests use the same `dist` now. */
 async function pack(): Promise<Packed> {
   const { stdout } = await npm('pack', root, '--ignore-scripts', '--pack-destination', folder)
@@ -265,12 +273,12 @@ function toEnv(): NodeJS.ProcessEnv {
 }
 
 /** Returns what the compiler of this project says of the consumer, nothing when all is well. */
-async function compile(): Promise<string> {
+async function compile(...options: readonly string[]): Promise<string> {
   const require = createRequire(import.meta.url)
   const packageFile = require.resolve('typescript/package.json')
   const cli = join(packageFile, '..', require(packageFile).bin.tsc)
   try {
-    const { stdout } = await run(process.execPath, [cli, '-p', folder])
+    const { stdout } = await run(process.execPath, [cli, '-p', folder, ...options])
     return stdout
   } catch (error) {
     return String((error as { stdout?: unknown }).stdout ?? error)
