@@ -14,6 +14,7 @@
 //   ```sh docker                   commands that need Docker
 //   ```json, ```text               what the commands before it print: one value, or lines in this order
 //   ```text follow                 what those of the other terminal have printed by now
+//   ```text start                  what the server has printed by now
 //
 // In what is printed `…` stands for anything, and ids and dates are not compared.
 import {
@@ -40,7 +41,7 @@ import { applyDiff, compareOutput, findOnce } from './page-blocks.mjs'
 
 const PAGES = 'docs/tutorial'
 const BLOCK = /^```(\w+)(?: ([^\n]*))?\n([\s\S]*?)^```$/gm
-const MARKS = { sh: ['', 'start', 'follow', 'docker'], json: [''], text: ['', 'follow'] }
+const MARKS = { sh: ['', 'start', 'follow', 'docker'], json: [''], text: ['', 'follow', 'start'] }
 const STARTED = 'The API is at'
 
 /**
@@ -112,6 +113,7 @@ class Desk {
       else if (block.kind === 'sh start') printed = await this.#startServer(block)
       else if (block.kind === 'sh follow') this.#terminal.write(`(\n${block.text}) &\n`)
       else if (block.kind === 'text follow') await waitForOutput(this.#terminal, block)
+      else if (block.kind === 'text start') await waitForOutput(this.#server, block)
       else if (block.kind === 'json' || block.kind === 'text') compareOutput(block, printed)
       else if (block.path !== undefined) {
         applyFile(this.folder, block)
