@@ -101,12 +101,14 @@ export function checkMethodPaths({ methods, path }: ServiceEntry): void {
  * @param hint what the log says if the service has it
  */
 function createNotOffered(
-  { service, path }: ServiceEntry,
+  { service, path, methods }: ServiceEntry,
   name: string,
   hint = `the service has it: list it in the option methods of app.use('${path}')`,
 ): MethodNotAllowed {
   const isThere = isMethodName(name) && !name.startsWith('_') && hasMethod(service, name)
-  const options = isThere ? withHint(hint) : undefined
+  // A service without external methods is internal on purpose.
+  const isServed = [...methods.values()].some(({ external }) => external)
+  const options = isThere && isServed ? withHint(hint) : undefined
   const shown = name.length <= LONGEST_NAME ? ` \`${name}\`` : ''
   const message = `Method${shown} is not supported by this endpoint.`
   return new MethodNotOffered(message, undefined, options)

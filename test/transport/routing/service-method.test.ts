@@ -345,3 +345,17 @@ t.test('tells the log alone that the service has a method which it does not list
   const hint = "the service has it: list it in the option methods of app.use('todo')"
   t.strictSame(hints, [hint, ...Array.from({ length: 5 }, () => undefined)])
 })
+
+t.test('gives no hint where a service has no external method at all', async (t) => {
+  for (const [methods, hasHint] of [
+    [['get'], true],
+    [[], false],
+  ] as const) {
+    try {
+      findMethod(createEntry(methods), 'GET', false, undefined)
+      t.fail('the method is not offered')
+    } catch (error) {
+      t.equal((error as Error).cause !== undefined, hasHint)
+    }
+  }
+})
