@@ -7,14 +7,13 @@ import { withoutProvider } from '../authentication-params.ts'
 import { seekAuthentication } from '../default-authentication.ts'
 import type { Entity } from '../entity-service.ts'
 import { getField } from '../entity-service.ts'
-import { omitFields } from '../hooks/protect.ts'
 import type { MethodDescription } from '../method-description.ts'
 import { setDescriber } from '../method-description.ts'
 import { countRequest, findThrottle, limitCaller, proveCaller } from './account-callers.ts'
-import { checkAddress, isAddress, readAccountData, toAccountSchemas } from './account-data.ts'
+import { checkAddress, readAccountData, toAccountSchemas } from './account-data.ts'
+import { AccountEmails } from './account-emails.ts'
 import type {
   AccountLink,
-  AccountNotice,
   AccountOptions,
   AccountSetting,
   ResolvedAccountOptions,
@@ -31,9 +30,6 @@ import {
 /** The methods that change the account of the caller. */
 const CALLER_METHODS: readonly string[] = ['changePassword', 'changeEmail']
 
-/** How long the application waits for emails when it closes. */
-const CLOSE_MS = 5000
-
 const INVALID = 'The token is not valid any more: ask for a new one'
 
 /**
@@ -45,14 +41,14 @@ export class AccountService {
   readonly #app: Application
   readonly #options: ResolvedAccountOptions
   readonly #tokens: AccountTokens
-  /** The emails being sent. They are sent after the responses to the calls that cause them. */
-  readonly #emails = new Set<Promise<void>>()
+  readonly #emails: AccountEmails
 
   /** @throws {TypeError} an option is unknown, invalid or missing */
   constructor(app: AnyApplication, options: AccountOptions) {
     this.#app = app
     this.#options = resolveAccountOptions(options)
     this.#tokens = new AccountTokens(options.tokens)
+    this.#emails = new AccountEmails(app, this.#options)
     app.observe((change, _path, entry) => {
       if (change === 'added' && entry.service === (this as object)) {
         setDescriber(entry, (method) => this.#describe(method))
@@ -68,8 +64,7 @@ export class AccountService {
 
   /** Waits for emails being sent, for five seconds at most. */
   async teardown(): Promise<void> {
-    const limit = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())
-    await Promise.race([Promise.allSettled(this.#emails), limit])
+    await this.#emails.settle()
   }
 
   /**
@@ -173,7 +168,7 @@ export class AccountService {
     // Without this limit, one caller could send emails to many addresses, even from many networks.
     const throttle = findThrottle(this.#setting, params)
     await throttle?.begin(`change by ${this.#setting.path} ${id}`, undefined)
-    this.#startEmail('change', async () => {
+    this.#emails.start('change', async () => {
       const setting = this.#setting
       if ((await findByEmail(setting, email)) !== null) return null
       // Read again: the check of the password may have replaced its hash.
@@ -194,7 +189,7 @@ export class AccountService {
   /** Responds before anything is looked up, so that it takes as long if there is no account. */
   async #request(purpose: 'verify' | 'reset', email: string, params: Params): Promise<object> {
     const attempt = await countRequest(this.#setting, purpose, email, params)
-    this.#startEmail(purpose, async () => {
+    this.#emails.start(purpose, async () => {
       const { emailField, entity, idName } = this.#setting
       const user = await findByEmail(this.#setting, email)
       const isVerified = getField(user, this.#options.verifiedField) === true
@@ -230,8 +225,7 @@ export class AccountService {
       passwordMark: purpose === 'verify' ? null : markPassword(getField(user, passwordField)),
       expiresAt: new Date(Date.now() + this.#options.lifetimeMs),
     })
-    const visible = this.#hidePassword(user)
-    return { kind: purpose, email: newEmail ?? email, user: visible, token: token.text }
+    return { kind: purpose, email: newEmail ?? email, user, token: token.text }
   }
 
   /** Uses a token and changes its user. Wrong tokens count as failed logins from the address of the caller. */
@@ -306,42 +300,8 @@ export class AccountService {
     return user as Entity
   }
 
-  /**
-   * Sends an email after the response, and logs failures.
-   * @param create resolves to the notice, `null` if no email is to be sent
-   */
-  #startEmail(kind: AccountNotice['kind'], create: () => Promise<AccountNotice | null>): void {
-    const email = new Promise((resolve) => setImmediate(resolve))
-      .then(create)
-      .then((notice) => (notice === null ? undefined : this.#notify(notice)))
-      .catch((error: unknown) => {
-        this.#app.logger.error({ err: error, kind }, 'An account email could not be sent')
-      })
-      .finally(() => this.#emails.delete(email))
-    this.#emails.add(email)
-  }
-
-  /** Rejects with only the text of an error: any of its fields may contain the email, and with it the token. */
-  async #notify(notice: AccountNotice): Promise<void> {
-    // The application stores users, with its own rules for addresses or none.
-    if (!isAddress(notice.email)) {
-      throw new TypeError('The stored address of the user is not one email address')
-    }
-    try {
-      await this.#options.notify(notice)
-    } catch (error) {
-      const text = String(error)
-      throw new Error(notice.token === undefined ? text : text.replaceAll(notice.token, '[token]'))
-    }
-  }
-
   #tell(kind: 'passwordChanged' | 'emailChanged', email: unknown, user: Entity): void {
-    if (typeof email !== 'string') return
-    this.#startEmail(kind, async () => ({ kind, email, user: this.#hidePassword(user) }))
-  }
-
-  #hidePassword(user: Entity): Entity {
-    return omitFields(user, [this.#setting.passwordField]) as Entity
+    if (typeof email === 'string') this.#emails.start(kind, async () => ({ kind, email, user }))
   }
 
   #log(message: string, id: unknown, { address }: Params): void {
