@@ -10,6 +10,7 @@ import { checkOptions, OPTION, withDefaults } from '../../core/options/option-ch
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import type { Turn } from '../work-queue.ts'
 import { WorkQueue } from '../work-queue.ts'
+import { createBcryptDummies, formatBcryptSalt, readBcryptCost } from './bcrypt-hash.ts'
 
 /** The setting `scrypt` of the local strategy. */
 export interface PasswordOptions {
@@ -228,6 +229,12 @@ export function nameHash(stored: unknown): readonly string[] {
   return names.map((name) => name.toString('base64url'))
 }
 
+/** Returns the salt of a scrypt or bcrypt hash, `null` for any other string. */
+function readSalt(hash: string): Buffer | null {
+  if (readBcryptCost(hash) === null) return parseScryptHash(hash)?.salt ?? null
+  return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
+}
+
 /** Returns the digest of a stored hash, with the length of a salt. */
 function digestHash(stored: string): Buffer {
   return createHash('sha256').update(`password ${stored}`).digest().subarray(0, SALT_BYTES)
@@ -292,45 +299,4 @@ export function deriveScryptKey(
   // Slightly more than the algorithm needs; Node's default limit is below what OWASP recommends.
   const maxmem = 128 * blockSize * (cost + parallelization + 2) + 1024
   return scryptOnThread(password, salt, bytes, { cost, blockSize, parallelization, maxmem })
-}
-
-/** Hashes from Feathers and other systems. Costs above 15 are rejected: each step doubles the time. */
-const BCRYPT_HASH = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
-
-/** The number of key bytes in a bcrypt hash. */
-const BCRYPT_KEY_BYTES = 23
-
-/** Returns the cost of a bcrypt hash, `null` for any other string and for costs above 15. */
-function readBcryptCost(hash: string): number | null {
-  const [, cost] = BCRYPT_HASH.exec(hash) ?? []
-  return cost === undefined ? null : Number(cost)
-}
-
-/** Returns the salt of a scrypt or bcrypt hash, `null` for any other string. */
-function readSalt(hash: string): Buffer | null {
-  if (readBcryptCost(hash) === null) return parseScryptHash(hash)?.salt ?? null
-  return Buffer.from(bcrypt.decodeBase64(hash.slice(7, 29), SALT_BYTES))
-}
-
-/** Returns a salt in the form that `bcrypt.hash()` takes: `$2b$10$<salt>`. */
-function formatBcryptSalt(salt: Buffer, cost: number): string {
-  return `$2b$${String(cost).padStart(2, '0')}$${bcrypt.encodeBase64(salt, SALT_BYTES)}`
-}
-
-/**
- * Returns hashes that no password matches and that take as long to check as one of this cost. Together with a cheaper
- * hash that is checked, they take as long: each step doubles the work, so one hash of each cost in between makes up the
- * difference.
- * @param checked the cost of the hash that is checked, `null` if there is none
- */
-function createBcryptDummies(cost: number, checked: number | null): string[] {
-  if (checked === null) return [createDummy(cost)]
-  const missing = Math.max(0, cost - checked)
-  return Array.from({ length: missing }, (_, step) => createDummy(checked + step))
-}
-
-function createDummy(cost: number): string {
-  return (
-    bcrypt.genSaltSync(cost) + bcrypt.encodeBase64(randomBytes(BCRYPT_KEY_BYTES), BCRYPT_KEY_BYTES)
-  )
 }
