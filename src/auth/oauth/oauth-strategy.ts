@@ -1,6 +1,6 @@
 import { LoginMisconfigured, OAuthFailed, OAuthRejected } from '../../core/errors/coded-errors.ts'
 import { SettingError } from '../../core/errors/setup-errors.ts'
-import type { AuthenticationRequest } from '../../core/index.ts'
+import type { AuthenticationRequest, Query } from '../../core/index.ts'
 import { Conflict, NotFound } from '../../core/index.ts'
 import { getFirst } from '../../core/results.ts'
 import { isObject } from '../../core/value-kind.ts'
@@ -252,10 +252,7 @@ export class OAuthStrategy extends AuthenticationBaseStrategy {
    * @throws {NotAuthenticated} a string of the query has a lone surrogate
    * @throws {GeneralError} the service returns a record without an id
    */
-  async #findOne(
-    query: Readonly<Record<string, unknown>>,
-    params: OAuthParams,
-  ): Promise<Entity | null> {
+  async #findOne(query: Query, params: OAuthParams): Promise<Entity | null> {
     // A condition without a value, such as `email: null`, would match every entity that lacks the field.
     if (Object.values(query).some((value) => value === null || value === undefined)) return null
     // Databases store every lone surrogate as U+FFFD, so the entity of another profile would match.
