@@ -1,4 +1,4 @@
-import { InvalidToken, LoginMisconfigured, LoginRejected } from '../core/errors/coded-errors.ts'
+import { InvalidToken, LoginMisconfigured } from '../core/errors/coded-errors.ts'
 import { ArgumentError, RegistrationError } from '../core/errors/setup-errors.ts'
 import type {
   AnyApplication,
@@ -20,7 +20,7 @@ import { getSubject } from './entity-service.ts'
 import { installLoginHooks } from './hooks/login-events.ts'
 import { emitLoginEnd } from './login-end.ts'
 import { LOGIN_EXTENSIONS } from './login-extensions.ts'
-import { limitProof } from './proof.ts'
+import { parseProof, proveRequest } from './proof.ts'
 import type { AuthenticationConfiguration } from './settings/authentication-config.ts'
 import { checkConfiguration } from './settings/configuration-check.ts'
 import { LiveSettings } from './settings/live-settings.ts'
@@ -193,29 +193,7 @@ export class AuthenticationService implements Authentication {
     params: AuthenticationParams,
     ...allowed: string[]
   ): Promise<AuthenticationResult> {
-    const name: unknown = request?.strategy
-    if (!request || !name) return refuse(' (no `strategy` set)')
-    if (typeof name !== 'string' || !allowed.includes(name)) {
-      return refuse(' (strategy not allowed in authStrategies)')
-    }
-    const strategy = this.getStrategy(name)
-    if (strategy === undefined) return refuse('')
-    // The address is a getter on the class of a transport's params, so a copy would lack it.
-    const { address } = params
-    const authenticated =
-      params.authenticated === true
-        ? params
-        : { ...params, authenticated: true, ...(address !== undefined && { address }) }
-    // Not async: one more promise would slow down every request with a token.
-    const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> => {
-      const all = added === undefined ? authenticated : { ...authenticated, ...added }
-      try {
-        return Promise.resolve(strategy.authenticate(request, all))
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    }
-    return limitProof(this, strategy, request, params, prove)
+    return proveRequest(this, request, params, allowed)
   }
 
   parse(
@@ -223,29 +201,7 @@ export class AuthenticationService implements Authentication {
     reply: unknown,
     ...strategies: string[]
   ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    return this.#parse(request, reply, strategies, 0)
-  }
-
-  /** Returns a promise only if a strategy does. @param start where in the list of names to begin */
-  #parse(
-    request: AuthenticationHttpRequest,
-    reply: unknown,
-    names: readonly string[],
-    start: number,
-  ): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
-    for (let index = start; index < names.length; index += 1) {
-      const strategy = this.#strategies.get(names[index] ?? '')
-      const parsed = strategy?.parse?.(request, reply) ?? null
-      if (parsed instanceof Promise) {
-        return parsed.then((value) => value ?? this.#parse(request, reply, names, index + 1))
-      }
-      if (parsed !== null) return parsed
-    }
-    for (const extension of this.loginExtensions) {
-      const parsed = extension.parse?.(request, names) ?? null
-      if (parsed !== null) return parsed
-    }
-    return null
+    return parseProof(this, this.#strategies, strategies, request, reply)
   }
 
   async handleConnection(
@@ -343,17 +299,10 @@ export class AuthenticationService implements Authentication {
   #checkSettings(): void {
     // Strategies that do not extend a class of this package may define the same names differently.
     const own = [...this.#strategies].filter(([, one]) => one instanceof AuthenticationBaseStrategy)
-    checkConfiguration(
-      this,
-      own.map(([name]) => name),
-      this.#extensions,
-    )
+    const names = own.map(([name]) => name)
+    checkConfiguration(this, names, this.#extensions)
     for (const extension of this.#extensions) extension.check(this.#settings.isFrozen)
     for (const strategy of this.#strategies.values()) strategy.verifyConfiguration?.()
     for (const extension of this.#extensions) extension.guard()
   }
-}
-
-function refuse(reason: string): Promise<never> {
-  return Promise.reject(new LoginRejected(`Invalid authentication information${reason}`))
 }

@@ -1,6 +1,12 @@
+import { LoginRejected } from '../core/errors/coded-errors.ts'
 import type { AuthenticationRequest } from '../core/index.ts'
 import { isObject } from '../core/value-kind.ts'
-import type { Authentication, AuthenticationStrategy } from './authentication.ts'
+import type {
+  Authentication,
+  AuthenticationHttpRequest,
+  AuthenticationResult,
+  AuthenticationStrategy,
+} from './authentication.ts'
 import type { AuthenticationParams } from './authentication-params.ts'
 import type { AccessTokenPayload } from './tokens/token-claims.ts'
 
@@ -74,6 +80,72 @@ export function isProvenProfile(
   strategy: string,
 ): profile is Record<string, unknown> {
   return getProof(profile) === strategy
+}
+
+/**
+ * Returns what the first of the named strategies reads from a request, otherwise what an extension reads, `null` if
+ * none does. Returns a promise only if a strategy does.
+ * @param start where in the list of names to begin
+ */
+export function parseProof(
+  service: Authentication,
+  strategies: ReadonlyMap<string, AuthenticationStrategy>,
+  names: readonly string[],
+  request: AuthenticationHttpRequest,
+  reply: unknown,
+  start: number = 0,
+): AuthenticationRequest | null | Promise<AuthenticationRequest | null> {
+  for (let index = start; index < names.length; index += 1) {
+    const strategy = strategies.get(names[index] ?? '')
+    const parsed = strategy?.parse?.(request, reply) ?? null
+    if (parsed instanceof Promise) {
+      return parsed.then(
+        (value) => value ?? parseProof(service, strategies, names, request, reply, index + 1),
+      )
+    }
+    if (parsed !== null) return parsed
+  }
+  for (const extension of service.loginExtensions ?? []) {
+    const parsed = extension.parse?.(request, names) ?? null
+    if (parsed !== null) return parsed
+  }
+  return null
+}
+
+/** Authenticates a request: see {@link Authentication.authenticate}. */
+export function proveRequest(
+  service: Authentication,
+  request: AuthenticationRequest | null | undefined,
+  params: AuthenticationParams,
+  allowed: readonly string[],
+): Promise<AuthenticationResult> {
+  const name: unknown = request?.strategy
+  if (!request || !name) return refuse(' (no `strategy` set)')
+  if (typeof name !== 'string' || !allowed.includes(name)) {
+    return refuse(' (strategy not allowed in authStrategies)')
+  }
+  const strategy = service.getStrategy(name)
+  if (strategy === undefined) return refuse('')
+  // The address is a getter on the class of a transport's params, so a copy would lack it.
+  const { address } = params
+  const authenticated =
+    params.authenticated === true
+      ? params
+      : { ...params, authenticated: true, ...(address !== undefined && { address }) }
+  // Not async: one more promise would slow down every request with a token.
+  const prove = (added?: AuthenticationParams): Promise<AuthenticationResult> => {
+    const all = added === undefined ? authenticated : { ...authenticated, ...added }
+    try {
+      return Promise.resolve(strategy.authenticate(request, all))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+  return limitProof(service, strategy, request, params, prove)
+}
+
+function refuse(reason: string): Promise<never> {
+  return Promise.reject(new LoginRejected(`Invalid authentication information${reason}`))
 }
 
 /**
