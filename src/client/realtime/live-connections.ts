@@ -4,8 +4,8 @@ import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
 import { findServiceEntry } from '../../core/services/service-entry.ts'
 import { toWaitMs } from '../answers/retries.ts'
-import { MAX_TIMER_MS } from '../answers/time-limit.ts'
 import type { RemoteService } from '../remote-service.ts'
+import { followHidden } from './hidden-page.ts'
 import type { LiveCall } from './live-call.ts'
 import { createLiveCall } from './live-call.ts'
 import type { SubscriptionParams } from './live-event.ts'
@@ -303,25 +303,4 @@ class LiveConnection {
 /** Resolves when all currently pending work is done. */
 function nextTick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
-}
-
-/**
- * Calls a function with `true` when the page of a browser has been hidden for a while, and with `false` when it is
- * shown. Returns a function that stops this.
- */
-function followHidden(hiddenMs: number, tell: (isHidden: boolean) => void): () => void {
-  const page = globalThis as { document?: EventTarget & { visibilityState?: string } }
-  const document = page.document ?? new EventTarget()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const look = (): void => {
-    clearTimeout(timer)
-    if (page.document?.visibilityState !== 'hidden') tell(false)
-    else timer = setTimeout(tell, Math.min(hiddenMs, MAX_TIMER_MS), true)
-  }
-  look()
-  document.addEventListener('visibilitychange', look)
-  return () => {
-    clearTimeout(timer)
-    document.removeEventListener('visibilitychange', look)
-  }
 }
