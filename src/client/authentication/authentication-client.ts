@@ -9,18 +9,13 @@ import type { ClientParams } from '../remote-services.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
 import { resolveClientOptions } from './client-options.ts'
 import type { LocationWithHash } from './location-token.ts'
-import {
-  createLocationError,
-  exchangeCode,
-  findLocation,
-  PageLogin,
-  takeOutcome,
-} from './location-token.ts'
+import { findLocation, PageLogin } from './location-token.ts'
+import { createCookieAttempt, createTokenAttempt } from './login-attempts.ts'
 import type { LoginData, LoginResult, LoginService } from './login-result.ts'
-import type { Login, LoginAttempt } from './login-state.ts'
-import { isRefusal, LoginState, NoAccessToken, toClaims } from './login-state.ts'
+import type { Login } from './login-state.ts'
+import { LoginState, toClaims } from './login-state.ts'
 import { followOtherTabs, isSameSession, lockTabs, readClaims } from './other-tabs.ts'
-import { findRefreshToken, orNull, sendRefresh, toRefreshEntry } from './session-refresh.ts'
+import { findRefreshToken, toRefreshEntry } from './session-refresh.ts'
 import { CallAuthorizer } from './token-renewal.ts'
 import type { TokenStorage } from './token-storage.ts'
 import { isTokenStorage, OrderedStorage } from './token-storage.ts'
@@ -34,7 +29,6 @@ export class AuthenticationClient {
   readonly #state: LoginState
   readonly #authorizer: CallAuthorizer
   readonly #page = new PageLogin()
-  readonly #logouts = new SerialQueue()
   /** With cookies, logins and logouts run one at a time: the browser keeps the cookies of the last response. */
   readonly #cookieTurns = new SerialQueue()
   /** The storage key of the refresh token. */
@@ -175,10 +169,18 @@ export class AuthenticationClient {
     const present: Promise<LoginResult> | null | undefined = this.app.get('authentication')
     // Ignores an event passed by a listener: `button.onclick = client.reAuthenticate`.
     if (present != null && force !== true) return present
-    const { cookie, jwtStrategy } = this.options
+    const { cookie, jwtStrategy, locationErrorKey } = this.options
+    const name = strategy || jwtStrategy
     const attempt = cookie
-      ? this.#createCookieAttempt()
-      : this.#createTokenAttempt(strategy || jwtStrategy, params)
+      ? createCookieAttempt(this.#call, locationErrorKey)
+      : createTokenAttempt(this.#call, name, params, {
+          readAccessToken: () => this.getAccessToken(),
+          readPageToken: () => this.#usePageToken(),
+          readRefreshToken: async (accessToken) => {
+            if (name !== jwtStrategy) return undefined
+            return findRefreshToken(await this.#readItem(this.#refreshKey), accessToken)
+          },
+        })
     return this.#state.attempt({ ...attempt, isRenewal: true, lock: this.#lock })
   }
 
@@ -194,67 +196,11 @@ export class AuthenticationClient {
     return this.options.cookie ? this.#endCookies(login) : this.#endTokens(login)
   }
 
-  /** Returns the attempt to log in with the stored token, or to renew its session. */
-  #createTokenAttempt(strategy: string, params: ClientParams | undefined): LoginAttempt {
-    const refresh = async (accessToken: string): Promise<LoginResult | undefined> => {
-      if (strategy !== this.options.jwtStrategy) return undefined
-      const refreshToken = findRefreshToken(await this.#readItem(this.#refreshKey), accessToken)
-      return refreshToken === undefined ? undefined : sendRefresh(this.#call(), refreshToken)
-    }
-    return {
-      readToken: async () => {
-        const accessToken = await this.getAccessToken()
-        if (accessToken === null) throw new NoAccessToken('No accessToken found in storage')
-        return accessToken
-      },
-      readOtherToken: () => this.#usePageToken(),
-      send: async (accessToken = '', present) => {
-        // Any other token is newer than that of the login: another tab has renewed it.
-        const isOfLogin = accessToken === present?.key
-        const renewed = isOfLogin ? await refresh(accessToken) : undefined
-        if (renewed !== undefined) return renewed
-        try {
-          return await this.#call().create({ strategy, accessToken }, params)
-        } catch (error) {
-          const late = isRefusal(error) && !isOfLogin ? await refresh(accessToken) : undefined
-          if (late === undefined) throw error
-          return late
-        }
-      },
-    }
-  }
-
-  /**
-   * Returns the attempt to log in with the cookies, otherwise with the code in the URL of the page. In this order, no
-   * link can replace a login.
-   */
-  #createCookieAttempt(): LoginAttempt {
-    return {
-      send: async (_accessToken, present) => {
-        const location = findLocation()
-        const takeError = (): string | undefined =>
-          location && takeOutcome(location, this.options.locationErrorKey)
-        try {
-          const result = await sendRefresh(this.#call(), undefined)
-          takeError()
-          return result
-        } catch (error) {
-          if (!isRefusal(error) || present !== undefined) throw error
-        }
-        const result = location && (await exchangeCode(location, this.#call()))
-        const message = takeError()
-        if (message !== undefined) throw createLocationError(message)
-        if (!result) throw new NoAccessToken('There is no login by a cookie')
-        return result
-      },
-    }
-  }
-
   async #endCookies(login: Login | undefined): Promise<LoginResult | null> {
     let result: LoginResult | null = null
     try {
       // The response to a running refresh sets cookies, so it must come first.
-      result = await this.#lock(() => this.#endOnServer(login?.result.accessToken ?? null))
+      result = await this.#lock(() => this.#authorizer.endLogin(login?.result.accessToken ?? null))
     } finally {
       // Other tabs react to this, and would log in again if the cookies still existed.
       await this.removeAccessToken()
@@ -277,8 +223,7 @@ export class AuthenticationClient {
     let result: LoginResult | null = null
     try {
       if (accessToken !== null) {
-        const refreshToken = findRefreshToken(entry, accessToken)
-        result = await this.#endOnServer(accessToken, refreshToken)
+        result = await this.#authorizer.endLogin(accessToken, findRefreshToken(entry, accessToken))
       }
     } finally {
       if (accessToken !== null) this.app.emit('logout', result)
@@ -288,28 +233,7 @@ export class AuthenticationClient {
     return result
   }
 
-  /**
-   * Ends a login on the server, after earlier requests. Resolves to the server's result, `null` if the server does not
-   * know the login.
-   * @param accessToken `null` for one in a cookie
-   */
-  #endOnServer(accessToken: string | null, refreshToken?: string): Promise<LoginResult | null> {
-    const remove = (token: string | null): Promise<LoginResult | null> => {
-      this.#authorizer.ending = token
-      return orNull(this.#call().remove(null))
-    }
-    return this.#logouts.run(async () => {
-      try {
-        const result = await remove(accessToken)
-        if (result !== null || refreshToken === undefined) return result
-        // The session outlives its access token: a new one is needed to end it.
-        const renewed = await orNull(sendRefresh(this.#call(), refreshToken))
-        return renewed && (await remove(renewed.accessToken))
-      } finally {
-        this.#authorizer.ending = undefined
-      }
-    })
-  }
+  readonly #call = (): LoginService => this.service as unknown as LoginService
 
   /**
    * Runs a login or logout while no other tab of the browser does, so that each finds the token that the previous one
@@ -331,10 +255,6 @@ export class AuthenticationClient {
     await this.setAccessToken(accessToken)
     await this.#keepRefreshToken(this.#page.findResult(accessToken))
     return accessToken
-  }
-
-  #call(): LoginService {
-    return this.service as unknown as LoginService
   }
 
   async #keep(result: LoginResult): Promise<void> {

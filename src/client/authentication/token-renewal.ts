@@ -1,6 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { ServiceError } from '../../core/errors/index.ts'
 import { toMethodSpec } from '../../core/method-table.ts'
+import { SerialQueue } from '../../core/serial-queue.ts'
 import { isNonEmptyString, isObject } from '../../core/value-kind.ts'
 import { createResponseError } from '../answers/response-error.ts'
 import type { Answer } from '../connection.ts'
@@ -9,9 +10,10 @@ import { mergeHeaders } from '../requests/request-headers.ts'
 import type { Authorizer, SentHeaders, UnsentCall } from '../sent-call.ts'
 import { setAuthorizer } from '../sent-call.ts'
 import type { AuthenticationClientOptions } from './client-options.ts'
-import type { LoginResult } from './login-result.ts'
+import type { LoginResult, LoginService } from './login-result.ts'
 import type { Login, LoginState, RefusalReason } from './login-state.ts'
 import { isRefusal, toClaims } from './login-state.ts'
+import { orNull, sendRefresh } from './session-refresh.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** The part of an `AuthenticationClient` that {@link CallAuthorizer} uses. */
@@ -38,7 +40,8 @@ export class CallAuthorizer {
   readonly #client: RenewingClient
   readonly #state: LoginState
   /** The token of the login that a logout is ending: `null` for one in a cookie, `undefined` for none. */
-  ending: string | null | undefined
+  #ending: string | null | undefined
+  readonly #logouts = new SerialQueue()
   /** Until then no token is renewed early: the server has just failed to respond. */
   #retryAt = 0
   /** The running renewal. */
@@ -58,6 +61,30 @@ export class CallAuthorizer {
     })
   }
 
+  /**
+   * Ends a login on the server, after earlier requests. Resolves to the server's result, `null` if the server does not
+   * know the login.
+   * @param accessToken `null` for one in a cookie
+   */
+  endLogin(accessToken: string | null, refreshToken?: string): Promise<LoginResult | null> {
+    const service = this.#client.service as LoginService
+    const remove = (token: string | null): Promise<LoginResult | null> => {
+      this.#ending = token
+      return orNull(service.remove(null))
+    }
+    return this.#logouts.run(async () => {
+      try {
+        const result = await remove(accessToken)
+        if (result !== null || refreshToken === undefined) return result
+        // The session outlives its access token: a new one is needed to end it.
+        const renewed = await orNull(sendRefresh(service, refreshToken))
+        return renewed && (await remove(renewed.accessToken))
+      } finally {
+        this.#ending = undefined
+      }
+    })
+  }
+
   /** Sends a call. Resolves to the response, the second one if the call was repeated. */
   async #send(call: UnsentCall): Promise<Answer> {
     const { service, options } = this.#client
@@ -68,8 +95,8 @@ export class CallAuthorizer {
     const ownMethod = call.service.name === service.name ? call.method : undefined
     // A login needs no token, and a logout sends that of the login it ends.
     if (ownMethod === 'create') return call.send({})
-    const { ending } = this
-    if (ownMethod === 'remove' && ending !== undefined) return call.send(this.#toHeader(ending))
+    const ending = ownMethod === 'remove' ? this.#ending : undefined
+    if (ending !== undefined) return call.send(this.#toHeader(ending))
     let current = await this.#state.settle()
     // A call that was aborted while the login was running is not sent.
     call.signal?.throwIfAborted()
