@@ -24,6 +24,11 @@ export const RECHECK = 'recheck'
 /** Stands for an event of any record. */
 export const EVERYTHING: RecordEvent = { name: CHANGED, id: null, place: '' }
 
+/** Returns whether an event is a custom one, which reports no change of a record. */
+export function isOwnEvent(name: string): boolean {
+  return !STANDARD_EVENTS.includes(name)
+}
+
 /** An event with its place in the log. */
 export interface LoggedEvent extends RecordEvent {
   readonly sequence: number
@@ -97,6 +102,12 @@ export class EventLog {
     return count === 0 ? [] : this.#events.slice(-count)
   }
 
+  /** Returns whether one of the events after a number, up to another number, is a custom one. */
+  hasOwn(after: number, last: number): boolean {
+    const events = this.since(after) ?? []
+    return events.some(({ name, sequence }) => sequence <= last && isOwnEvent(name))
+  }
+
   /**
    * Drops the records of changes that every stream has handled. The data of custom events is kept: it cannot be read
    * again.
@@ -104,7 +115,7 @@ export class EventLog {
   release(sequence: number): void {
     for (let number = Math.max(this.#released + 1, this.#oldest); number <= sequence; number += 1) {
       const event = this.#events[number - this.#oldest]
-      if (event !== undefined && STANDARD_EVENTS.includes(event.name)) event.record = undefined
+      if (event !== undefined && !isOwnEvent(event.name)) event.record = undefined
     }
     this.#released = Math.max(this.#released, sequence)
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WorkQueue } from '../../auth/work-queue.ts'
+import { ConnectionLost } from '../../core/errors/coded-errors.ts'
 import { isAway } from '../../core/errors/error-classes.ts'
 import { toServiceError } from '../../core/index.ts'
 import type { TimeLimit } from '../call-time-limit.ts'
@@ -48,11 +49,14 @@ export class FindQueue {
 
   /**
    * Runs work when its turn comes, in a separate turn of the event loop, so that other requests run in between.
+   * @param isWanted asked before the work starts: the client may have left meanwhile
    * @throws {Timeout} the work takes too long
+   * @throws {Unavailable} the work is not wanted any more
    */
-  run<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>, isWanted?: () => boolean): Promise<T> {
     const start = async (): Promise<T> => {
       await nextTurn()
+      if (isWanted?.() === false) throw new ConnectionLost('The client has gone')
       return this.limit(work)
     }
     return this.#queue.run(() => this.#limits.queue.run(start, PATIENT), PATIENT)

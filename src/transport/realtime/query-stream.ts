@@ -1,7 +1,6 @@
-import { ConnectionLost } from '../../core/errors/coded-errors.ts'
 import { isPassing } from '../../core/errors/error-classes.ts'
 import type { Params } from '../../core/index.ts'
-import { NotAcceptable, Timeout, toServiceError } from '../../core/index.ts'
+import { Timeout, toServiceError } from '../../core/index.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { beginAnswer } from '../finds/request-streams.ts'
 import type { StreamedCall } from '../rest-plan.ts'
@@ -9,14 +8,13 @@ import type { LoggedEvent } from './event-log.ts'
 import { CHANGED } from './event-log.ts'
 import type { EndReason } from './event-stream.ts'
 import { EventStream, sendHead, toHead } from './event-stream.ts'
-import { isOutage, persist } from './find-queue.ts'
+import { persist } from './find-queue.ts'
 import type { CallHub } from './followed-call.ts'
 import { FollowedCall } from './followed-call.ts'
 import type { Round } from './round.ts'
 import type { EndedStream, EndedStreams } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
-import type { Shown } from './shown-records.ts'
-import { chooseEvent, isOwnEvent, shareRecord, showRecord } from './shown-records.ts'
+import { chooseEvent, shareRecord, showRecord } from './shown-records.ts'
 import type { ToldEvent } from './stream-frames.ts'
 import { findMissed, StreamFrames } from './stream-frames.ts'
 import type { Follower, Topic } from './topic.ts'
@@ -88,10 +86,7 @@ export class QueryStream implements Follower {
       context,
       () => missed !== null && this.frames.resume(missed, this.#hub.ended, this.caller),
     )
-    if (!beginAnswer(call)) {
-      onClose()
-      return
-    }
+    if (!beginAnswer(call)) return onClose()
     // Created before the response starts, so that a failure here is an ordinary error response.
     const snapshot = found === null ? '' : this.frames.toSnapshot(found)
     if (request.method === 'HEAD') {
@@ -197,10 +192,9 @@ export class QueryStream implements Follower {
     if (error.code >= 500 || error.code === Timeout.code) {
       this.#log('error', thrown, 'A stream has failed')
     }
-    if (error.code === 401) this.end('expired', error.message)
     // A 429 may come from a hook that counts calls: it says nothing about what the caller may read.
-    else if (isPassing(error.code)) this.end('closing')
-    else this.end('refused', error.message)
+    if (isPassing(error.code)) this.end('closing')
+    else this.end(error.code === 401 ? 'expired' : 'refused', error.message)
   }
 
   #log(level: 'warn' | 'error', err: unknown, message: string): void {
@@ -238,7 +232,7 @@ export class QueryStream implements Follower {
       // The snapshot may contain more than the caller may now read.
       if (this.call.recheck.isAsked) continue
       // Only a round sends custom events. The next recheck corrects the total.
-      if (!isWanted && this.#hasCustomEvents(found.sequence)) return false
+      if (!isWanted && this.topic.log.hasOwn(this.cursor, found.sequence)) return false
       this.#endIfExpired()
       const frames = isResync ? this.frames.toSnapshot(found) : this.frames.toChange(found)
       if (frames !== '') this.#stream?.write(frames)
@@ -246,18 +240,9 @@ export class QueryStream implements Follower {
     }
   }
 
-  /** Whether a custom event waits for this stream, up to the event with this number. */
-  #hasCustomEvents(last: number): boolean {
-    const waiting = this.topic.log.since(this.cursor) ?? []
-    return waiting.some(({ name, sequence }) => sequence <= last && isOwnEvent(name))
-  }
-
   /** Runs work that reads the database when the turn of the stream comes. */
   #queue<T>(work: () => Promise<T>): Promise<T> {
-    return this.topic.queue.run(async () => {
-      if (this.#stream?.isOpen) return work()
-      throw new ConnectionLost('The client has gone')
-    })
+    return this.topic.queue.run(work, () => this.#stream?.isOpen === true)
   }
 
   /** Repeats work that fails because a service or the database is unavailable. No records are sent in the meantime. */
@@ -299,7 +284,9 @@ export class QueryStream implements Follower {
       if (cost > maxComparedBytes) return false
       const event = chooseEvent(this.view, logged, told, round)
       if (event !== null) {
-        const text = shapes ? await this.#show(event, round) : shareRecord(this.call, event, round)
+        const text = shapes
+          ? await showRecord(this.call, event, round)
+          : shareRecord(this.call, event, round)
         if (text === false) return false
         batch.push({ event, text })
         length += text?.length ?? 0
@@ -314,21 +301,6 @@ export class QueryStream implements Follower {
   /** Runs a recheck if one is due. Resolves to whether it has sent a snapshot, which replaces the events. */
   async #isRenewed(): Promise<boolean> {
     return this.call.recheck.isDue && (await this.#renew(false))
-  }
-
-  /**
-   * Runs the hooks of `find` for an event. Resolves to its frame; to `false` if a service or the database is
-   * unavailable, or a hook sets the result: then only a snapshot is correct.
-   */
-  async #show(event: LoggedEvent, round: Round): Promise<Shown | false> {
-    try {
-      const text = await this.topic.queue.limit(() => showRecord(this.call, event, round))
-      this.call.recheck.noteTold()
-      return text
-    } catch (error) {
-      if (isOutage(error) || error instanceof NotAcceptable) return false
-      throw error
-    }
   }
 
   /**

@@ -1,11 +1,11 @@
 import type { MethodEntry } from '../../core/index.ts'
-import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { hasMethod, isObject } from '../../core/value-kind.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import { toBody } from '../service-reply.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
+import { isOwnEvent } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
 import type { Turns } from './turns.ts'
 
@@ -100,7 +100,7 @@ export class Round {
     if (changes === null || changes.some(({ id }) => id === null)) this.#isValid = false
     for (const change of changes ?? []) {
       // A custom event changes no record, and no later event would send the dropped one.
-      if (!STANDARD_EVENTS.includes(change.name)) continue
+      if (isOwnEvent(change.name)) continue
       for (const records of this.#records.values()) records.delete(toEventKey(change))
     }
     this.#seen = this.#log.last

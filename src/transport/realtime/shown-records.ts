@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Params } from '../../core/index.ts'
-import { STANDARD_EVENTS } from '../../core/method-table.ts'
+import { NotAcceptable } from '../../core/index.ts'
 import { copyPlain } from '../../core/schema/plain-objects.ts'
 import type { RecordView } from '../../core/services/record-view.ts'
 import { isFollowable } from '../../core/services/record-view.ts'
 import { copyParams } from '../finds/followed-find.ts'
 import { writeRecord } from '../replies/result-serializer.ts'
 import type { LoggedEvent } from './event-log.ts'
-import { RECHECK } from './event-log.ts'
+import { isOwnEvent, RECHECK } from './event-log.ts'
 import { toFrame } from './event-stream.ts'
+import { isOutage } from './find-queue.ts'
 import type { FollowedCall } from './followed-call.ts'
 import { findPublisher } from './publish.ts'
 import type { Round } from './round.ts'
@@ -53,12 +54,26 @@ export function shareRecord(call: FollowedCall, event: LoggedEvent, round: Round
   return record == null ? record : round.toFrame(call.view, event.name, record)
 }
 
-/** Runs the hooks of `find` to get what an event shows. */
+/**
+ * Runs the hooks of `find` to get what an event shows. Resolves to its frame; to `false` if a service or the database
+ * is unavailable, or a hook sets the result: then only a snapshot is correct.
+ */
 export async function showRecord(
   call: FollowedCall,
   event: LoggedEvent,
   round: Round,
-): Promise<Shown> {
+): Promise<Shown | false> {
+  try {
+    const text = await call.topic.queue.limit(() => runHooks(call, event, round))
+    call.recheck.noteTold()
+    return text
+  } catch (error) {
+    if (isOutage(error) || error instanceof NotAcceptable) return false
+    throw error
+  }
+}
+
+async function runHooks(call: FollowedCall, event: LoggedEvent, round: Round): Promise<Shown> {
   const record = judge(call, event, round)
   if (record == null) return record
   const { topic, view, given, params } = call
@@ -73,11 +88,6 @@ export async function showRecord(
     return call.createResult(isFound ? [own] : [])
   })
   return shown === undefined ? null : toFrame(event.name, writeRecord(find.method, shown))
-}
-
-/** Returns whether an event is a custom one, which reports no change of a record. */
-export function isOwnEvent(name: string): boolean {
-  return !STANDARD_EVENTS.includes(name)
 }
 
 /** Returns the record of an event if the caller may see it; `null` if it does not, or no longer, match the query. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { EventLog, LoggedEvent } from './event-log.ts'
+import { isOwnEvent } from './event-log.ts'
 import { OWN_HEAD, toFrame } from './event-stream.ts'
 import type { FollowedCall } from './followed-call.ts'
 import { toEventKey } from './round.ts'
@@ -8,7 +9,6 @@ import type { EndedStream, EndedStreams } from './sent-records.ts'
 import { SentRecords } from './sent-records.ts'
 import type { Found } from './shared-find.ts'
 import type { Shown } from './shown-records.ts'
-import { isOwnEvent } from './shown-records.ts'
 
 /** The position at which a client reconnects. */
 interface MissedEvents {
