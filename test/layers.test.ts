@@ -57,7 +57,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
 }
 
 const FORBIDDEN_NAME = /^(utils?|helpers?|common|types)(\.ts)?$/
-const MAX_LINES = 400
+const MAX_LINES = 320
 
 /** Returns a sentence for every breach of the rule, none when all is well. */
 function checkSources(sources: Sources, layers: typeof LAYERS = LAYERS): string[] {
@@ -258,7 +258,7 @@ t.test('names every breach', (t) => {
     'a folder in no layer': [{ 'other/a.ts': '' }, 'is in no layer'],
     'a name for anything': [{ 'core/helpers.ts': '' }, 'says nothing'],
     'a folder for anything': [{ 'core/utils/a.ts': '' }, 'says nothing'],
-    'a long file': [{ 'core/a.ts': '\n'.repeat(401) }, 'has 401 lines'],
+    'a long file': [{ 'core/a.ts': '\n'.repeat(321) }, 'has 321 lines'],
     'a cycle between files': [
       {
         'core/a.ts': "import './b.ts'",
@@ -313,7 +313,7 @@ t.test('lets pass what is allowed', (t) => {
   const sources = {
     'core/index.ts': "export * from './a.ts'",
     'core/a.ts': "import type { B } from './b.ts'\nimport { c } from './c.ts'",
-    'core/b.ts': `import { c } from './c.ts'${'\n'.repeat(400)}`,
+    'core/b.ts': `import { c } from './c.ts'${'\n'.repeat(320)}`,
     'core/c.ts': '',
     'core/schema/index.ts': "import Ajv from 'ajv/dist/2020.js'\nimport '../index.ts'",
     'auth/index.ts': "import 'node:crypto'\nimport '../core/index.ts'",
