@@ -65,15 +65,15 @@ const SCHEMA = toNames({
 const REMEX = toNames({
   again: CORE,
   values: `
-    StartError authenticateRequest bodyParsers compress configuration cors default developerPage errorHandler exitWithMessage
-    fastifyApp json notFound openapi openapiDocument parseAuthentication remex rest serveStatic urlencoded
+    SafeFetchError StartError authenticateRequest bodyParsers compress configuration cors default developerPage errorHandler exitWithMessage
+    fastifyApp json notFound openapi openapiDocument parseAuthentication remex rest safeFetch serveStatic urlencoded
   `,
   types: `
     BodyParserPlugin ConfigurationOptions Configurator DeveloperPageOptions ErrorHandlerOptions ErrorResponder ErrorResponders
-    FastifyAppOptions FastifyApplication FeathersParams FormOptions Formatter JsonOptions
+    FastifyAppOptions FetchLimits FastifyApplication FeathersParams FormOptions Formatter JsonOptions
     Middleware NotFoundOptions OpenApiDocument OpenApiDocumentOptions OpenApiInfo OpenApiOptions
     OpenApiServer OpenApiTag ParseAuthenticationOptions QueryOptions QueryParser RemexOptions
-    RestOptions ServerMembers ServiceDocumentOptions ServiceLookup
+    RestOptions SafeFetchOptions SentRequest ServerMembers ServiceDocumentOptions ServiceLookup
   `,
 })
 

@@ -24,8 +24,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   // Apart from the rest of core, which runs in browsers.
   'core/secrets': { layers: ['core'], packages: [], node: true },
+  'core/network': { layers: ['core'], packages: [], node: true },
   transport: {
-    layers: ['auth', ...CORE],
+    layers: ['auth', ...CORE, 'core/network'],
     packages: [
       ...['fastify', '@fastify/*', 'fastify-plugin', 'find-my-way', 'fast-querystring'],
       ...['@opentelemetry/api', 'prom-client', 'socket.io'],
@@ -34,12 +35,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: true,
   },
   auth: {
-    layers: [...CORE, 'core/secrets'],
+    layers: [...CORE, 'core/secrets', 'core/network'],
     packages: ['fast-jwt', 'openid-client', 'jose', 'bcryptjs'],
     node: true,
   },
   adapter: {
-    layers: [...CORE, 'core/secrets', 'adapter/matching'],
+    layers: [...CORE, 'core/secrets', 'core/network', 'adapter/matching'],
     packages: ['mongodb'],
     node: true,
   },

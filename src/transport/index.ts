@@ -4,6 +4,8 @@
  */
 
 export * from '../core/index.ts'
+export type { FetchLimits, SafeFetchOptions, SentRequest } from '../core/network/safe-fetch.ts'
+export { SafeFetchError, safeFetch } from '../core/network/safe-fetch.ts'
 export type { BodyParserPlugin } from './body-parsers.ts'
 export { bodyParsers } from './body-parsers.ts'
 export type {

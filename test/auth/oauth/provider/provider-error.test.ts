@@ -1,10 +1,9 @@
 import t from 'tap'
 import {
-  createProviderError,
   findProviderError,
-  getSafeOrigin,
   ProviderError,
 } from '../../../../src/auth/oauth/provider/provider-fetch.ts'
+import { getSafeOrigin, toFetchError } from '../../../../src/core/network/safe-fetch.ts'
 import { toFailure } from './fake-provider.ts'
 
 const url = new URL('https://provider.example:8443/a?b#c')
@@ -52,7 +51,7 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
   ]
   for (const [code, failure] of technical) {
     const cause = Object.assign(new Error('x'.repeat(9000)), { code, rawPacket: 'bytes', cert: {} })
-    const made = createProviderError(url, cause) as ProviderError
+    const made = toFetchError(url, cause, ProviderError) as ProviderError
     t.equal(toFailure(made), failure, code)
     t.match(made.message, `(${code})`)
     t.notOk('cause' in made)
@@ -61,6 +60,6 @@ t.test('technical errors become one, without what Node adds to them', async (t) 
 
 t.test('a fault of ours stays what it is, and so does a ProviderError', async (t) => {
   for (const other of [new TypeError('of ours'), error, 'text', undefined]) {
-    t.equal(createProviderError(url, other), other)
+    t.equal(toFetchError(url, other, ProviderError), other)
   }
 })

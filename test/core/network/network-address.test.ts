@@ -3,7 +3,7 @@ import {
   isPrivateAddress,
   isSpecialAddress,
   isUnspecifiedAddress,
-} from '../../../../src/auth/oauth/provider/network-address.ts'
+} from '../../../src/core/network/network-address.ts'
 
 /** The first and the last address of each special block. */
 const SPECIAL = [
