@@ -36,10 +36,10 @@ export type DataOf<Name extends string> = Name extends keyof JobData ? JobData[N
 export interface JobsOptions {
   /** The collection of the jobs, as in the option `Model` of a service. */
   readonly collection: MongoDBSettings['Model']
-  /** What runs the jobs, by their names: a function, or an object with options. */
-  readonly handlers: {
-    readonly [Name in JobName]: JobFunction<DataOf<Name>> | JobHandler<DataOf<Name>>
-  }
+  /** What runs the jobs, by their names: a function, or an object with options. Default: what plug-ins add. */
+  readonly handlers?:
+    | { readonly [Name in JobName]: JobFunction<DataOf<Name>> | JobHandler<DataOf<Name>> }
+    | undefined
   /**
    * Whether this process runs jobs once it is set up. Default: `true`. A process with `false` only enqueues them; tests
    * run them by `app.jobs.run()`.
@@ -74,6 +74,7 @@ const RULES: OptionRules = {
 type Resolved = Required<JobsOptions>
 
 const DEFAULTS: Partial<Resolved> = {
+  handlers: {},
   start: true,
   concurrency: 10,
   pollMs: 1_000,
@@ -128,13 +129,8 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
     const service = new JobService(app, withDefaults(DEFAULTS as Resolved, options))
     app.use(PATH, service, INTERNAL)
     Object.defineProperty(app, 'jobs', { value: service })
-    for (const [name, { run }] of service.handlers) {
-      app.use(
-        `${PATH}/${name}`,
-        { create: async (data, params) => run(data, params as JobParams) },
-        INTERNAL,
-      )
-    }
+    for (const [name, handler] of Object.entries(options.handlers ?? {}))
+      service.handle(name, handler)
     app.hooks({
       setup: [
         async (_context: unknown, next: () => Promise<void>) => {
@@ -151,9 +147,8 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
     })
   })
   checkOptions('jobs()', options, RULES)
-  for (const name of ['collection', 'handlers'] as const) {
-    if (options[name] === undefined)
-      throw new OptionError(`jobs(): the option '${name}' is required`)
+  if (options.collection === undefined) {
+    throw new OptionError("jobs(): the option 'collection' is required")
   }
   return configure
 }
@@ -161,17 +156,16 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
 /** The jobs of an application, as `app.jobs`. */
 export class JobService extends MongoDBService<JobRecord> {
   /** @internal */
-  readonly handlers: ReadonlyMap<string, ResolvedHandler>
+  readonly handlers: Map<string, ResolvedHandler> = new Map()
+  readonly #app: Internal
   readonly #isStarted: boolean
   readonly #store: JobStore
   readonly #worker: JobWorker
 
   /** @internal */
-  constructor(app: Internal, { collection, handlers, start, ...options }: Resolved) {
+  constructor(app: Internal, { collection, handlers: _, start, ...options }: Resolved) {
     super({ Model: collection, indexes: JOB_INDEXES, paginate: PAGES })
-    this.handlers = new Map(
-      Object.entries(handlers).map(([name, handler]) => [name, resolveHandler(name, handler)]),
-    )
+    this.#app = app
     this.#isStarted = start
     this.#store = new JobStore(
       async () => (await this.getModel()) as unknown as Collection<JobRecord>,
@@ -180,6 +174,18 @@ export class JobService extends MongoDBService<JobRecord> {
       ...{ app, store: this.#store, handlers: this.handlers, options },
       call: async (name, data, params) => app.service(`${PATH}/${name}`).create(data, params),
     })
+  }
+
+  /**
+   * Adds a handler before the application is set up: for plug-ins that run jobs.
+   * @throws {TypeError} the handler is invalid, or there is one of this name
+   */
+  handle<Data>(name: string, handler: JobFunction<Data> | JobHandler<Data>): void {
+    const resolved = resolveHandler(name, handler)
+    const { run } = resolved
+    const create = async (data: unknown, params?: Params) => run(data, params as JobParams)
+    this.#app.use(`${PATH}/${name}`, { create }, INTERNAL)
+    this.handlers.set(name, resolved)
   }
 
   /**

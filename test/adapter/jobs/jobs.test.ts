@@ -358,7 +358,6 @@ t.test('rejects options and jobs that it does not know', async (t) => {
   const run = async () => undefined
   const cases: [object, RegExp][] = [
     [{ handlers: {} }, /'collection' is required/],
-    [{ collection }, /'handlers' is required/],
     [{ collection, handlers: {}, concurency: 1 }, /'concurency'.*'concurrency'/],
     [{ collection, handlers: { a: 1 } }, /the handler 'a'/],
     [{ collection, handlers: { a: {} } }, /the handler 'a' needs a function 'run'/],
