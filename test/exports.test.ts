@@ -163,6 +163,14 @@ const JOBS = toNames({
   `,
 })
 
+const WEBHOOKS = toNames({
+  values: 'webhooks',
+  types: `
+    MayReceive NewWebhookEndpoint WebhookAnswer WebhookDelivery WebhookDeliveryService WebhookEndpoint
+    WebhookService WebhooksOptions
+  `,
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -171,6 +179,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
   'remex/jobs': JOBS,
+  'remex/webhooks': WEBHOOKS,
   'remex/embedded': EMBEDDED,
   'remex/realtime': REALTIME,
   'remex/socketio': SOCKETIO,

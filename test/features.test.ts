@@ -27,6 +27,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'guides/streams': 'flows/open-streams',
   'guides/testing': 'client/libraries',
   'guides/uploads': 'transport/body-parsers',
+  'guides/webhooks': 'adapter/webhooks/webhooks',
   'guides/wire-formats': 'transport/formatter',
   'reference/authentication': 'flows/authentication-routes',
   'reference/client': 'client/client',

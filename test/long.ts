@@ -35,6 +35,7 @@ export const LONG: readonly string[] = [
   'adapter/transactions/transaction',
   'adapter/versions/record-versions',
   'adapter/write-outcome',
+  'adapter/webhooks/webhook-delivery',
   'adapter/writes/partial-write',
   'adapter/writes/stored-form',
   'adapter/writes/write-many',

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AccountNotice } from 'remex/auth'
@@ -17,6 +18,7 @@ import { createAccounts } from '../../examples/sign-up.ts'
 import { createArticles } from '../../examples/slugs.ts'
 import { createNotes } from '../../examples/soft-delete.ts'
 import { createOrders, sumOrders } from '../../examples/streams.ts'
+import { createShop as createHookedShop } from '../../examples/webhooks.ts'
 import { openDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -90,6 +92,30 @@ t.test('an order is confirmed by a job, and old carts are removed', async (t) =>
   t.ok((job?.runAt as Date) > new Date('2026-01-01'))
   t.strictSame(await app.jobs.run({ at: job?.runAt as Date }), { done: 1, failed: 0 })
   t.strictSame(await app.service('carts').find(), [])
+})
+
+t.test('an order is sent to the webhook of its user', async (t) => {
+  const received: unknown[] = []
+  const server = createServer((request, reply) => {
+    received.push(request.headers['webhook-signature'])
+    reply.end()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const { app, send } = await start(() => createHookedShop(db, SECRET, true))
+  t.teardown(() => app.close())
+  const data = { email: 'ann@example.org', password: PASSWORD }
+  await send('POST', '/users', data)
+  const login = await send('POST', '/authentication', { strategy: 'local', ...data })
+  const token = login.body.accessToken
+  const endpoint = { url: `http://127.0.0.1:${port}/`, events: ['orders.created'] }
+  t.match(await send('POST', '/webhooks', endpoint), { status: 401 })
+  t.match(await send('POST', '/webhooks', endpoint, token), { status: 201 })
+  t.match(await send('POST', '/orders', { amount: 12 }, token), { status: 201 })
+  const list = async () => (await send('GET', '/webhook-deliveries', undefined, token)).body.data
+  await until(async () => (await list())[0]?.status === 'delivered')
+  t.match(received, [/^v1,/])
 })
 
 t.test('sign-up answers with a token, and with nothing secret', async (t) => {

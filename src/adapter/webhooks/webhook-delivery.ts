@@ -1,0 +1,178 @@
+import { createHmac } from 'node:crypto'
+import type { Collection, ObjectId } from 'mongodb'
+import { SafeFetchError, safeFetch } from '../../core/network/safe-fetch.ts'
+import { DateSchema } from '../../core/schema/index.ts'
+import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
+import type { Job, JobHandler } from '../jobs/job-handlers.ts'
+import { ObjectIdSchema } from '../object-id.ts'
+import type { RecordService } from '../record-hooks/record-hook.ts'
+import type { StoredEndpoint } from './webhook-endpoints.ts'
+
+/** What an endpoint has answered. */
+export interface WebhookAnswer {
+  /** When the request was sent. */
+  readonly at: Date
+  /** How long it took. */
+  readonly ms: number
+  /** The status of the response, `null` without a response. */
+  readonly status: number | null
+  /** The first 500 bytes of the response. */
+  readonly body: string
+  /** What was wrong, `null` for a success. */
+  readonly error: string | null
+}
+
+/** An event for one endpoint, as its owner sees it. */
+export interface WebhookDelivery {
+  /** With `msg_` before it, the header `webhook-id` of its requests. */
+  readonly _id: ObjectId
+  readonly endpointId: ObjectId
+  /** `orders.created` */
+  readonly event: string
+  /** `'pending'` until it has succeeded, or failed for the last time. A patch with `'pending'` sends it again. */
+  readonly status: 'pending' | 'delivered' | 'failed'
+  /** What is sent: JSON of `{ type, timestamp, data }`. */
+  readonly body: string
+  /** The last 20 answers. */
+  readonly answers: readonly WebhookAnswer[]
+  readonly createdAt: Date
+  /** When the database removes it. */
+  readonly expiresAt: Date
+}
+
+/** A delivery as it is stored. */
+export interface StoredDelivery extends WebhookDelivery {
+  readonly owner: unknown
+  /** When the last request was sent, by the clock of the database. */
+  readonly sentAt?: Date
+}
+
+const STRING = { type: 'string' }
+
+/** What external callers may send, and what they get. */
+export const DELIVERY_SCHEMAS: ServiceSchemas = {
+  entity: {
+    type: 'object',
+    properties: {
+      ...{ _id: ObjectIdSchema(), endpointId: ObjectIdSchema(), event: STRING, body: STRING },
+      ...{ status: STRING, answers: { type: 'array', items: { type: 'object' } } },
+      ...{ createdAt: DateSchema(), expiresAt: DateSchema() },
+    },
+  },
+  patch: { type: 'object', properties: { status: { const: 'pending' } }, required: ['status'] },
+}
+
+/** The name of the job that sends a delivery. */
+export const DELIVERY_JOB = 'webhook'
+
+/** The status by which an endpoint asks for no more requests. */
+const GONE = 410
+
+const MAX_ANSWERS = 20
+const ANSWER_BYTES = 500
+const KEEP_SECRET_MS = 24 * 60 * 60 * 1_000
+
+/** How deliveries are sent. */
+interface DeliveryOptions {
+  readonly attempts: number
+  readonly backoffMs: (attempt: number) => number
+  readonly timeoutMs: number
+  readonly disableAfter: number
+  readonly allowPrivateNetwork: boolean
+}
+
+/** Returns the handler of the jobs that send deliveries. It fails as long as a delivery is to be sent again. */
+export function createDeliveryHandler(
+  options: DeliveryOptions,
+  deliveryService: RecordService,
+  endpointService: RecordService,
+): JobHandler<{ readonly id: ObjectId }> {
+  const { attempts, backoffMs } = options
+  return {
+    // One more than are made: a process may end in the last one.
+    ...{ attempts: attempts + 1, backoffMs },
+    async run({ id: _id }, { job }) {
+      const deliveries = (await deliveryService.getModel()) as unknown as Collection<StoredDelivery>
+      const endpoints = (await endpointService.getModel()) as unknown as Collection<StoredEndpoint>
+      // The clock of a process may be wrong, and receivers reject signatures of another time.
+      const now = { $currentDate: { sentAt: true } } as const
+      const delivery = await deliveries.findOneAndUpdate({ _id }, now, { returnDocument: 'after' })
+      if (delivery === null || delivery.status === 'delivered') return
+      const endpoint = await endpoints.findOne({ _id: delivery.endpointId, enabled: true })
+      const answer = await send(endpoint, delivery, options, job)
+      const isLast = endpoint === null || answer.status === GONE || job.attempt >= attempts
+      const status = answer.error === null ? 'delivered' : isLast ? 'failed' : 'pending'
+      const $push = { answers: { $each: [answer], $slice: -MAX_ANSWERS } }
+      await deliveries.updateOne({ _id }, { $set: { status }, $push })
+      if (status === 'pending') throw new Error(`Webhook ${_id} was not delivered: ${answer.error}`)
+      if (endpoint !== null) await noteEnd(endpoints, endpoint, answer, options)
+    },
+  }
+}
+
+/** Sends a delivery once. Rejects if the attempt of the job ends before there is an answer. */
+async function send(
+  endpoint: StoredEndpoint | null,
+  { _id, body, sentAt: at = new Date() }: StoredDelivery,
+  { timeoutMs, allowPrivateNetwork }: DeliveryOptions,
+  { signal }: Job,
+): Promise<WebhookAnswer> {
+  const start = performance.now()
+  const answer = { at, ms: 0, status: null, body: '' }
+  if (endpoint === null) return { ...answer, error: 'The endpoint is disabled or was removed' }
+  const id = `msg_${_id}`
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const signature = sign(`${id}.${timestamp}.${body}`, endpoint.secrets, at)
+  try {
+    const response = await safeFetch(endpoint.url, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', 'webhook-id': id },
+        ...{ 'webhook-timestamp': timestamp, 'webhook-signature': signature },
+      },
+      ...{ body, signal, timeoutMs, allowPrivateNetwork, maxBytes: ANSWER_BYTES, cutBody: true },
+    })
+    const { status, ok } = response
+    const problem = `Status ${status}${status < 400 ? ': redirects are not followed' : ''}`
+    const ms = Math.round(performance.now() - start)
+    return { at, ms, status, body: await response.text(), error: ok ? null : problem }
+  } catch (error) {
+    if (!(error instanceof SafeFetchError)) throw error
+    return { ...answer, ms: Math.round(performance.now() - start), error: error.message }
+  }
+}
+
+/**
+ * Returns the signatures by the newest secret, and by those that were replaced within a day.
+ * @see https://www.standardwebhooks.com
+ */
+function sign(content: string, secrets: StoredEndpoint['secrets'], now: Date): string {
+  const signatures = secrets.flatMap(({ key }, index) => {
+    const replacedAt = secrets[index - 1]?.at ?? now
+    if (now.getTime() - replacedAt.getTime() > KEEP_SECRET_MS) return []
+    const secret = Buffer.from(key.replace('whsec_', ''), 'base64')
+    return `v1,${createHmac('sha256', secret).update(content).digest('base64')}`
+  })
+  return signatures.join(' ')
+}
+
+/** Counts the deliveries in a row that have failed. Disables an endpoint that has too many, or is gone. */
+async function noteEnd(
+  endpoints: Collection<StoredEndpoint>,
+  { _id, failures }: StoredEndpoint,
+  { status, error }: WebhookAnswer,
+  { disableAfter }: DeliveryOptions,
+): Promise<void> {
+  if (error === null) {
+    if (failures > 0) await endpoints.updateOne({ _id }, { $set: { failures: 0 } })
+    return
+  }
+  await endpoints.updateOne({ _id }, { $inc: { failures: 1 } })
+  const isOver = status === GONE ? {} : { failures: { $gte: disableAfter } }
+  const reason =
+    status === GONE
+      ? 'It responded with status 410: gone'
+      : `${disableAfter} deliveries in a row have failed. The last one: ${error}`
+  const disabled = { $set: { enabled: false, reason } }
+  await endpoints.updateOne({ _id, enabled: true, ...isOver }, disabled)
+}

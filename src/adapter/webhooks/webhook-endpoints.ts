@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import type { Document, ObjectId } from 'mongodb'
+import type { Hook } from '../../core/application-defaults.ts'
+import { BadRequest, Conflict } from '../../core/errors/index.ts'
+import { parseTarget } from '../../core/network/safe-fetch.ts'
+import type { Params } from '../../core/params.ts'
+import { DateSchema } from '../../core/schema/index.ts'
+import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
+import type { RuledWrite } from '../adapter-call.ts'
+import { setRule } from '../call-rules.ts'
+import { ObjectIdSchema } from '../object-id.ts'
+
+/** Where events are sent, as its owner sees it. */
+export interface WebhookEndpoint {
+  readonly _id: ObjectId
+  /** An `https:` URL of a public server. */
+  readonly url: string
+  /** The events to send: `orders.created`. */
+  readonly events: readonly string[]
+  /** Whether events are sent. */
+  readonly enabled: boolean
+  /** Why it is disabled, `null` if it is not. */
+  readonly reason: string | null
+  readonly createdAt: Date
+  /** The secret of the signatures, only in the results of `create`, and of `patch` with `rotateSecret`. */
+  readonly secret?: string
+}
+
+/** The data of an endpoint. */
+export interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'url' | 'events'> {
+  /** The owner, in internal calls: external callers create their own endpoints. */
+  readonly owner?: unknown
+  /** Only for `patch`: `true` also enables an endpoint that has failed too often. */
+  readonly enabled?: boolean
+  /** Only for `patch`: adds a new secret. The old one stays valid for a day. */
+  readonly rotateSecret?: true
+}
+
+/** An endpoint as it is stored. */
+export interface StoredEndpoint extends Omit<WebhookEndpoint, 'secret'> {
+  readonly owner: unknown
+  /** How many deliveries in a row have failed. */
+  readonly failures: number
+  /** The newest first. */
+  readonly secrets: readonly { readonly key: string; readonly at: Date }[]
+}
+
+/** How many secrets may be valid at the same time. */
+const MAX_SECRETS = 5
+
+/** Returns what external callers may send, and what they get. */
+export function createEndpointSchemas(types: readonly string[]): ServiceSchemas {
+  const [string, boolean] = [{ type: 'string' }, { type: 'boolean' }]
+  const list = { type: 'array', items: { enum: types, ...string }, minItems: 1, uniqueItems: true }
+  const url = { type: 'string', maxLength: 2_000 }
+  const events = { ...list, maxItems: types.length }
+  const patch = { url, events, enabled: boolean, rotateSecret: { const: true } }
+  const record = {
+    ...{ _id: ObjectIdSchema(), url: string, events: { type: 'array', items: string } },
+    ...{ enabled: boolean, reason: { type: ['string', 'null'] }, secret: string },
+    createdAt: DateSchema(),
+  }
+  return {
+    entity: { type: 'object', properties: record },
+    create: { type: 'object', properties: { url, events }, required: ['url', 'events'] },
+    patch: { type: 'object', properties: patch },
+  }
+}
+
+/** What the hooks of endpoints need. */
+interface EndpointSetup {
+  readonly types: readonly string[]
+  readonly allowPrivateNetwork: boolean
+  readonly maxPerOwner: number
+  /** Resolves to how many endpoints an owner has. */
+  readonly count: (owner: unknown) => Promise<number>
+}
+
+/** The key of the new secret in the params of its call, for the hook that shows it. */
+const ADDED: unique symbol = Symbol('remex.webhookSecret')
+
+interface EndpointParams extends Params {
+  [ADDED]?: string
+}
+
+/** Returns the hooks that check data, and that create, rotate and show secrets. */
+export function createEndpointHooks(
+  setup: EndpointSetup,
+): Record<'create' | 'patch' | 'show', Hook> {
+  const addSecret = (params: EndpointParams): StoredEndpoint['secrets'][number] => {
+    const key = `whsec_${randomBytes(32).toString('base64')}`
+    params[ADDED] = key
+    return { key, at: new Date() }
+  }
+  const create: Hook = async (context) => {
+    const { url, events, owner } = context.data as NewWebhookEndpoint
+    checkEndpoint({ url, events }, setup)
+    if (owner == null) throw new BadRequest('A webhook needs an owner')
+    if ((await setup.count(owner)) >= setup.maxPerOwner) {
+      throw new Conflict(`There are ${setup.maxPerOwner} webhooks, and no more are allowed`)
+    }
+    const secrets = [addSecret(context.params)]
+    const state = { enabled: true, reason: null, failures: 0, secrets, createdAt: new Date() }
+    context.data = { url, events, owner, ...state }
+  }
+  const patch: Hook = (context) => {
+    const { rotateSecret, enabled, ...others } = context.data as Partial<NewWebhookEndpoint>
+    checkEndpoint(others, setup)
+    const reason = enabled ? null : 'Disabled by its owner'
+    context.data = { ...others, ...(enabled === undefined ? {} : { enabled, reason, failures: 0 }) }
+    if (rotateSecret !== true) return
+    const secrets = { $each: [addSecret(context.params)], $position: 0, $slice: MAX_SECRETS }
+    // A rule, since the data of external callers may have no such operators.
+    const fill = (write: RuledWrite) => ({ ...write, data: { ...write.data, $push: { secrets } } })
+    setRule(context, patch, { fill })
+  }
+  const show: Hook = (context) => {
+    const { [ADDED]: secret } = context.params as EndpointParams
+    if (secret === undefined) return
+    context.result = { ...(context.result as Document), secret } as never
+  }
+  return { create, patch, show }
+}
+
+/** @throws {BadRequest} the URL is not one that events may be sent to, or there is no such event */
+function checkEndpoint(
+  { url, events }: Partial<NewWebhookEndpoint>,
+  { types, ...limits }: EndpointSetup,
+): void {
+  const other = [events ?? []].flat().find((type) => !types.includes(type))
+  if (other !== undefined) throw new BadRequest(`Unknown event. Allowed are ${types.join(', ')}`)
+  if (url === undefined) return
+  try {
+    parseTarget(String(url), limits)
+  } catch (cause) {
+    throw new BadRequest('The URL must be an https: URL of a public server', {}, { cause })
+  }
+}

@@ -1,0 +1,147 @@
+import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
+import type { AnyApplication } from '../../core/app.ts'
+import type { AroundHook, HookContext, ServiceEntry } from '../../core/application-defaults.ts'
+import { findServiceEntry } from '../../core/application-defaults.ts'
+import { RECORD_NOTES, toExternalForm } from '../../core/external-form.ts'
+import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { runRest } from '../../core/hooks/around-hooks.ts'
+import { toMethodSpec } from '../../core/method-table.ts'
+import { createResultForm } from '../../core/schema/service/result-form.ts'
+import { isFollowable } from '../../core/services/record-view.ts'
+import { createContext, runMethod } from '../../core/services/run-method.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { setRule } from '../call-rules.ts'
+import { HooklessService } from '../hookless-service.ts'
+import type { MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
+import { isSameId } from '../object-id.ts'
+import type { RecordService } from '../record-hooks/record-hook.ts'
+import { transaction } from '../transactions/transaction.ts'
+import type { StoredDelivery } from './webhook-delivery.ts'
+import { DELIVERY_JOB } from './webhook-delivery.ts'
+import type { StoredEndpoint } from './webhook-endpoints.ts'
+
+/** Which endpoints get which events. */
+export interface EventSetup {
+  readonly app: AnyApplication
+  readonly endpoints: RecordService
+  readonly deliveries: RecordService
+  readonly options: {
+    readonly ownerField: string
+    readonly keepDeliveriesMs: number
+    readonly may?: MayReceive | undefined
+  }
+}
+
+/** Returns whether the owner of an endpoint may see a record. */
+export type MayReceive = (
+  // biome-ignore lint/suspicious/noExplicitAny: the record of any service
+  record: any,
+  owner: unknown,
+  context: HookContext,
+) => boolean | Promise<boolean>
+
+/** A record as internal calls see it, which decides who may get it, and as external callers see it. */
+interface EventRecord {
+  readonly record: Document
+  readonly shown: unknown
+}
+
+/**
+ * Returns an around hook that stores a delivery and its job for each event of a call and each endpoint that may get it, in
+ * one transaction with what the call writes. It must be the outermost hook: the others decide what external callers see.
+ */
+export function createEventHook(setup: EventSetup, events: readonly string[]): AroundHook {
+  let runInTransaction: AroundHook | undefined
+  const hook: AroundHook = async (context, next) => {
+    if (toMethodSpec(context.method).verb === 'GET') return next()
+    runInTransaction ??= transaction({ client: (await setup.app.jobs.getModel()).db.client })
+    await runInTransaction(context, async (...reasons) => {
+      if (context.service instanceof HooklessService) setRule(context, hook, { notesRemoved: true })
+      await runRest(next, reasons)
+      if (events.includes(String(context.event))) await storeDeliveries(setup, context)
+    })
+  }
+  const described = { changesNothing: true, refusesNobody: true }
+  return describeFunction(nameFunction('webhooks', hook), described)
+}
+
+async function storeDeliveries(setup: EventSetup, context: HookContext): Promise<void> {
+  const { ownerField, may, keepDeliveriesMs } = setup.options
+  const params: MongoDBParams = context.params
+  const records = await readRecords(context)
+  const owners = records.map(({ record }) => record[ownerField]).filter((owner) => owner != null)
+  if (may === undefined && owners.length === 0) return
+  const event = `${context.path}.${context.event}`
+  const query = { events: event, enabled: true, ...(may ? {} : { owner: { $in: owners } }) }
+  const session = pickSession(params)
+  const found: StoredEndpoint[] = await setup.endpoints._find({
+    ...{ ...session, query, paginate: false },
+  })
+  const createdAt = new Date()
+  const expiresAt = new Date(createdAt.getTime() + keepDeliveriesMs)
+  const stored: StoredDelivery[] = []
+  for (const { _id: endpointId, owner } of found) {
+    for (const { record, shown } of records) {
+      const isOwn = record[ownerField] != null && isSameId(record[ownerField], owner)
+      if (!(may === undefined ? isOwn : (await may(record, owner, context)) === true)) continue
+      const body = JSON.stringify({ type: event, timestamp: createdAt, data: shown })
+      const state = { status: 'pending', answers: [], createdAt, expiresAt } as const
+      stored.push({ _id: new ObjectId(), endpointId, owner, event, body, ...state })
+    }
+  }
+  if (stored.length === 0) return
+  await setup.deliveries._create(stored, { ...session, adapter: { multi: true } })
+  for (const { _id: id } of stored) {
+    await setup.app.jobs.enqueue(DELIVERY_JOB, { id } as never, { params, key: String(id) })
+  }
+}
+
+/** Resolves to the records of a result. If `$select` shows a part of them, they are read by `get`. */
+async function readRecords(context: HookContext): Promise<EventRecord[]> {
+  const entry = findServiceEntry(context.service) as ServiceEntry
+  const { params, event, dispatch } = context
+  const result: unknown = context.result
+  const { id: idField = '_id' } = entry.service as { readonly id?: string }
+  const get = entry.methods.get('get')
+  const isPart = params.query?.$select !== undefined && event !== 'removed'
+  const records: EventRecord[] = []
+  for (const [index, item] of (Array.isArray(result) ? result : [result]).entries()) {
+    if (!isObject(item)) continue
+    let [record, shown]: unknown[] = [item, dispatch]
+    if (isPart && get !== undefined) {
+      const { route } = params
+      const inner = { ...pickSession(params), ...(route && { route }) }
+      const call = createContext(get, entry.service, [item[idField], inner])
+      record = await runMethod(get, call)
+      shown = call.dispatch
+    } else if (Array.isArray(result) && Array.isArray(dispatch)) shown = dispatch[index]
+    records.push({
+      record: RECORD_NOTES.get(item)?.stored ?? (record as Document),
+      shown: await show(entry, context.method, shown ?? record),
+    })
+  }
+  return records
+}
+
+const PICK_OPTIONS = { asJSON: true, onOtherType: () => undefined, onLeftOut: () => undefined }
+
+/** Returns what external callers see of a record: without hidden fields, and only what the schemas name. */
+async function show(entry: ServiceEntry, method: string, record: unknown): Promise<unknown> {
+  const { schemas, service } = entry
+  const body = toExternalForm(record)
+  const rest = isFollowable(service) && isObject(body) ? (service.hideFields?.(body) ?? body) : body
+  await schemas?.load()
+  for (const name of ['get', 'find', method]) {
+    const { result, isWhole } = schemas?.toMethodSchemas(name) ?? {}
+    const isOfRecord = result !== undefined && (name === 'get' || isWhole !== true)
+    if (isOfRecord) return createResultForm(result).pick(rest, '', PICK_OPTIONS)
+  }
+  return rest
+}
+
+function pickSession(params: MongoDBParams): Pick<MongoDBParams, 'docdb'> {
+  const session = getGivenOptions(params)?.session
+  return session === undefined ? {} : { docdb: { session } }
+}
