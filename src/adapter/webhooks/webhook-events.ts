@@ -42,25 +42,30 @@ export type MayReceive = (
   context: HookContext,
 ) => boolean | Promise<boolean>
 
-/** A record as internal calls see it, which decides who may get it, and as external callers see it. */
+/** A record as internal calls see it, which decides who may get it, and how external callers see it. */
 interface EventRecord {
   readonly record: Document
-  readonly shown: unknown
+  readonly show: () => Promise<unknown>
 }
 
 /**
  * Returns an around hook that stores a delivery and its job for each event of a call and each endpoint that may get it, in
  * one transaction with what the call writes. It must be the outermost hook: the others decide what external callers see.
+ * @param events the names of events, by the paths of services
  */
-export function createEventHook(setup: EventSetup, events: readonly string[]): AroundHook {
+export function createEventHook(
+  setup: EventSetup,
+  events: ReadonlyMap<string, readonly string[]>,
+): AroundHook {
   let runInTransaction: AroundHook | undefined
   const hook: AroundHook = async (context, next) => {
-    if (toMethodSpec(context.method).verb === 'GET') return next()
+    const names = events.get(context.path)
+    if (names === undefined || toMethodSpec(context.method).verb === 'GET') return next()
     runInTransaction ??= transaction({ client: (await setup.app.jobs.getModel()).db.client })
     await runInTransaction(context, async (...reasons) => {
       if (context.service instanceof HooklessService) setRule(context, hook, { notesRemoved: true })
       await runRest(next, reasons)
-      if (events.includes(String(context.event))) await storeDeliveries(setup, context)
+      if (names.includes(String(context.event))) await storeDeliveries(setup, context)
     })
   }
   const described = { changesNothing: true, refusesNobody: true }
@@ -83,10 +88,10 @@ async function storeDeliveries(setup: EventSetup, context: HookContext): Promise
   const expiresAt = new Date(createdAt.getTime() + keepDeliveriesMs)
   const stored: StoredDelivery[] = []
   for (const { _id: endpointId, owner } of found) {
-    for (const { record, shown } of records) {
+    for (const { record, show } of records) {
       const isOwn = record[ownerField] != null && isSameId(record[ownerField], owner)
       if (!(may === undefined ? isOwn : (await may(record, owner, context)) === true)) continue
-      const body = JSON.stringify({ type: event, timestamp: createdAt, data: shown })
+      const body = JSON.stringify({ type: event, timestamp: createdAt, data: await show() })
       const state = { status: 'pending', answers: [], createdAt, expiresAt } as const
       stored.push({ _id: new ObjectId(), endpointId, owner, event, body, ...state })
     }
@@ -101,25 +106,24 @@ async function storeDeliveries(setup: EventSetup, context: HookContext): Promise
 /** Resolves to the records of a result. If `$select` shows a part of them, they are read by `get`. */
 async function readRecords(context: HookContext): Promise<EventRecord[]> {
   const entry = findServiceEntry(context.service) as ServiceEntry
-  const { params, event, dispatch } = context
-  const result: unknown = context.result
+  const { params, event, method } = context
   const { id: idField = '_id' } = entry.service as { readonly id?: string }
-  const get = entry.methods.get('get')
   const isPart = params.query?.$select !== undefined && event !== 'removed'
+  const get = isPart ? entry.methods.get('get') : undefined
+  const inner = { ...pickSession(params), ...(params.route && { route: params.route }) }
   const records: EventRecord[] = []
-  for (const [index, item] of (Array.isArray(result) ? result : [result]).entries()) {
+  for (const [index, item] of [context.result as unknown].flat().entries()) {
     if (!isObject(item)) continue
-    let [record, shown]: unknown[] = [item, dispatch]
-    if (isPart && get !== undefined) {
-      const { route } = params
-      const inner = { ...pickSession(params), ...(route && { route }) }
-      const call = createContext(get, entry.service, [item[idField], inner])
-      record = await runMethod(get, call)
-      shown = call.dispatch
-    } else if (Array.isArray(result) && Array.isArray(dispatch)) shown = dispatch[index]
+    let [source, record]: [HookContext, Document] = [context, item]
+    if (get !== undefined) {
+      source = createContext(get, entry.service, [item[idField], inner])
+      record = (await runMethod(get, source)) as Document
+    }
+    const { dispatch } = source
+    const sent: unknown = Array.isArray(dispatch) ? dispatch[index] : dispatch
     records.push({
-      record: RECORD_NOTES.get(item)?.stored ?? (record as Document),
-      shown: await show(entry, context.method, shown ?? record),
+      record: RECORD_NOTES.get(item)?.stored ?? record,
+      show: () => showRecord(entry, method, sent ?? record),
     })
   }
   return records
@@ -128,7 +132,7 @@ async function readRecords(context: HookContext): Promise<EventRecord[]> {
 const PICK_OPTIONS = { asJSON: true, onOtherType: () => undefined, onLeftOut: () => undefined }
 
 /** Returns what external callers see of a record: without hidden fields, and only what the schemas name. */
-async function show(entry: ServiceEntry, method: string, record: unknown): Promise<unknown> {
+async function showRecord(entry: ServiceEntry, method: string, record: unknown): Promise<unknown> {
   const { schemas, service } = entry
   const body = toExternalForm(record)
   const rest = isFollowable(service) && isObject(body) ? (service.hideFields?.(body) ?? body) : body

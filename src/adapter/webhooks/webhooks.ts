@@ -1,6 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, Hook } from '../../core/application-defaults.ts'
 import { NotAuthenticated } from '../../core/errors/index.ts'
+import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
@@ -95,7 +96,7 @@ const PAGES = { default: 20, max: 100 }
 
 /**
  * Sends events of services to servers of users: `app.configure(webhooks({ endpoints, deliveries, events: { orders:
- * ['created'] } }))`, after `jobs()` and before these services. Users keep their endpoints in the service `webhooks`, and
+ * ['created'] } }))`, after `jobs()`. Users keep their endpoints in the service `webhooks`, and
  * see what was sent in `webhook-deliveries`. Requests are signed as Standard Webhooks.
  * @throws {TypeError} an option is missing, unknown or invalid
  */
@@ -157,31 +158,33 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
     after: { patch: [sendAgain] },
   })
   app.jobs.handle(DELIVERY_JOB, createDeliveryHandler(options, deliveries, endpoints))
-  watch(app, { app, options, endpoints, deliveries }, events)
+  watch(app, new Map(Object.entries(events)), { app, options, endpoints, deliveries })
 }
 
-/** Adds the hook to services with events as soon as they are registered, so that it is their outermost one. */
-function watch(app: AnyApplication, setup: EventSetup, events: WebhooksOptions['events']): void {
-  for (const path of Object.keys(events)) {
-    if (!app.entries.has(path)) continue
-    throw new TypeError(`webhooks(): configure it before the service '${path}' is registered`)
-  }
-  app.observe((change, path, entry) => {
-    if (change === 'removed' || !Object.hasOwn(events, path)) return
-    if (entry.app !== app) {
-      throw new TypeError(`webhooks(): configure it on the application of the service '${path}'`)
+/**
+ * Adds the hook of events as the outermost one of all services, also of hooks that the application has already. Those of
+ * the application run outside of those of a service.
+ */
+function watch(
+  app: AnyApplication,
+  events: ReadonlyMap<string, readonly string[]>,
+  setup: EventSetup,
+): void {
+  const { stored } = app.hookRegistry
+  const hook = createEventHook(setup, events) as StoredHook
+  stored.set('around all', [hook, ...(stored.get('around all') ?? [])])
+  for (const entry of app.entries.values()) entry.compile()
+  const check = async (_context: unknown, next: () => Promise<void>): Promise<void> => {
+    for (const [path, names] of events) {
+      const entry = app.entries.get(path)
+      if (entry?.app !== app) {
+        throw new TypeError(`webhooks(): the application itself has no service '${path}'`)
+      }
+      const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
+      const other = names.find((name) => !known.includes(name))
+      if (other !== undefined) throw new TypeError(`webhooks(): '${path}' has no event '${other}'`)
     }
-    const names = events[path] ?? []
-    const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
-    const other = names.find((name) => !known.includes(name))
-    if (other !== undefined) throw new TypeError(`webhooks(): '${path}' has no event '${other}'`)
-    entry.hooks.add([createEventHook(setup, names)])
-    entry.compile()
-  })
-  const checkPaths = async (_context: unknown, next: () => Promise<void>): Promise<void> => {
-    const missing = Object.keys(events).find((path) => !app.entries.has(path))
-    if (missing !== undefined) throw new TypeError(`webhooks(): there is no service '${missing}'`)
     await next()
   }
-  app.hooks({ setup: [checkPaths] })
+  app.hooks({ setup: [check] })
 }

@@ -5,7 +5,7 @@ import { createdBy, MongoDBService } from '../../../src/adapter/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
 import type { WebhooksOptions } from '../../../src/adapter/webhooks/index.ts'
 import { webhooks } from '../../../src/adapter/webhooks/index.ts'
-import type { AroundHook, ServiceOptions } from '../../../src/transport/index.ts'
+import type { AnyApplication, AroundHook, ServiceOptions } from '../../../src/transport/index.ts'
 import { createApp, fastifyApp, rest } from '../../../src/transport/index.ts'
 import { startProvider } from '../../auth/oauth/provider/fake-provider.ts'
 import type { TestDatabase } from '../../support/database.ts'
@@ -25,6 +25,8 @@ export interface OrderOptions {
   readonly webhooks?: Partial<WebhooksOptions>
   readonly store?: Partial<MongoDBOptions>
   readonly service?: ServiceOptions
+  /** Configured first. */
+  readonly configure?: (app: AnyApplication) => unknown
 }
 
 interface Answer {
@@ -42,6 +44,7 @@ export async function startShop(
   for (const name of ['jobs', 'webhooks', 'deliveries', 'orders']) await empty(name)
   const app = fastifyApp(createApp(), { logger: { level: 'silent' } })
   app.configure(rest())
+  given.configure?.(app)
   app.configure(jobs({ collection: db.collection('jobs'), start: false }))
   app.configure(
     webhooks({

@@ -48,6 +48,20 @@ t.test('a delivery fails after its attempts, and can be sent again by its owner'
   t.equal(received.length, 3)
 })
 
+t.test('a delivery ends whose process was killed in the last attempt', async (t) => {
+  const { app, send, addEndpoint, listDeliveries } = await startShop(t, database, {
+    webhooks: { attempts: 1 },
+  })
+  const { url } = await startReceiver(t, 500)
+  await addEndpoint(url)
+  await send('POST', '/orders', {})
+  const left = { lease: 'of a killed process', attempts: 1, runAt: new Date(0) }
+  await db.collection('jobs').updateMany({}, { $set: left })
+  t.strictSame(await app.jobs.run(), { done: 1, failed: 0 })
+  t.match(await listDeliveries(), [{ status: 'failed', answers: [{ status: 500 }] }])
+  t.equal(await db.collection('jobs').countDocuments(), 0)
+})
+
 t.test('disables an endpoint after failures in a row, until its owner enables it', async (t) => {
   const { app, send, addEndpoint, listDeliveries } = await startShop(t, database, {
     webhooks: { attempts: 1, disableAfter: 2 },
@@ -202,7 +216,8 @@ t.test('an application that closes counts no failure, and leaves the delivery', 
   await until(() => timers.size >= 1)
   timers.fire()
   await Promise.all([closing, running])
-  t.match(await db.collection('deliveries').findOne({}), { status: 'pending' })
+  const stored = await db.collection('deliveries').findOne({})
+  t.match(stored, { status: 'pending', answers: { length: 0 } })
   t.match(await db.collection('jobs').findOne({}), { state: 'open', attempts: 0, lease: null })
 })
 

@@ -2,10 +2,11 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { transaction } from '../../../src/adapter/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
+import type { WebhooksOptions } from '../../../src/adapter/webhooks/index.ts'
 import { webhooks } from '../../../src/adapter/webhooks/index.ts'
 import { protect } from '../../../src/auth/index.ts'
-import type { AroundHook } from '../../../src/transport/index.ts'
-import { createApp } from '../../../src/transport/index.ts'
+import type { AnyApplication, AroundHook, Hook } from '../../../src/transport/index.ts'
+import { addExternalForm, createApp } from '../../../src/transport/index.ts'
 import { openDatabase } from '../../support/database.ts'
 import type { Received } from './webhook-app.ts'
 import { LATER, startReceiver, startShop } from './webhook-app.ts'
@@ -199,6 +200,22 @@ t.test('sends no field that external callers do not see (HOOK-7)', async (t) => 
   )
 })
 
+t.test('sends the external form of a record, without hidden fields (HOOK-7)', async (t) => {
+  const { app, orders, addEndpoint } = await startShop(t, database, {
+    store: { hidden: ['cost', 'address.street'] },
+  })
+  const hidePin = ({ pin: _, ...others }: Record<string, unknown>) => others
+  const addForm: Hook = ({ result }) => addExternalForm(result as object, hidePin as never)
+  orders.hooks({ after: { all: [addForm] } })
+  const { url, received } = await startReceiver(t)
+  await addEndpoint(url)
+  const address = { street: 'a', town: 'b' }
+  await orders.create({ createdBy: 'ann', name: 'a', pin: '1234', cost: 1, address })
+  await app.jobs.run()
+  const { _id, ...sent } = (received as [Received])[0].data
+  t.strictSame(sent, { createdBy: 'ann', name: 'a', address: { town: 'b' } })
+})
+
 t.test('sends what hooks have set in place of the result (HOOK-7)', async (t) => {
   const { app, orders, send, addEndpoint } = await startShop(t, database)
   const show: AroundHook = async (context, next) => {
@@ -220,6 +237,25 @@ t.test('sends what hooks have set in place of the result (HOOK-7)', async (t) =>
   t.notOk(received.some(({ data }) => 'cost' in data))
 })
 
+t.test('applies the hooks of the application, whenever they were added (HOOK-7)', async (t) => {
+  const hidePin = ({ pin: _, ...others }: Record<string, unknown>) => others
+  const addForm: Hook = ({ result }) => addExternalForm(result as object, hidePin as never)
+  const addHooks = (app: AnyApplication) => app.hooks({ around: [addAround], after: [addForm] })
+  const addAround: AroundHook = async (context, next) => {
+    await next()
+    context.dispatch = { ...(context.result as object), seen: true }
+  }
+  for (const isFirst of [true, false]) {
+    const shop = await startShop(t, database, isFirst ? { configure: addHooks } : {})
+    if (!isFirst) addHooks(shop.app)
+    const { url, received } = await startReceiver(t)
+    await shop.addEndpoint(url)
+    await shop.orders.create({ createdBy: 'ann', name: 'a', pin: '1234' })
+    await shop.app.jobs.run()
+    t.match(received, [{ data: { name: 'a', seen: true } }], `first: ${isFirst}`)
+  }
+})
+
 t.test('`$select` hides neither the owner nor the record of an event (HOOK-6)', async (t) => {
   const { app, send, addEndpoint } = await startShop(t, database)
   const { url, received } = await startReceiver(t)
@@ -231,6 +267,34 @@ t.test('`$select` hides neither the owner nor the record of an event (HOOK-6)', 
   await app.jobs.run()
   t.equal(received.length, 3)
   t.strictSame(received.flatMap(({ data }) => data.amount ?? []).sort(), [1, 2])
+})
+
+t.test('sends events that hooks choose, of services without a collection too', async (t) => {
+  const addBills = (app: AnyApplication) => {
+    const choose: Hook = (context) => {
+      context.event = 'paid'
+    }
+    const service = { pay: async (data: object) => data }
+    app.use('shops/:shop/bills', service, { methods: ['pay'], serviceEvents: ['paid'] })
+    app.service('shops/:shop/bills').hooks({ after: { pay: [choose] } })
+  }
+  const { app, addEndpoint } = await startShop(t, database, {
+    configure: addBills,
+    webhooks: {
+      events: { orders: ['created'], 'shops/:shop/bills': ['paid'] },
+      ownerField: 'owner',
+    },
+  })
+  const { url, received } = await startReceiver(t)
+  await addEndpoint(url, 'ann', ['shops/:shop/bills.paid'])
+  const bills = app.service('shops/:shop/bills') as unknown as { pay(data: object): unknown }
+  await bills.pay({ owner: 'ann', amount: 1 })
+  await bills.pay({ owner: 'eve', amount: 2 })
+  await app.jobs.run()
+  t.strictSame(
+    received.map(({ data }) => data),
+    [{ owner: 'ann', amount: 1 }],
+  )
 })
 
 t.test('callers see and change only their own endpoints and deliveries (HOOK-8)', async (t) => {
@@ -326,20 +390,18 @@ t.test('can only be configured so that nothing is missed', async (t) => {
   const withJobs = () => createApp().configure(jobs({ collection, start: false }))
   t.throws(() => createApp().configure(webhooks(options)), /needs jobs\(\)/)
   t.throws(
-    () => withJobs().use('orders', notes()).configure(webhooks(options)),
-    /before the service/,
-  )
-  t.throws(
     () => webhooks({ ...options, events: { orders: 'created' } as never }),
     /'events' must be/,
   )
   t.throws(() => webhooks({ ...options, evnts: {} } as never), /did you mean 'events'/)
   t.throws(() => webhooks({ events: {} } as never), /'endpoints' is required/)
-  const misspelt = withJobs().configure(webhooks({ ...options, events: { orders: ['create'] } }))
-  t.throws(() => misspelt.use('orders', notes()), /'orders' has no event 'create'/)
-  await t.rejects(withJobs().configure(webhooks(options)).setup(), /no service 'orders'/)
-  const mounted = createApp().use('orders', notes())
-  const events = { 'api/orders': ['created'] }
-  const host = withJobs().configure(webhooks({ ...options, events }))
-  t.throws(() => host.use('api', mounted), /on the application of the service/)
+  const setUp = (events: WebhooksOptions['events'], service: object = notes()) =>
+    withJobs()
+      .configure(webhooks({ ...options, events }))
+      .use('orders', service as never)
+      .setup()
+  await t.rejects(setUp({ orders: ['create'] }), /'orders' has no event 'create'/)
+  await t.rejects(setUp({ order: ['created'] }), /no service 'order'/)
+  const mounted = createApp().use('notes', notes())
+  await t.rejects(setUp({ 'orders/notes': ['created'] }, mounted), /no service 'orders\/notes'/)
 })
