@@ -26,6 +26,7 @@ export interface WebhookAnswer {
 export interface WebhookDelivery {
   /** With `msg_` before it, the header `webhook-id` of its requests. */
   readonly _id: ObjectId
+  /** The `_id` of the endpoint. */
   readonly endpointId: ObjectId
   /** `orders.created` */
   readonly event: string
@@ -35,6 +36,7 @@ export interface WebhookDelivery {
   readonly body: string
   /** The last 20 answers. */
   readonly answers: readonly WebhookAnswer[]
+  /** When the record was written. */
   readonly createdAt: Date
   /** When the database removes it. */
   readonly expiresAt: Date

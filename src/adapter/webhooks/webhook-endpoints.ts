@@ -12,6 +12,7 @@ import { ObjectIdSchema } from '../object-id.ts'
 
 /** Where events are sent, as its owner sees it. */
 export interface WebhookEndpoint {
+  /** The id in its URL. */
   readonly _id: ObjectId
   /** An `https:` URL of a public server. */
   readonly url: string
@@ -21,6 +22,7 @@ export interface WebhookEndpoint {
   readonly enabled: boolean
   /** Why it is disabled, `null` if it is not. */
   readonly reason: string | null
+  /** When its owner created it. */
   readonly createdAt: Date
   /** The secret of the signatures, only in the results of `create`, and of `patch` with `rotateSecret`. */
   readonly secret?: string

@@ -58,6 +58,7 @@ export function safeFetch(url: string | URL, options: SafeFetchOptions = {}): Pr
 export class SafeFetchError extends Error {
   /** What messages call the other side. */
   static readonly subject: string = 'server'
+  /** Written out, because bundlers rename the class. */
   override readonly name: string = 'SafeFetchError'
 
   /** @param problem completes the sentence `The server at https://accounts.example …` */

@@ -304,6 +304,8 @@ t.test('callers see and change only their own endpoints and deliveries (HOOK-8)'
   await send('POST', '/orders', {})
   await app.jobs.run()
   const [delivery] = (await send('GET', '/webhook-deliveries')).body.data
+  const listed = `/webhook-deliveries?endpointId=${endpoint._id}&status=delivered`
+  t.match(await send('GET', listed), { body: { total: 1 } })
   const paths = [`/webhooks/${endpoint._id}`, `/webhook-deliveries/${delivery._id}`]
   for (const path of paths) {
     t.match(await send('GET', path), { status: 200 })
