@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Document, ObjectId } from 'mongodb'
 import type { Hook } from '../../core/application-defaults.ts'
-import { BadRequest, Conflict } from '../../core/errors/index.ts'
+import { InvalidData, LimitReached } from '../../core/errors/coded-errors.ts'
 import { parseTarget } from '../../core/network/safe-fetch.ts'
 import type { Params } from '../../core/params.ts'
 import { DateSchema } from '../../core/schema/index.ts'
@@ -97,9 +97,9 @@ export function createEndpointHooks(
   const create: Hook = async (context) => {
     const { url, events, owner } = context.data as NewWebhookEndpoint
     checkEndpoint({ url, events }, setup)
-    if (owner == null) throw new BadRequest('A webhook needs an owner')
+    if (owner == null) throw new InvalidData('A webhook needs an owner')
     if ((await setup.count(owner)) >= setup.maxPerOwner) {
-      throw new Conflict(`There are ${setup.maxPerOwner} webhooks, and no more are allowed`)
+      throw new LimitReached(`There are ${setup.maxPerOwner} webhooks, and no more are allowed`)
     }
     const secrets = [addSecret(context.params)]
     const state = { enabled: true, reason: null, failures: 0, secrets, createdAt: new Date() }
@@ -130,11 +130,11 @@ function checkEndpoint(
   { types, ...limits }: EndpointSetup,
 ): void {
   const other = [events ?? []].flat().find((type) => !types.includes(type))
-  if (other !== undefined) throw new BadRequest(`Unknown event. Allowed are ${types.join(', ')}`)
+  if (other !== undefined) throw new InvalidData(`Unknown event. Allowed are ${types.join(', ')}`)
   if (url === undefined) return
   try {
     parseTarget(String(url), limits)
   } catch (cause) {
-    throw new BadRequest('The URL must be an https: URL of a public server', {}, { cause })
+    throw new InvalidData('The URL must be an https: URL of a public server', {}, { cause })
   }
 }

@@ -1,6 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, Hook } from '../../core/application-defaults.ts'
-import { NotAuthenticated } from '../../core/errors/index.ts'
+import { LoginRequired } from '../../core/errors/coded-errors.ts'
+import { OptionError, OrderError } from '../../core/errors/setup-errors.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
@@ -107,14 +108,14 @@ export function webhooks(options: WebhooksOptions): (app: AnyApplication) => voi
   checkOptions('webhooks()', options, RULES)
   for (const name of ['endpoints', 'deliveries', 'events'] as const) {
     if (options[name] !== undefined) continue
-    throw new TypeError(`webhooks(): the option '${name}' is required`)
+    throw new OptionError(`webhooks(): the option '${name}' is required`)
   }
   return configure
 }
 
 function addWebhooks(app: AnyApplication, options: Resolved): void {
   const { by, events } = options
-  if (app.jobs === undefined) throw new TypeError('webhooks() needs jobs(): configure it first')
+  if (app.jobs === undefined) throw new OrderError('webhooks() needs jobs(): configure it first')
   const endpoints = new MongoDBService<StoredEndpoint>({
     ...{ Model: options.endpoints, hidden: ['secrets'], paginate: PAGES },
     indexes: [{ key: { owner: 1 } }, { key: { events: 1, owner: 1 } }],
@@ -130,7 +131,7 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
   const { create, patch, show } = createEndpointHooks({ ...options, types, count })
   const onlyOwn = limitTo((params) => {
     const owner = by(params)
-    if (owner == null) throw new NotAuthenticated('Not authenticated')
+    if (owner == null) throw new LoginRequired('Not authenticated')
     return { owner } as never
   })
   const sendAgain: Hook = async ({ id, data, params }) => {
@@ -178,11 +179,12 @@ function watch(
     for (const [path, names] of events) {
       const entry = app.entries.get(path)
       if (entry?.app !== app) {
-        throw new TypeError(`webhooks(): the application itself has no service '${path}'`)
+        throw new OptionError(`webhooks(): the application itself has no service '${path}'`)
       }
       const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
       const other = names.find((name) => !known.includes(name))
-      if (other !== undefined) throw new TypeError(`webhooks(): '${path}' has no event '${other}'`)
+      if (other !== undefined)
+        throw new OptionError(`webhooks(): '${path}' has no event '${other}'`)
     }
     await next()
   }

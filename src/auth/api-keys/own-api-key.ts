@@ -1,6 +1,6 @@
 import {
-  ApiKeyLimit,
   InvalidData,
+  LimitReached,
   MethodNotOffered,
   ScopeRequired,
 } from '../../core/errors/coded-errors.ts'
@@ -160,7 +160,7 @@ async function createKey(
     const found = await keeper.keys.find({ query, paginate: false })
     if ((found as readonly unknown[]).length > maxPerUser) {
       await keeper.keys._remove(String(stored._id))
-      throw new ApiKeyLimit(`A user may have ${maxPerUser} API keys: remove one that is not used`)
+      throw new LimitReached(`A user may have ${maxPerUser} API keys: remove one that is not used`)
     }
   }
   context.result = { ...toOwnApiKey(stored), key: formatApiKey(stored, secret) }

@@ -105,7 +105,7 @@ export const InvalidPassword: ErrorClass = coded(BadRequest, 'INVALID_PASSWORD')
 export const WrongPassword: ErrorClass = coded(BadRequest, 'WRONG_PASSWORD')
 export const InvalidAccountToken: ErrorClass = coded(BadRequest, 'INVALID_ACCOUNT_TOKEN')
 export const InvalidAccountCall: ErrorClass = coded(BadRequest, 'INVALID_ACCOUNT_CALL')
-export const ApiKeyLimit: ErrorClass = coded(Conflict, 'API_KEY_LIMIT')
+export const LimitReached: ErrorClass = coded(Conflict, 'LIMIT_REACHED')
 export const HashingMisconfigured: ErrorClass = coded(BadRequest, 'HASHING_MISCONFIGURED')
 
 // OAuth.
