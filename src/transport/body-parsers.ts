@@ -41,7 +41,8 @@ export function setParsers(
   { attachments }: Pick<ServiceEntry, 'attachments'>,
   plugins: readonly BodyParserPlugin[],
 ): void {
-  if (plugins.length > 0) attachments.set(PLUGINS, plugins)
+  if (plugins.length === 0) return
+  attachments.set(PLUGINS, [...((attachments.get(PLUGINS) ?? []) as typeof plugins), ...plugins])
 }
 
 /** Opens a scope for each service with its own parsers. Resolves to a function that returns the scope of a service. */

@@ -1,4 +1,5 @@
 import { credentials, queryToken } from './credentials.ts'
+import { fileUploads } from './files/uploads.ts'
 import { eventStreams } from './finds/event-streams.ts'
 import { formatter, functionsAfter, functionsBefore, replyData } from './functions-around.ts'
 import { slowCalls } from './observing/slow-calls.ts'
@@ -22,6 +23,7 @@ export const REST_FEATURES: readonly RestFeature[] = Object.freeze([
   slowCalls,
   credentials,
   functionsBefore,
+  fileUploads,
   acceptOfWrites,
   queryToken,
   queryBody,

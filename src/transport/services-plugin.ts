@@ -23,6 +23,8 @@ import { findLoginPaths } from './routing/guarded-paths.ts'
 import { checkMethodPaths } from './routing/service-method.ts'
 import { toPatterns } from './routing/service-router.ts'
 import { addServiceRoutes } from './routing/service-routes.ts'
+import { SCOPE_FEATURES } from './scope-features.ts'
+import type { ScopePart } from './scope-parts.ts'
 import { listScopeParts } from './scope-parts.ts'
 import { addHealthRoutes } from './server/health-routes.ts'
 
@@ -69,7 +71,8 @@ export async function serveServices(
   addMore: (scope: FastifyInstance, transport: RestTransport) => void,
 ): Promise<void> {
   const leavesNotFound = !options.ownsServer && place.prefix === ''
-  for (const part of listScopeParts(app)) await part.prepare?.(server, app, options)
+  const listParts = (): readonly ScopePart[] => [...SCOPE_FEATURES, ...listScopeParts(app)]
+  for (const part of listParts()) await part.prepare?.(server, app, options)
   // Named, as are its hooks and handlers: Fastify's messages, and traces, identify a scope by its function.
   const remexServices = async (scope: FastifyInstance): Promise<void> => {
     checkPrefix(scope)
@@ -86,9 +89,9 @@ export async function serveServices(
     addFormParser(scope, options.urlencoded, options.query)
     answerErrors(transport, scope)
     if (options.ownsServer) answerErrors(transport, server)
-    for (const part of listScopeParts(app)) await part.addBefore?.(scope, transport)
+    for (const part of listParts()) await part.addBefore?.(scope, transport)
     addServiceRoutes(plans, scope, await openParserScopes(transport, scope))
-    for (const part of listScopeParts(app)) part.addAfter?.(scope, transport)
+    for (const part of listParts()) part.addAfter?.(scope, transport)
     addCatchAll(plans, scope)
     // For verbs without any route.
     const owned = options.ownsServer ? server : scope

@@ -24,6 +24,7 @@ import {
 } from '../routing/request-path.ts'
 import type { WithServer } from './server-setup.ts'
 import { getAnswer } from './server-sockets.ts'
+import { isSlowBody } from './slow-bodies.ts'
 
 /** Limits of a server made by `fastifyApp()`, all in milliseconds or bytes. */
 interface ServerLimits {
@@ -175,6 +176,7 @@ const SOCKET_STATUS: ReadonlyMap<string | undefined, readonly [status: number, t
 
 /** Responds to bytes that are not an HTTP request, unless another response has started, and closes the connection. */
 function answerSocketError(error: { code?: string }, socket: Socket): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSlowBody(socket)) return
   // Its response was sent: a second one would be read as the response to a later request.
   if (isUnread(socket)) {
     socket.destroy()

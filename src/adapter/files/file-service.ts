@@ -1,0 +1,257 @@
+import { ObjectId } from 'mongodb'
+import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
+import { BadRequest, Forbidden, NotFound, ServiceError } from '../../core/errors/index.ts'
+import { afterCommit } from '../../core/events/event-gate.ts'
+import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
+import { toFileName } from '../../core/files/file-name.ts'
+import { includesType } from '../../core/files/media-types.ts'
+import { nameFunction } from '../../core/function-metadata.ts'
+import { findServiceEntry } from '../../core/index.ts'
+import type { Id, Params, Query } from '../../core/params.ts'
+import type { RecordQuery } from '../../core/services/record-query.ts'
+import { changeParams } from '../../core/transport-facts.ts'
+import { isObject } from '../../core/value-kind.ts'
+import { callDatabase } from '../driver-error.ts'
+import type { NewRecord } from '../hookless-service.ts'
+import type { AnyDriver, MongoDBParams } from '../mongodb-params.ts'
+import { getGivenOptions } from '../mongodb-params.ts'
+import { MongoDBService } from '../mongodb-service.ts'
+import type { AdapterId, NullableAdapterId } from '../object-id.ts'
+import { findTransaction } from '../transactions/transaction-attempt.ts'
+import type { UnreadParams, WriteCount } from '../writes/write-many.ts'
+import type { BegunFile } from './file-bytes.ts'
+import { FileBytes } from './file-bytes.ts'
+import type {
+  FileRecord,
+  FileServiceOptions,
+  NewFile,
+  ResolvedFileOptions,
+} from './file-options.ts'
+import { resolveFileOptions } from './file-options.ts'
+import { SignedLinks } from './signed-links.ts'
+
+/** The key under which the params of a `create` list the files that it has stored. Copies of the params keep it. */
+const CREATED: unique symbol = Symbol('remex.createdFiles')
+
+type FileParams<T> = MongoDBParams<RecordQuery<T>> & { readonly [CREATED]?: BegunFile[] }
+
+/** The fields of a record that follow from its bytes. */
+const FIXED: readonly string[] = ['type', 'size', 'hash']
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/**
+ * A service whose records describe files, and that keeps their bytes. `create` stores `params.upload`, which is the body
+ * of an external call. Its hooks run before the first byte is read; if a later hook or the database rejects the call,
+ * nothing of the file is left. `remove` removes the bytes too. Files are never replaced: there is no `update`.
+ */
+export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
+  extends MongoDBService<T, D>
+  implements FileStore
+{
+  /** @internal */
+  readonly takesForms: boolean
+  readonly #options: ResolvedFileOptions
+  readonly #bytes: FileBytes
+  readonly #links: SignedLinks | null
+
+  /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
+  constructor(options: FileServiceOptions) {
+    const { files, records } = resolveFileOptions(options)
+    super(records as never)
+    // Without the method, no caller is offered it.
+    Object.defineProperty(this, 'update', { value: undefined })
+    this.takesForms = files.forms
+    this.#options = files
+    this.#bytes = new FileBytes(() => this.getModel(), files, files.storage)
+    this.#links = files.linkSecret === undefined ? null : new SignedLinks(files.linkSecret)
+  }
+
+  /**
+   * Creates the indexes of the service, and removes what killed processes have left.
+   * @throws {Error} an index cannot be created
+   */
+  override async setup(...given: Parameters<MongoDBService['setup']>): Promise<void> {
+    await super.setup(...given)
+    const entry = findServiceEntry(this)
+    // The first hook is the outermost one: it sees how the call ends.
+    entry?.hooks.stored.set('short all', [
+      this.#keepWhole as never,
+      ...entry.hooks.get('short', 'all'),
+    ])
+    entry?.compile()
+    await this.sweep()
+  }
+
+  /**
+   * Removes the bytes that killed processes have left. The application does this when it starts; call it in a job, for
+   * applications that run for weeks. Resolves to the number of interrupted calls.
+   * @param options `minAgeMs`: how long ago these calls have begun, at least as long as an upload may take. Default: a day
+   */
+  async sweep({ minAgeMs = DAY_MS }: { readonly minAgeMs?: number } = {}): Promise<number> {
+    return this.#bytes.sweep(minAgeMs)
+  }
+
+  /**
+   * Returns the path of a link, below the prefix of the services, by which anyone can read a file until it expires.
+   * @param options `expiresInMs`: default 15 minutes
+   * @throws {TypeError} the service has no option `linkSecret`, or is not registered
+   */
+  createLink(
+    id: AdapterId,
+    { expiresInMs = 900_000 }: { readonly expiresInMs?: number } = {},
+  ): string {
+    const path = findServiceEntry(this)?.path
+    if (this.#links === null || path === undefined) {
+      throw new TypeError("createLink(): set the option 'linkSecret', and register the service")
+    }
+    const query = this.#links.create(path, String(id), expiresInMs)
+    return `/${path}/${encodeURIComponent(String(id))}/content${query}`
+  }
+
+  /** @internal */
+  checkLink(id: Id, query: Query): void {
+    if (this.#links === null) throw new Forbidden('There are no signed links to these files')
+    this.#links.check(findServiceEntry(this)?.path ?? '', String(id), query)
+  }
+
+  /** @internal */
+  async openFile(id: Id): Promise<StoredFile> {
+    const records = await this.getModel()
+    const record = await callDatabase(() => records.findOne({ _id: this.getObjectId(id) as never }))
+    if (record === null) throw new NotFound(`No record found for id '${id}'`)
+    const { _id, name, type, size, hash } = record as unknown as FileRecord & { _id: unknown }
+    const facts = { name, type, size, hash }
+    const file = String(_id)
+    const storage = await this.#bytes.openStorage()
+    return {
+      ...facts,
+      isInline: includesType(this.#options.inline, type),
+      read: (start, end) => storage.read(file, start, end),
+      findURL: async (disposition) => (await storage.link?.(file, facts, disposition)) ?? null,
+    }
+  }
+
+  override _create(data: D | NewRecord<T>, params?: FileParams<T>): Promise<T>
+  override _create(data: (D | NewRecord<T>)[], params?: FileParams<T>): Promise<T[]>
+  override _create(
+    data: D | NewRecord<T> | (D | NewRecord<T>)[],
+    params?: FileParams<T>,
+  ): Promise<T | T[]>
+  override async _create(data: unknown, params: FileParams<T> = {}): Promise<never> {
+    const { upload, [CREATED]: created } = params
+    if (!isObject(data) || Array.isArray(data)) throw new BadRequest('Files are created one by one')
+    if (upload === undefined) {
+      throw new BadRequest(
+        'A file needs bytes: the body of the request, or params.upload in internal calls',
+      )
+    }
+    await this.#checkUpload(params)
+    const file = new ObjectId()
+    const begun = await this.#bytes.begin(file)
+    try {
+      const facts = await this.#bytes.write(begun, upload)
+      const name = toFileName(String(data['name'] ?? upload.name ?? ''))
+      const record = await super._create({ ...data, name, ...facts, _id: file } as never, params)
+      if (created === undefined) await this.#afterWrite(params, () => this.#bytes.confirm(begun))
+      else created.push(begun)
+      return record as never
+    } catch (error) {
+      await this.#tidy(() => this.#bytes.discard(begun))
+      throw error
+    }
+  }
+
+  override _remove(id: null, params: AnyDriver): Promise<T[]>
+  override _remove(id: null, params: FileParams<T> & UnreadParams): Promise<WriteCount>
+  override _remove(id: null, params?: FileParams<T>): Promise<T[]>
+  override _remove(id: AdapterId, params?: FileParams<T>): Promise<T>
+  override _remove(id: NullableAdapterId, params?: FileParams<T>): Promise<T | T[]>
+  override async _remove(id: NullableAdapterId, given?: FileParams<T> | AnyDriver): Promise<never> {
+    const params = (given ?? {}) as FileParams<T>
+    // Rejected, as the service has no option `multi`.
+    if (id === null) return super._remove(null, params) as Promise<never>
+    checkCollection(params)
+    const begun = await this.#bytes.begin(this.getObjectId(id) as ObjectId)
+    try {
+      const removed = await super._remove(id, params)
+      await this.#afterWrite(params, () => this.#bytes.settle(begun))
+      return removed as never
+    } catch (error) {
+      // If the call was rejected, the bytes stay. If its outcome is unknown, the sweep finds out.
+      const isRejected = error instanceof ServiceError && error.code < 500
+      if (isRejected) await this.#tidy(() => this.#bytes.confirm(begun))
+      throw error
+    }
+  }
+
+  /** Discards a new file if the call fails after it was stored, and keeps callers from changing facts. */
+  readonly #keepWhole: AroundHook = nameFunction('keepWhole', async (context, next) => {
+    if (context.method !== 'create') {
+      if (context.params.provider !== undefined) dropFacts(context as HookContext)
+      return next()
+    }
+    const created: BegunFile[] = []
+    changeParams(context, { [CREATED]: created })
+    try {
+      await next()
+    } catch (error) {
+      for (const begun of created) await this.#tidy(() => this.#bytes.discard(begun))
+      throw error
+    }
+    for (const begun of created) {
+      await this.#afterWrite(context.params, () => this.#bytes.confirm(begun))
+    }
+  })
+
+  /** Runs a step once the write of a call is final: after the commit of its transaction. */
+  async #afterWrite(params: Params, step: () => Promise<void>): Promise<void> {
+    if (afterCommit(() => void this.#tidy(step))) return
+    // Nothing says when the session of a caller commits: the sweep does it.
+    if (getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true) return
+    await this.#tidy(step)
+  }
+
+  /** Runs a step that cannot change the outcome of the call: if it fails, the sweep does it. */
+  async #tidy(step: () => Promise<void>): Promise<void> {
+    try {
+      await step()
+    } catch (err) {
+      findServiceEntry(this)?.app.logger?.warn(
+        { err },
+        'A file will be tidied up by the next sweep',
+      )
+    }
+  }
+
+  /** @throws {TypeError} the bytes would arrive within a transaction */
+  async #checkUpload(params: FileParams<T>): Promise<void> {
+    checkCollection(params)
+    if (params.provider === undefined) return
+    const { db } = await this.getModel()
+    const hasSession = getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true
+    if (!hasSession && findTransaction(db.client) === undefined) return
+    throw new TypeError(
+      'An upload cannot be part of a transaction, which ends after a minute: upload the file, then refer to it in another call',
+    )
+  }
+}
+
+/** @throws {TypeError} the call is for another collection, whose bytes would not be found */
+function checkCollection({ adapter }: Pick<MongoDBParams, 'adapter'>): void {
+  if (adapter?.Model !== undefined) {
+    throw new TypeError('params.adapter.Model: the files of a service have one collection')
+  }
+}
+
+/** Removes from external data the fields that follow from the bytes, and makes the name safe. */
+function dropFacts(context: HookContext): void {
+  const { data } = context
+  if (!isObject(data) || Array.isArray(data)) return
+  const entries = Object.entries(data).filter(([name]) => !FIXED.includes(name))
+  context.data = Object.fromEntries(
+    entries.map(([name, value]) =>
+      name === 'name' ? [name, toFileName(String(value))] : [name, value],
+    ),
+  )
+}

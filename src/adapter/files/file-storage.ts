@@ -1,0 +1,17 @@
+import type { FileFacts } from '../../core/files/file-content.ts'
+
+/** Where the bytes of files are kept. An id is 24 hexadecimal digits, and content never changes. */
+export interface FileStorage {
+  /** Stores the bytes of a new file. Rejects with what `content` throws; what was written then is removed later. */
+  write(id: string, content: AsyncIterable<Uint8Array>): Promise<void>
+  /** Returns the bytes from one place up to, but not including, another. */
+  read(id: string, start: number, end: number): AsyncIterable<Uint8Array>
+  /** Removes the bytes of a file, or the part that was written. Does nothing if there are none. */
+  remove(id: string): Promise<void>
+  /**
+   * Resolves to a URL of another server from which the caller, who may read the file, gets its bytes. It should expire
+   * soon. Default: the application sends the bytes.
+   * @param disposition the header `Content-Disposition` of the response
+   */
+  link?(id: string, file: FileFacts, disposition: string): Promise<string>
+}

@@ -1,0 +1,37 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { BadRequest, Forbidden } from '../../core/errors/index.ts'
+import type { Query } from '../../core/params.ts'
+import { deriveKey } from '../../core/secrets/secret.ts'
+
+/** Signs links to the content of files: whoever has one can read the file until it expires. */
+export class SignedLinks {
+  readonly #key: Uint8Array
+
+  constructor(secret: string) {
+    this.#key = deriveKey('file links', secret)
+  }
+
+  /** Returns the query of a link. */
+  create(path: string, id: string, expiresInMs: number): string {
+    const expires = Math.ceil((Date.now() + expiresInMs) / 1_000)
+    return `?expires=${expires}&signature=${this.#sign(path, id, expires).toString('base64url')}`
+  }
+
+  /** @throws {Forbidden} the signature is wrong, or the link has expired */
+  check(path: string, id: string, { expires, signature, ...others }: Query): void {
+    if (Object.keys(others).length > 0)
+      throw new BadRequest('A signed link has no other parameters')
+    const seconds = Number(expires)
+    const given = Buffer.from(String(signature), 'base64url')
+    const expected = this.#sign(path, id, seconds)
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw new Forbidden('The signature of the link is wrong')
+    }
+    if (seconds * 1_000 <= Date.now()) throw new Forbidden('The link has expired')
+  }
+
+  #sign(path: string, id: string, expires: number): Buffer {
+    const signed = JSON.stringify([path, id, expires])
+    return createHmac('sha256', this.#key).update(signed).digest()
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from '../../core/errors/index.ts'
+import type { FileFacts, Upload } from '../../core/files/file-content.ts'
+import { HEAD_BYTES, includesType, toMediaType } from '../../core/files/media-types.ts'
+
+/** What files may be. */
+export interface UploadLimits {
+  readonly maxBytes: number
+  readonly types: readonly string[]
+}
+
+/** What is known of a file from its bytes. */
+export type CheckedFacts = Omit<FileFacts, 'name'>
+
+/** An upload on its way into a storage. */
+export class CheckedUpload {
+  readonly #upload: Upload
+  readonly #limits: UploadLimits
+  readonly #hash = createHash('sha256')
+  #size = 0
+  #type = ''
+
+  /** @throws {PayloadTooLarge} the declared size exceeds the limit */
+  constructor(upload: Upload, limits: UploadLimits) {
+    this.#upload = upload
+    this.#limits = limits
+    if (upload.size !== undefined && upload.size > limits.maxBytes) this.#refuseSize()
+  }
+
+  /** Returns what was found. To be called when the content has been read. */
+  toFacts(): CheckedFacts {
+    return { type: this.#type, size: this.#size, hash: this.#hash.digest('hex') }
+  }
+
+  /**
+   * Returns the content. The first bytes appear when its type is known.
+   * @throws {PayloadTooLarge} it exceeds the limit
+   * @throws {UnsupportedMediaType} files of its type are not accepted
+   * @throws {BadRequest} it has another size than was declared
+   */
+  async *read(): AsyncGenerator<Uint8Array, void> {
+    const { content, size } = this.#upload
+    /** The first parts, until they tell the type. */
+    let head: Uint8Array[] | null = []
+    for await (const part of content instanceof Uint8Array ? split(content) : content) {
+      this.#size += part.length
+      if (this.#size > this.#limits.maxBytes) this.#refuseSize()
+      this.#hash.update(part)
+      if (head === null) yield part
+      else {
+        head.push(part)
+        if (this.#size < HEAD_BYTES) continue
+        this.#findType(head)
+        yield* head
+        head = null
+      }
+    }
+    if (size !== undefined && size !== this.#size) {
+      throw new BadRequest(`The file has ${this.#size} bytes, and ${size} were declared`)
+    }
+    if (head === null) return
+    this.#findType(head)
+    yield* head
+  }
+
+  #findType(head: readonly Uint8Array[]): void {
+    this.#type = toMediaType(Buffer.concat(head), this.#upload.type)
+    if (includesType(this.#limits.types, this.#type)) return
+    throw new UnsupportedMediaType(`Files of the type ${this.#type} are not accepted`)
+  }
+
+  #refuseSize(): never {
+    throw new PayloadTooLarge(`A file may have at most ${this.#limits.maxBytes} bytes`)
+  }
+}
+
+/** The size of the parts of content that is in memory. */
+const PART_BYTES = 65_536
+
+function* split(content: Uint8Array): Generator<Uint8Array, void> {
+  for (let at = 0; at < content.length; at += PART_BYTES)
+    yield content.subarray(at, at + PART_BYTES)
+}

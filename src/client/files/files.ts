@@ -1,0 +1,133 @@
+import type { AnyApplication } from '../../core/app.ts'
+import { BadRequest } from '../../core/errors/index.ts'
+import { createConfigurator } from '../../core/options/configurator.ts'
+import type { RecordId } from '../../core/params.ts'
+import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
+import type { ResponseType } from '../connection.ts'
+import { RemoteService } from '../remote-service.ts'
+import type { FoundRecord } from '../remote-services.ts'
+import { mergeHeaders } from '../requests/request-headers.ts'
+import { createServiceURL, encodeSegment } from '../requests/service-url.ts'
+import { sendCall } from '../sent-call.ts'
+import type { OnProgress } from './sent-file.ts'
+import { sendFile } from './sent-file.ts'
+
+/** Options of {@link download}, and those of {@link upload} but for its progress. */
+export interface TransferOptions {
+  /** Aborts the call, which then rejects with the reason of the signal. Default: there is no time limit. */
+  readonly signal?: AbortSignal | undefined
+  /** The values of placeholders in the path of the service. */
+  readonly route?: Readonly<Record<string, string>> | undefined
+}
+
+/** Options of {@link upload}. */
+export interface UploadOptions extends TransferOptions {
+  /** Called while the file is sent: `({ sent, total }) => …`, in bytes. */
+  readonly onProgress?: OnProgress | undefined
+}
+
+type Method = (service: object, ...given: never[]) => unknown
+
+type RequestParts = {
+  readonly method: 'GET' | 'POST'
+  readonly path?: string
+  readonly query?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly responseType: ResponseType
+}
+
+/**
+ * Returns a function for `client.configure(files())` that gives remote services the methods `upload` and `download`,
+ * unless they have methods of these names.
+ */
+export function files(): (client: object) => void {
+  return createConfigurator<AnyApplication>('files', undefined, (app) => {
+    const add = ({ service }: ServiceEntryFace): void => {
+      if (!(service instanceof RemoteService)) return
+      for (const [name, method] of Object.entries({ upload, download })) {
+        if (name in service) continue
+        const value = (...given: never[]) => (method as Method)(service, ...given)
+        Object.defineProperty(service, name, { value, configurable: true, writable: true })
+      }
+    }
+    for (const entry of app.entries.values()) add(entry)
+    app.observe((change, _path, entry) => change === 'added' && add(entry))
+  }) as (client: object) => void
+}
+
+/**
+ * Sends a file, with its fields in the query. Resolves to its record. Hooks of the client do not run, and the request is
+ * sent by `fetch` of the platform or, for progress in browsers, by `XMLHttpRequest`.
+ * @throws {BadRequest} the file has no name
+ */
+export async function upload<S extends object>(
+  service: S,
+  file: Blob | Uint8Array<ArrayBuffer>,
+  fields: Readonly<Record<string, unknown>> = {},
+  { onProgress, ...options }: UploadOptions = {},
+): Promise<FoundRecord<S>> {
+  const remote = toRemote(service)
+  const content = file instanceof Blob ? file : new Blob([file])
+  const given = { name: (file as Partial<File>).name, ...fields }
+  if (given.name === undefined) throw new BadRequest("The file has no name: { name: 'plan.pdf' }")
+  const headers = {
+    accept: 'application/json',
+    'content-type': content.type || 'application/octet-stream',
+  }
+  const sendRequest = { value: sendFile.bind(null, content, onProgress) }
+  // Another object with the same credentials.
+  return transfer(Object.create(remote, { sendRequest }), options, {
+    ...{ method: 'POST', query: remote.getQuery(given), headers, responseType: 'json' },
+  }) as Promise<FoundRecord<S>>
+}
+
+/** Resolves to the content of a file. Hooks of the client do not run. */
+export async function download(
+  service: object,
+  id: RecordId,
+  options: TransferOptions = {},
+): Promise<Blob> {
+  const path = `/${encodeSegment(id, 'id for .download')}/content`
+  const parts = { method: 'GET', path, headers: { accept: '*/*' }, responseType: 'blob' } as const
+  return transfer(toRemote(service), options, parts) as Promise<Blob>
+}
+
+function transfer(
+  remote: RemoteService,
+  { signal, route }: TransferOptions,
+  { method, path = '', query = '', headers, responseType }: RequestParts,
+): Promise<unknown> {
+  const { pattern, fill } = createServiceURL(remote.base, remote.name)
+  const { headers: shared, connection: libraryOptions } = remote.options
+  const label = { method, path: pattern + path }
+  return sendCall(remote, {
+    ...{ method: method === 'POST' ? 'create' : 'get', headers: {}, signal, label },
+    ...{ accept: undefined, retries: 0, isExport: false },
+    request: {
+      ...{
+        method,
+        url: fill(route) + path + query,
+        headers: { ...mergeHeaders(shared), ...headers },
+      },
+      ...{ body: undefined, timeoutMs: Number.POSITIVE_INFINITY, responseType, libraryOptions },
+    },
+  })
+}
+
+function toRemote(service: object): RemoteService {
+  if (service instanceof RemoteService) return service
+  throw new TypeError('Only the services of a client send files')
+}
+
+declare module '../client.ts' {
+  interface RemoteServiceMembers<S> {
+    /** Sends a file, and resolves to its record: {@link upload}. */
+    upload(
+      file: Blob | Uint8Array<ArrayBuffer>,
+      fields?: Readonly<Record<string, unknown>>,
+      options?: UploadOptions,
+    ): Promise<FoundRecord<S>>
+    /** Resolves to the content of a file: {@link download}. */
+    download(id: RecordId, options?: TransferOptions): Promise<Blob>
+  }
+}

@@ -1,0 +1,77 @@
+import type { Answer, PreparedRequest } from '../connection.ts'
+import { readAnswer } from '../libraries/fetch-connection.ts'
+
+/** Called with the number of bytes that have been sent, and that of the whole file. */
+export type OnProgress = (progress: { readonly sent: number; readonly total: number }) => void
+
+/** The part of `XMLHttpRequest` that is used: `fetch` of browsers does not tell how far an upload is. */
+interface Transmitter {
+  readonly upload: { onprogress: (event: { readonly loaded: number }) => void }
+  readonly status: number
+  readonly responseText: string
+  withCredentials: boolean
+  onload: () => void
+  onerror: () => void
+  open(method: string, url: string): void
+  setRequestHeader(name: string, value: string): void
+  getAllResponseHeaders(): string
+  send(body: Blob): void
+  abort(): void
+}
+
+/** Sends a request with a file as its body. It may be sent again, with other credentials. */
+export async function sendFile(
+  file: Blob,
+  onProgress: OnProgress | undefined,
+  request: PreparedRequest,
+): Promise<Answer> {
+  const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Transmitter }
+  if (onProgress !== undefined && XMLHttpRequest !== undefined) {
+    return transmit(new XMLHttpRequest(), file, onProgress, request)
+  }
+  const { url, method, headers, signal = null, libraryOptions } = request
+  const body = onProgress === undefined ? file : file.stream().pipeThrough(count(file, onProgress))
+  const options = { ...libraryOptions, method, headers, body, signal, redirect: 'manual' } as const
+  return readAnswer(await fetch(url, { ...options, duplex: 'half' } as RequestInit), 'json')
+}
+
+function count({ size: total }: Blob, onProgress: OnProgress): TransformStream {
+  let sent = 0
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      sent += chunk.length
+      onProgress({ sent, total })
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+function transmit(
+  xhr: Transmitter,
+  file: Blob,
+  onProgress: OnProgress,
+  { url, method, headers, signal, libraryOptions }: PreparedRequest,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    xhr.open(method, url)
+    xhr.withCredentials = libraryOptions['credentials'] === 'include'
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
+    xhr.upload.onprogress = ({ loaded }) => onProgress({ sent: loaded, total: file.size })
+    xhr.onload = () => {
+      const lines = xhr.getAllResponseHeaders().trim().split('\r\n')
+      const readHeaders = (): Record<string, string> =>
+        Object.fromEntries(
+          lines
+            .map((line) => line.split(/: (.*)/))
+            .map(([name, value]) => [name?.toLowerCase(), value]),
+        )
+      resolve({ status: xhr.status, readHeaders, body: xhr.responseText })
+    }
+    xhr.onerror = () => reject(new TypeError('The request has failed'))
+    signal?.addEventListener('abort', () => {
+      xhr.abort()
+      reject(signal.reason)
+    })
+    xhr.send(file)
+  })
+}

@@ -1,0 +1,63 @@
+import type { Id, Query } from '../params.ts'
+
+/** The bytes of a new file, and what its sender says about them. */
+export interface Upload {
+  /** The bytes. They are read once, after all hooks that run before `create`. */
+  readonly content: Uint8Array | AsyncIterable<Uint8Array>
+  /** The name, if the data of the call has none. */
+  readonly name?: string | undefined
+  /** The media type that the sender declares; the stored one depends on the content. */
+  readonly type?: string | undefined
+  /** The number of bytes that the sender declares; `undefined` if it is unknown. */
+  readonly size?: number | undefined
+}
+
+/** The fields that every record of a file has. */
+export interface FileFacts {
+  /** The name, without path and control characters. */
+  readonly name: string
+  /** The media type, by the content if that is recognised, otherwise as declared. */
+  readonly type: string
+  /** The number of bytes. */
+  readonly size: number
+  /** The SHA-256 of the bytes, in hexadecimal digits. */
+  readonly hash: string
+}
+
+/** A file whose bytes can be read. */
+export interface StoredFile extends FileFacts {
+  /** Whether a browser may display it, instead of saving it. */
+  readonly isInline: boolean
+  /** Returns the bytes from one place up to, but not including, another. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>
+  /** Resolves to a URL from which the caller can get the bytes, `null` if there is none. */
+  findURL(disposition: string): Promise<string | null>
+}
+
+/** A service whose records describe files. */
+export interface FileStore {
+  /** Whether uploads may be forms, `multipart/form-data`. */
+  readonly takesForms: boolean
+  /**
+   * Resolves to a file for a caller who may read it: no hook runs.
+   * @throws {NotFound} there is none
+   */
+  openFile(id: Id): Promise<StoredFile>
+  /**
+   * Checks the query of a signed link to the content of a file.
+   * @throws {Forbidden} the signature is wrong, or the link has expired
+   */
+  checkLink(id: Id, query: Query): void
+}
+
+/** Whether a service has files. */
+export function isFileStore(service: object): service is FileStore {
+  return typeof (service as Partial<FileStore>).openFile === 'function'
+}
+
+declare module '../params.ts' {
+  interface Params<Q> {
+    /** The content of a file to create. */
+    upload?: Upload | undefined
+  }
+}

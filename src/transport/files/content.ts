@@ -1,0 +1,175 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
+import { isFileStore } from '../../core/files/file-content.ts'
+import { toDisposition } from '../../core/files/file-name.ts'
+import { isActiveType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
+import type { HttpAnswer, Id, ServiceEntry } from '../../core/index.ts'
+import { callMethod } from '../../core/index.ts'
+import { namesTag } from '../../core/tag-comparison.ts'
+import { formatter } from '../functions-around.ts'
+import { acceptOfReads } from '../replies/accept-check.ts'
+import { sendBody } from '../replies/body.ts'
+import { markAnswered } from '../replies/reply-state.ts'
+import { resultSchemas } from '../replies/result-serializer.ts'
+import { REST_FEATURES } from '../rest-features.ts'
+import type { RestFeature } from '../rest-plan.ts'
+import { RestPlans } from '../rest-plan.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { isPathTarget } from '../routing/request-path.ts'
+import { ID_PLACEHOLDER, toPatterns } from '../routing/service-router.ts'
+import type { ScopePart } from '../scope-parts.ts'
+import { RestCall } from '../service-handler.ts'
+import { answerError, answerNotFound, setCommonHeaders } from '../service-reply.ts'
+import { acceptUploads } from './uploads.ts'
+
+/** Adds the routes of services with files: uploads, and `GET /<path>/<id>/content`. */
+export const fileRoutes: ScopePart = {
+  addBefore: async (_scope, { app }) => {
+    for (const entry of app.entries.values()) {
+      if (isFileStore(entry.service)) acceptUploads(entry, entry.service)
+    }
+  },
+  addAfter(scope, transport) {
+    for (const [path, entry] of transport.app.entries) {
+      const isReadable = entry.methods.get('get')?.external === true
+      if (isReadable && isFileStore(entry.service)) addContentRoute(scope, transport, path, entry)
+    }
+  },
+}
+
+function addContentRoute(
+  scope: FastifyInstance,
+  transport: RestTransport,
+  path: string,
+  entry: ServiceEntry,
+): void {
+  const plans = new RestPlans(transport, CONTENT_FEATURES)
+  const [, record] = toPatterns(path, transport.prefix)
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    const get = entry.methods.get('get')
+    const isServed = transport.app.entries.get(path) === entry && isPathTarget(request.raw.url)
+    if (!isServed || get === undefined) {
+      answerNotFound(transport, request, reply)
+      return
+    }
+    const { [ID_PLACEHOLDER]: id = '', ...route } = request.params as Record<string, string>
+    if ((request.query as object | null) !== null && 'signature' in transport.readQuery(request)) {
+      void sendByLink(transport, { entry, id, route }, request, reply)
+    } else new RestCall(plans.get(get), { id, route }, request, reply).start()
+  }
+  const config: object = { service: path, serviceMethod: 'get' }
+  scope.route({
+    method: ['GET', 'HEAD'],
+    url: `${record}/content`,
+    exposeHeadRoute: false,
+    config,
+    handler,
+  })
+}
+
+/** Responds to a `get` that has found the record of a file with its content. */
+const sendContent: RestFeature = ({ entry }) => ({
+  transform: async ({ context, request, reply, body }) => {
+    // A hook has chosen another response.
+    if (reply.statusCode !== 200 || body == null) return true
+    const file = await (entry.service as unknown as FileStore).openFile(context.id as Id)
+    await sendFile(file, request, reply, context.http)
+    return false
+  },
+})
+
+/** What shapes a JSON response is left out. */
+const CONTENT_FEATURES: readonly RestFeature[] = [
+  ...REST_FEATURES.filter((one) => ![acceptOfReads, resultSchemas, formatter].includes(one)),
+  sendContent,
+]
+
+/** Responds to a signed link: the hooks of `get` run as for an internal call. */
+async function sendByLink(
+  transport: RestTransport,
+  { entry, id, route }: { entry: ServiceEntry; id: string; route: Record<string, string> },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  try {
+    const store = entry.service as unknown as FileStore
+    store.checkLink(id, transport.readQuery(request))
+    const get = entry.methods.get('get') as NonNullable<ReturnType<typeof entry.methods.get>>
+    await callMethod(get, entry.service, [id, { route }])
+    const file = await store.openFile(id)
+    setCommonHeaders(transport, request, reply, false)
+    reply.header('referrer-policy', 'no-referrer')
+    await sendFile(file, request, reply)
+  } catch (error) {
+    answerError(transport, error, request, reply, { match: { entry, id } })
+  }
+}
+
+/** For pages that a file could contain: they are opaque to the site, and run nothing. */
+const POLICY =
+  "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
+
+/** Viewers of PDF do not work in a sandbox, and run the scripts of the file apart from the site. */
+const UNBOXED = 'application/pdf'
+
+async function sendFile(
+  file: StoredFile,
+  { headers, method }: FastifyRequest,
+  reply: FastifyReply,
+  http: HttpAnswer = {},
+): Promise<void> {
+  const { name, type, size, hash, isInline } = file
+  const disposition = toDisposition(isInline ? 'inline' : 'attachment', name)
+  const isCached = Object.keys(http.headers ?? {}).some((one) => /^cache-control$/i.test(one))
+  if (!isCached) reply.header('cache-control', 'private, no-cache')
+  const url = await file.findURL(disposition)
+  if (url !== null) return void reply.header('cache-control', 'no-store').redirect(url, 302)
+  const etag = `"${hash}"`
+  // Compressed content has no ranges.
+  headers['x-no-compression'] = 'true'
+  reply.header('etag', etag).header('accept-ranges', 'bytes')
+  if (namesTag(headers['if-none-match'], etag, () => false)) return void reply.code(304).send()
+  const isWhole = method === 'HEAD' || (headers['if-range'] ?? etag) !== etag
+  const range = isWhole ? null : readRange(headers.range, size)
+  if (range !== null && range.start >= range.end) {
+    return void reply.code(416).header('content-range', `bytes */${size}`).send()
+  }
+  const { start, end } = range ?? { start: 0, end: size }
+  if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`)
+  // As it may be a script, it must not have a type by which a page could load it.
+  const isHarmless = isInline || !isActiveType(type)
+  reply
+    .header('content-type', isHarmless ? withCharset(type) : UNKNOWN_TYPE)
+    .header('content-length', end - start)
+    .header('content-disposition', disposition)
+  if (type !== UNBOXED) reply.header('content-security-policy', POLICY)
+  markAnswered(reply)
+  sendBody(reply, method === 'HEAD' ? null : toStream(file.read(start, end)))
+}
+
+function withCharset(type: string): string {
+  return type.startsWith('text/') ? `${type}; charset=utf-8` : type
+}
+
+function toStream(content: AsyncIterable<Uint8Array>): Readable {
+  if (content instanceof Readable) return content
+  // It reads the next part only when the last one was written.
+  return Readable.from(content, { objectMode: false, highWaterMark: 1 })
+}
+
+/**
+ * Returns the range that a request asks for; `null` for all, also if it asks for several. The range is empty if it is
+ * outside of the file.
+ * @see RFC 9110 §14.1.2
+ */
+function readRange(
+  header: string | undefined,
+  size: number,
+): { start: number; end: number } | null {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+  if (first === '' && last === '') return null
+  if (first === '') return { start: Math.max(0, size - Number(last)), end: size }
+  if (last !== '' && Number(last) < Number(first)) return null
+  return { start: Number(first), end: last === '' ? size : Math.min(Number(last) + 1, size) }
+}

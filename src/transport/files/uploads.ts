@@ -1,0 +1,156 @@
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FileStore, Upload } from '../../core/files/file-content.ts'
+import { isFileStore } from '../../core/files/file-content.ts'
+import type { Query, ServiceEntry } from '../../core/index.ts'
+import { BadRequest } from '../../core/index.ts'
+import { setParsers } from '../body-parsers.ts'
+import { askToInstall } from '../missing-package.ts'
+import { createUnsupportedType } from '../parsing/request-body.ts'
+import type { RestFeature } from '../rest-plan.ts'
+import type { RestTransport } from '../rest-transport.ts'
+import { ID_PLACEHOLDER } from '../routing/service-router.ts'
+import { letBodyTakeItsTime } from '../server/slow-bodies.ts'
+
+/** The media type by which Fastify finds the parser, whatever type a file has. */
+const BYTES = 'application/octet-stream'
+
+/** The fields of uploads are strings, as those of this type are: schemas convert them. */
+const FIELDS_TYPE = 'application/x-www-form-urlencoded'
+
+/** Limits for the parts of a form before its file. */
+const FORM_LIMITS = {
+  ...{ files: 1, fileSize: Number.POSITIVE_INFINITY },
+  ...{ fields: 100, fieldSize: 65_536, fieldNameSize: 256, headerPairs: 20 },
+}
+
+const UPLOAD: unique symbol = Symbol('remex.upload')
+
+/** A part of a form, as `@fastify/multipart` reads it. */
+interface FormPart {
+  readonly type: 'field' | 'file'
+  readonly fieldname: string
+  readonly value?: unknown
+  readonly valueTruncated?: boolean
+  readonly file?: Readable
+  readonly filename?: string
+  readonly mimetype?: string
+}
+
+type UploadRequest = FastifyRequest & {
+  /** The upload of a request whose body is a file, or a form with one; `content` and `type` first of a file alone. */
+  [UPLOAD]?: Upload | 'form'
+  readonly parts?: () => AsyncIterableIterator<FormPart>
+}
+
+/** Makes the routes of a service accept files as bodies. */
+export function acceptUploads(entry: ServiceEntry, { takesForms }: FileStore): void {
+  setParsers(entry, [
+    async (routes: FastifyInstance) => {
+      routes.addHook('onRequest', chooseParser)
+      routes.addContentTypeParser(BYTES, (request: UploadRequest, payload, done) => {
+        if (request[UPLOAD] === undefined) return done(createUnsupportedType())
+        request[UPLOAD] = { ...(request[UPLOAD] as Upload), content: toContent(payload) }
+        done(null)
+      })
+      if (!takesForms) return
+      const { default: multipart } = await import('@fastify/multipart').catch(
+        askToInstall("The option 'forms' of FileService", '@fastify/multipart'),
+      )
+      await routes.register(multipart, { limits: FORM_LIMITS })
+    },
+  ])
+}
+
+/** Lets the body of a `create` be a file of any type, also JSON. */
+const chooseParser: onRequestHookHandler = (request: UploadRequest, _reply, done) => {
+  const { method, headers, routeOptions } = request
+  const isCreate = method === 'POST' && !routeOptions.url?.endsWith(`/:${ID_PLACEHOLDER}`)
+  if (isCreate && !headers['x-service-method']) {
+    const type = headers['content-type']
+    if (/^multipart\//i.test(type ?? '')) request[UPLOAD] = 'form'
+    else {
+      const length = headers['content-length']
+      request[UPLOAD] = {
+        content: [] as never,
+        type,
+        size: length === undefined ? length : Number(length),
+      }
+      request.headers = { 'content-type': BYTES }
+    }
+  }
+  done()
+}
+
+/** Reads the content of a file and its fields from the body and the query of a `create`. */
+export const fileUploads: RestFeature = ({ name, entry }, transport) => {
+  if (!isFileStore(entry.service)) return null
+  const before = function readUpload({ request }: { readonly request: UploadRequest }) {
+    const upload = request[UPLOAD]
+    if (upload === undefined) return undefined
+    letBodyTakeItsTime(request.raw)
+    const fields = pickFields(transport, request, (field) => !field.startsWith('$'))
+    if (upload === 'form') return readForm(request, fields)
+    if (typeof fields['name'] === 'string' && fields['name'] !== '') request.body = fields
+    else throw new BadRequest("A file needs a name in the query: '?name=plan.pdf'")
+    return undefined
+  }
+  // The same for all methods, as their routes share it.
+  if (name !== 'create') return { before }
+  return {
+    before,
+    query: ({ request }, query) =>
+      UPLOAD in request ? pickFields(transport, request, (field) => field.startsWith('$')) : query,
+    params: ({ request }: { readonly request: UploadRequest }, params) => {
+      const upload = request[UPLOAD]
+      if (upload === undefined || upload === 'form') return
+      params.upload = upload
+      params.headers = { ...params.headers, 'content-type': FIELDS_TYPE }
+    },
+  }
+}
+
+function pickFields(
+  transport: RestTransport,
+  request: FastifyRequest,
+  isPicked: (name: string) => boolean,
+): Query {
+  const query = Object.entries(transport.readQuery(request))
+  return Object.fromEntries(query.filter(([name]) => isPicked(name)))
+}
+
+/** Reads a form up to its file, which hooks have to accept before it is read. */
+async function readForm(request: UploadRequest, given: Query): Promise<true> {
+  const parts = request.parts?.()
+  const fields = new Map<string, unknown>(Object.entries(given))
+  for (;;) {
+    const { value: part } = (await parts?.next()) ?? {}
+    if (part === undefined) throw new BadRequest('The form has no file')
+    const { fieldname, value, file } = part as FormPart
+    if (file !== undefined) {
+      const { filename, mimetype: type } = part
+      // As browsers escape it.
+      const name = filename?.replaceAll('%22', '"')
+      request[UPLOAD] = { content: readLast(file, parts), name, type }
+      request.body = Object.fromEntries(fields)
+      return true
+    }
+    if (part.valueTruncated) throw new BadRequest('A field of the form is too long')
+    fields.set(fieldname, fields.has(fieldname) ? [fields.get(fieldname), value].flat() : value)
+  }
+}
+
+/** Returns the content of the file of a form, which must be its last part: hooks have not seen later ones. */
+async function* readLast(
+  file: Readable,
+  parts: AsyncIterableIterator<FormPart> | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  yield* toContent(file)
+  const next = await parts?.next()
+  if (next?.done !== true) throw new BadRequest('A form has one file, after all of its fields')
+}
+
+/** Returns the bytes of a stream, which stays open if they are not read to the end: the response comes first. */
+function toContent(stream: Readable): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => stream.iterator({ destroyOnReturn: false }) }
+}
