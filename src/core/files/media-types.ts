@@ -19,7 +19,7 @@ const SIGNATURES: readonly (readonly [type: string, pattern: RegExp])[] = [
 
 /** Text that a browser could run or render: tags, also behind a byte order mark, spaces and comments. */
 const MARKUP = /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)?[\s\0]*</
-const SVG = /<(?:\0?s\0?v\0?g|[^\s<>]{1,64}:svg)[\s\0>]/i
+const SVG = /<(?:\0?s\0?v\0?g|[^\s<>]{1,64}:svg)[\s\0/>]/i
 
 /** Types whose content is always recognised: a file that only claims one is not of it. */
 const RECOGNISED: ReadonlySet<string> = new Set(

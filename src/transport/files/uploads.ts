@@ -5,6 +5,7 @@ import { isFileStore } from '../../core/files/file-content.ts'
 import type { Query, ServiceEntry } from '../../core/index.ts'
 import { BadRequest } from '../../core/index.ts'
 import { setParsers } from '../body-parsers.ts'
+import { fromFastifyError } from '../errors/fastify-error.ts'
 import { askToInstall } from '../missing-package.ts'
 import { createUnsupportedType } from '../parsing/request-body.ts'
 import type { RestFeature } from '../rest-plan.ts'
@@ -122,16 +123,22 @@ function pickFields(
 /** Reads a form up to its file, which hooks have to accept before it is read. */
 async function readForm(request: UploadRequest, given: Query): Promise<true> {
   const parts = request.parts?.()
+  const readPart = async (): Promise<FormPart | undefined> => {
+    try {
+      return (await parts?.next())?.value
+    } catch (error) {
+      throw fromFastifyError(error)
+    }
+  }
   const fields = new Map<string, unknown>(Object.entries(given))
   for (;;) {
-    const { value: part } = (await parts?.next()) ?? {}
+    const part = await readPart()
     if (part === undefined) throw new BadRequest('The form has no file')
-    const { fieldname, value, file } = part as FormPart
+    const { fieldname, value, file, filename, mimetype: type } = part
     if (file !== undefined) {
-      const { filename, mimetype: type } = part
       // As browsers escape it.
       const name = filename?.replaceAll('%22', '"')
-      request[UPLOAD] = { content: readLast(file, parts), name, type }
+      request[UPLOAD] = { content: readLast(file, readPart), name, type }
       request.body = Object.fromEntries(fields)
       return true
     }
@@ -143,14 +150,19 @@ async function readForm(request: UploadRequest, given: Query): Promise<true> {
 /** Returns the content of the file of a form, which must be its last part: hooks have not seen later ones. */
 async function* readLast(
   file: Readable,
-  parts: AsyncIterableIterator<FormPart> | undefined,
+  readPart: () => Promise<FormPart | undefined>,
 ): AsyncGenerator<Uint8Array, void> {
   yield* toContent(file)
-  const next = await parts?.next()
-  if (next?.done !== true) throw new BadRequest('A form has one file, after all of its fields')
+  if ((await readPart()) !== undefined) {
+    throw new BadRequest('A form has one file, after all of its fields')
+  }
 }
 
 /** Returns the bytes of a stream, which stays open if they are not read to the end: the response comes first. */
-function toContent(stream: Readable): AsyncIterable<Uint8Array> {
-  return { [Symbol.asyncIterator]: () => stream.iterator({ destroyOnReturn: false }) }
+async function* toContent(stream: Readable): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* stream.iterator({ destroyOnReturn: false })
+  } catch (cause) {
+    throw new BadRequest('The body is broken off', null, { cause })
+  }
 }
