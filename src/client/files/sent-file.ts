@@ -30,18 +30,24 @@ export async function sendFile(
     return transmit(new XMLHttpRequest(), file, onProgress, request)
   }
   const { url, method, headers, signal = null, libraryOptions } = request
-  const body = onProgress === undefined ? file : file.stream().pipeThrough(count(file, onProgress))
+  const body = onProgress === undefined ? file : count(file, onProgress)
   const options = { ...libraryOptions, method, headers, body, signal, redirect: 'manual' } as const
   return readAnswer(await fetch(url, { ...options, duplex: 'half' } as RequestInit), 'json')
 }
 
-function count({ size: total }: Blob, onProgress: OnProgress): TransformStream {
+/** How much of a file is read at a time, in bytes. */
+const PART_BYTES = 65_536
+
+function count(file: Blob, onProgress: OnProgress): ReadableStream<Uint8Array> {
+  const { size: total } = file
   let sent = 0
-  return new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      sent += chunk.length
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (sent === total) return controller.close()
+      const part = new Uint8Array(await file.slice(sent, sent + PART_BYTES).arrayBuffer())
+      controller.enqueue(part)
+      sent += part.length
       onProgress({ sent, total })
-      controller.enqueue(chunk)
     },
   })
 }
