@@ -39,6 +39,10 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   observing: { rooms: ['transport/observing/'], namedIn: [] },
   jobs: { rooms: ['adapter/jobs/', 'adapter/webhooks/'], namedIn: [] },
   webhooks: { rooms: ['adapter/webhooks/'], namedIn: [] },
+  files: {
+    rooms: ['adapter/files/', 'client/files/', 'core/files/', 'transport/files/'],
+    namedIn: [],
+  },
   embedded: { rooms: ['adapter/embedded/'], namedIn: [] },
   socketio: { rooms: ['transport/socketio/'], namedIn: [] },
   react: { rooms: ['client/react/'], namedIn: [] },

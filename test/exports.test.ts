@@ -171,6 +171,19 @@ const WEBHOOKS = toNames({
   `,
 })
 
+const FILES = toNames({
+  values: 'FileService diskStorage gridFSStorage',
+  types: `
+    DiskStorageOptions FileFacts FileRecord FileServiceOptions FileStorage GridFSStorageOptions NewFile
+    Upload
+  `,
+})
+
+const FILES_CLIENT = toNames({
+  values: 'download files upload',
+  types: 'OnProgress TransferOptions UploadOptions',
+})
+
 const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   remex: REMEX,
   'remex/core': CORE,
@@ -178,6 +191,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/errors': { ...ERRORS, values: [...ERRORS.values, 'default'] },
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
+  'remex/files': FILES,
   'remex/jobs': JOBS,
   'remex/webhooks': WEBHOOKS,
   'remex/embedded': EMBEDDED,
@@ -186,6 +200,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/opentelemetry': OPENTELEMETRY,
   'remex/prometheus': PROMETHEUS,
   'remex/client': CLIENT,
+  'remex/client/files': FILES_CLIENT,
   'remex/client/realtime': REALTIME_CLIENT,
   'remex/react': REACT,
   'remex/vue': VUE,

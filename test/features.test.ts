@@ -12,6 +12,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'guides/audit': 'adapter/record-hooks/audit',
   'guides/conditional-requests': 'flows/conditional',
   'guides/deployment': 'transport/server/health-routes',
+  'guides/files': 'flows/files',
   'guides/jobs': 'adapter/jobs/jobs',
   'guides/migrating-from-feathers': 'cli/migrate',
   'guides/new-project': 'cli/new-service',

@@ -48,6 +48,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'adapter/embedded': { layers: ['adapter/matching'], packages: ['bson'], node: true },
   cli: { layers: [], packages: [], node: true },
   client: { layers: ['core', 'core/errors'], packages: ['ofetch'], node: false },
+  'client/files': { layers: ['client', 'core', 'core/errors'], packages: [], node: false },
   'client/realtime': {
     layers: ['client', 'core', 'core/errors'],
     packages: ['eventsource-parser'],

@@ -79,6 +79,7 @@ export const LONG: readonly string[] = [
   'flows/database/server-errors',
   'flows/database/slow-server',
   'flows/edit-form',
+  'flows/files-killed',
   'flows/fuzz',
   'flows/guide-examples',
   'flows/hostile-requests',

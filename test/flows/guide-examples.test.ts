@@ -10,6 +10,7 @@ import t from 'tap'
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createPages as createAudited } from '../../examples/audit.ts'
+import { createDesk, sendNote } from '../../examples/files.ts'
 import { createShop } from '../../examples/jobs.ts'
 import { createFeed, Feed, listTexts } from '../../examples/pages.ts'
 import { createPayments, pay } from '../../examples/repeats.ts'
@@ -413,4 +414,24 @@ t.test('orders are exported as CSV, by a link too, and summed by the client', as
   t.match(await send('POST', '/order-links', {}, linked), { status: 403 })
   t.match(await send('POST', '/orders', order, token), { status: 201 })
   t.match(await send('POST', '/order-links', {}), { status: 401 })
+})
+
+t.test('users send files, read their own, and give links away', async (t) => {
+  const { app, send } = await start(() => createDesk(db, SECRET))
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.fastify.server.address() as AddressInfo
+  const login = { name: 'ann', password: PASSWORD }
+  for (const name of ['ann', 'bob']) await send('POST', '/users', { ...login, name })
+  t.equal(await sendNote(`http://127.0.0.1:${port}`, login), 'The printer is on fire')
+  const [record] = await db.collection('attachments').find().toArray()
+  t.match(record, { name: 'note.txt', ticket: '7', type: 'text/plain', size: 22 })
+  const tokenOf = async (name: string) =>
+    (await send('POST', '/authentication', { strategy: 'local', ...login, name })).body.accessToken
+  const path = `/attachments/${record?.['_id']}`
+  t.match(await send('GET', path, undefined, await tokenOf('bob')), { status: 404 })
+  const { body } = await send('GET', path, undefined, await tokenOf('ann'))
+  const content = await app.fastify.inject(body.url)
+  t.match(content, { statusCode: 200, body: 'The printer is on fire' })
+  t.match(await app.fastify.inject(`${path}/content`), { statusCode: 401 })
 })

@@ -3,7 +3,7 @@ import { BadRequest, Forbidden } from '../../core/errors/index.ts'
 import type { Query } from '../../core/params.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 
-/** Signs links to the content of files: whoever has one can read the file until it expires. */
+/** Signs links to the content of files: with one, anyone can read the file until it expires. */
 export class SignedLinks {
   readonly #key: Uint8Array
 
