@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { request as sendRequest } from 'node:http'
+import { Agent, request as sendRequest } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
 import { FileService } from '../../src/adapter/files/index.ts'
@@ -391,6 +392,41 @@ t.test(
     t.match(slow, /^HTTP\/1.1 408/, 'other bodies may not')
   },
 )
+
+t.test('FILE-10: a connection on which nothing more of an upload arrives is closed', async (t) => {
+  const app = await start(t)
+  const opened = once(app.fastify.server, 'connection')
+  const { request, answered } = begin(app)
+  request.on('error', () => undefined)
+  request.write(Buffer.alloc(300_000))
+  const [socket] = (await opened) as [Socket]
+  await until(async () => (await db.collection('files.chunks').countDocuments()) === 1)
+  t.equal(socket.timeout, 30_000)
+  // As Node does when this time has passed.
+  socket.emit('timeout')
+  await t.rejects(answered)
+  await until(async () => (await count()).join() === NOTHING.join())
+})
+
+t.test('many uploads of one connection leave no listeners on it', async (t) => {
+  const app = await start(t)
+  const opened = once(app.fastify.server, 'connection')
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const counts: number[] = []
+  for (let index = 0; index < 3; index += 1) {
+    const options = { agent, port: app.port, host: '127.0.0.1', method: 'POST', headers: ADA }
+    const request = sendRequest({ ...options, path: '/files?name=a' })
+    const answered = once(request, 'response')
+    request.end('x')
+    const [response] = await answered
+    t.equal(response.statusCode, 201)
+    await once(response.resume(), 'end')
+    const [socket] = (await opened) as [Socket]
+    counts.push(socket.eventNames().reduce((sum, name) => sum + socket.listenerCount(name), 0))
+  }
+  t.equal(counts[1], counts[2])
+})
 
 t.test('answers ranges, conditions and HEAD', async (t) => {
   const app = await start(t)

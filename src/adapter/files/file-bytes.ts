@@ -1,26 +1,31 @@
-import type { Collection, ObjectId } from 'mongodb'
+import type { Collection } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import type { Upload } from '../../core/files/file-content.ts'
 import { callDatabase } from '../driver-error.ts'
 import type { FileStorage } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
-import { PendingFiles } from './pending-files.ts'
 import type { CheckedFacts, UploadLimits } from './upload-check.ts'
 import { CheckedUpload } from './upload-check.ts'
 
-/** A file whose creation or removal has begun: its id, and that of the note that says so. */
+/** A note that a file is being created or removed: its bytes may be there without its record. */
 export interface BegunFile {
+  readonly _id: ObjectId
+  /** The id of the file. */
   readonly file: ObjectId
-  readonly note: ObjectId
 }
+
+type Note = BegunFile & { readonly at: Date }
 
 /** How many notes a sweep reads at a time. */
 const BATCH = 100
 
-/** The bytes of the files of a collection: none stay without a record, whatever fails, and whenever a process ends. */
+/**
+ * The bytes of the files of a collection: none stay without a record. Notes in a collection next to that of the records
+ * lead to those of a killed process, in any storage.
+ */
 export class FileBytes {
   readonly #openRecords: () => Promise<Collection>
   readonly #limits: UploadLimits
-  readonly #pending: PendingFiles
   #storage: FileStorage | undefined
 
   constructor(
@@ -31,7 +36,6 @@ export class FileBytes {
     this.#openRecords = openRecords
     this.#limits = limits
     this.#storage = storage
-    this.#pending = new PendingFiles(openRecords)
   }
 
   /** Resolves to the storage: by default GridFS, next to the records. */
@@ -43,9 +47,19 @@ export class FileBytes {
     return this.#storage
   }
 
-  /** Notes that the bytes of a file may be there without a record: call it before the first step. */
+  async #openNotes(): Promise<Collection<Note>> {
+    const { db, collectionName } = await this.#openRecords()
+    return db.collection<Note>(`${collectionName}.pending`)
+  }
+
+  /** Stores a note, never as part of a transaction: call it before the first step. */
   async begin(file: ObjectId): Promise<BegunFile> {
-    return { file, note: await this.#pending.add(file) }
+    const _id = new ObjectId()
+    const notes = await this.#openNotes()
+    // The time of the server: that of processes may differ.
+    const note = { $set: { file }, $currentDate: { at: true } } as const
+    await callDatabase(() => notes.updateOne({ _id }, note, { upsert: true }))
+    return { _id, file }
   }
 
   /** Stores the bytes of a begun file. Resolves to what was found in them. */
@@ -56,9 +70,10 @@ export class FileBytes {
     return checked.toFacts()
   }
 
-  /** Ends a begun file whose record and bytes are both there. */
-  async confirm({ note }: BegunFile): Promise<void> {
-    await this.#pending.remove(note)
+  /** Ends a begun file whose record and bytes are both there, or both gone. */
+  async confirm({ _id }: BegunFile): Promise<void> {
+    const notes = await this.#openNotes()
+    await callDatabase(() => notes.deleteOne({ _id }))
   }
 
   /** Ends a begun file by removing whatever is there of it. */
@@ -69,20 +84,23 @@ export class FileBytes {
   }
 
   /** Ends a begun file: without a record, its bytes are removed. */
-  async settle({ file, note }: BegunFile): Promise<void> {
+  async settle(begun: BegunFile): Promise<void> {
+    const { file } = begun
     const records = await this.#openRecords()
     const options = { projection: { _id: 1 }, readPreference: 'primary' } as const
     const record = await callDatabase(() => records.findOne({ _id: file }, options))
     if (record === null) await (await this.openStorage()).remove(String(file))
-    await this.#pending.remove(note)
+    await this.confirm(begun)
   }
 
   /** Settles the files that were begun at least this long ago, in ms. Resolves to their number. */
   async sweep(minAgeMs: number): Promise<number> {
+    const isOld = { $expr: { $lte: ['$at', { $subtract: ['$$NOW', minAgeMs] }] } }
+    const notes = await this.#openNotes()
     for (let settled = 0; ; ) {
-      const old = await this.#pending.list(minAgeMs, BATCH)
+      const old = await callDatabase(() => notes.find(isOld).limit(BATCH).toArray())
       if (old.length === 0) return settled
-      for (const { _id: note, file } of old) await this.settle({ file, note })
+      for (const note of old) await this.settle(note)
       settled += old.length
     }
   }

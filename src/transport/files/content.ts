@@ -5,7 +5,6 @@ import { isFileStore } from '../../core/files/file-content.ts'
 import { toDisposition } from '../../core/files/file-name.ts'
 import { isActiveType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
 import type { HttpAnswer, Id, ServiceEntry } from '../../core/index.ts'
-import { callMethod } from '../../core/index.ts'
 import { namesTag } from '../../core/tag-comparison.ts'
 import { formatter } from '../functions-around.ts'
 import { acceptOfReads } from '../replies/accept-check.ts'
@@ -20,7 +19,7 @@ import { isPathTarget } from '../routing/request-path.ts'
 import { ID_PLACEHOLDER, toPatterns } from '../routing/service-router.ts'
 import type { ScopePart } from '../scope-parts.ts'
 import { RestCall } from '../service-handler.ts'
-import { answerError, answerNotFound, setCommonHeaders } from '../service-reply.ts'
+import { answerNotFound } from '../service-reply.ts'
 import { acceptUploads } from './uploads.ts'
 
 /** Adds the routes of services with files: uploads, and `GET /<path>/<id>/content`. */
@@ -54,9 +53,7 @@ function addContentRoute(
       return
     }
     const { [ID_PLACEHOLDER]: id = '', ...route } = request.params as Record<string, string>
-    if ((request.query as object | null) !== null && 'signature' in transport.readQuery(request)) {
-      void sendByLink(transport, { entry, id, route }, request, reply)
-    } else new RestCall(plans.get(get), { id, route }, request, reply).start()
+    new RestCall(plans.get(get), { id, route }, request, reply).start()
   }
   const config: object = { service: path, serviceMethod: 'get' }
   scope.route({
@@ -68,43 +65,38 @@ function addContentRoute(
   })
 }
 
+/** The parameter of a signed link, by which a call is internal: anyone with the link may read the file. */
+const SIGNATURE = 'signature'
+
+const isLink = (query: object): boolean => SIGNATURE in query
+
 /** Responds to a `get` that has found the record of a file with its content. */
-const sendContent: RestFeature = ({ entry }) => ({
-  transform: async ({ context, request, reply, body }) => {
-    // A hook has chosen another response.
-    if (reply.statusCode !== 200 || body == null) return true
-    const file = await (entry.service as unknown as FileStore).openFile(context.id as Id)
-    await sendFile(file, request, reply, context.http)
-    return false
-  },
-})
+const sendContent: RestFeature = ({ entry }, transport) => {
+  const store = entry.service as unknown as FileStore
+  return {
+    query: (_call, query) => (isLink(query) ? {} : query),
+    params: ({ request, reply, target }, params) => {
+      const query = transport.readQuery(request)
+      if (!isLink(query)) return
+      store.checkLink(target.id ?? '', query)
+      params.provider = undefined
+      params.authentication = undefined
+      reply.header('referrer-policy', 'no-referrer')
+    },
+    transform: async ({ context, request, reply, body }) => {
+      // A hook has chosen another response.
+      if (reply.statusCode !== 200 || body == null) return true
+      await sendFile(await store.openFile(context.id as Id), request, reply, context.http)
+      return false
+    },
+  }
+}
 
 /** What shapes a JSON response is left out. */
 const CONTENT_FEATURES: readonly RestFeature[] = [
   ...REST_FEATURES.filter((one) => ![acceptOfReads, resultSchemas, formatter].includes(one)),
   sendContent,
 ]
-
-/** Responds to a signed link: the hooks of `get` run as for an internal call. */
-async function sendByLink(
-  transport: RestTransport,
-  { entry, id, route }: { entry: ServiceEntry; id: string; route: Record<string, string> },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  try {
-    const store = entry.service as unknown as FileStore
-    store.checkLink(id, transport.readQuery(request))
-    const get = entry.methods.get('get') as NonNullable<ReturnType<typeof entry.methods.get>>
-    await callMethod(get, entry.service, [id, { route }])
-    const file = await store.openFile(id)
-    setCommonHeaders(transport, request, reply, false)
-    reply.header('referrer-policy', 'no-referrer')
-    await sendFile(file, request, reply)
-  } catch (error) {
-    answerError(transport, error, request, reply, { match: { entry, id } })
-  }
-}
 
 /** For pages that a file could contain: they are opaque to the site, and run nothing. */
 const POLICY =
@@ -117,7 +109,7 @@ async function sendFile(
   file: StoredFile,
   { headers, method }: FastifyRequest,
   reply: FastifyReply,
-  http: HttpAnswer = {},
+  http: HttpAnswer,
 ): Promise<void> {
   const { name, type, size, hash, isInline } = file
   const disposition = toDisposition(isInline ? 'inline' : 'attachment', name)

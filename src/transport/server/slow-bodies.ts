@@ -11,11 +11,11 @@ type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
 
 /** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
 export function letBodyTakeItsTime(request: IncomingMessage): void {
-  const socket: SlowSocket = request.socket
+  const { socket }: { readonly socket: SlowSocket } = request
   socket[SLOW] = request
-  socket.setTimeout(MAX_SILENCE_MS, () => {
-    if (!request.complete) socket.destroy()
-  })
+  request.setTimeout(MAX_SILENCE_MS, () => socket.destroy())
+  // The response may take its time as well.
+  request.once('end', () => socket.setTimeout(0))
 }
 
 /** Whether the request that a connection is receiving may take long. */
