@@ -14,6 +14,7 @@ const BENCHES = [
   'rest-schemas',
   'pages',
   'streams',
+  'files',
   'observing',
   'auth',
   'heap',
