@@ -1,6 +1,13 @@
 import { ObjectId } from 'mongodb'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
-import { BadRequest, Forbidden, NotFound, ServiceError } from '../../core/errors/index.ts'
+import {
+  InvalidBody,
+  InvalidData,
+  InvalidLink,
+  RecordNotFound,
+} from '../../core/errors/coded-errors.ts'
+import { ServiceError } from '../../core/errors/index.ts'
+import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
 import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
@@ -103,7 +110,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   ): string {
     const path = findServiceEntry(this)?.path
     if (this.#links === null || path === undefined) {
-      throw new TypeError("createLink(): set the option 'linkSecret', and register the service")
+      throw new OptionError("createLink(): set the option 'linkSecret', and register the service")
     }
     const query = this.#links.create(path, String(id), expiresInMs)
     return `/${path}/${encodeURIComponent(String(id))}/content${query}`
@@ -111,7 +118,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
 
   /** @internal */
   checkLink(id: Id, query: Query): void {
-    if (this.#links === null) throw new Forbidden('There are no signed links to these files')
+    if (this.#links === null) throw new InvalidLink('There are no signed links to these files')
     this.#links.check(findServiceEntry(this)?.path ?? '', String(id), query)
   }
 
@@ -119,7 +126,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   async openFile(id: Id): Promise<StoredFile> {
     const records = await this.getModel()
     const record = await callDatabase(() => records.findOne({ _id: this.getObjectId(id) as never }))
-    if (record === null) throw new NotFound(`No record found for id '${id}'`)
+    if (record === null) throw new RecordNotFound(`No record found for id '${id}'`)
     const { _id, name, type, size, hash } = record as unknown as FileRecord & { _id: unknown }
     const facts = { name, type, size, hash }
     const file = String(_id)
@@ -140,9 +147,10 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   ): Promise<T | T[]>
   override async _create(data: unknown, params: FileParams<T> = {}): Promise<never> {
     const { upload, [CREATED]: created } = params
-    if (!isObject(data) || Array.isArray(data)) throw new BadRequest('Files are created one by one')
+    if (!isObject(data) || Array.isArray(data))
+      throw new InvalidData('Files are created one by one')
     if (upload === undefined) {
-      throw new BadRequest(
+      throw new InvalidBody(
         'A file needs bytes: the body of the request, or params.upload in internal calls',
       )
     }
@@ -231,7 +239,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     const { db } = await this.getModel()
     const hasSession = getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true
     if (!hasSession && findTransaction(db.client) === undefined) return
-    throw new TypeError(
+    throw new ArgumentError(
       'An upload cannot be part of a transaction, which ends after a minute: upload the file, then refer to it in another call',
     )
   }
@@ -240,7 +248,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
 /** @throws {TypeError} the call is for another collection, whose bytes would not be found */
 function checkCollection({ adapter }: Pick<MongoDBParams, 'adapter'>): void {
   if (adapter?.Model !== undefined) {
-    throw new TypeError('params.adapter.Model: the files of a service have one collection')
+    throw new ArgumentError('params.adapter.Model: the files of a service have one collection')
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { BadRequest, Forbidden } from '../../core/errors/index.ts'
+import { InvalidLink, InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { Query } from '../../core/params.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 
@@ -20,14 +20,14 @@ export class SignedLinks {
   /** @throws {Forbidden} the signature is wrong, or the link has expired */
   check(path: string, id: string, { expires, signature, ...others }: Query): void {
     if (Object.keys(others).length > 0)
-      throw new BadRequest('A signed link has no other parameters')
+      throw new InvalidQuery('A signed link has no other parameters')
     const seconds = Number(expires)
     const given = Buffer.from(String(signature), 'base64url')
     const expected = this.#sign(path, id, seconds)
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw new Forbidden('The signature of the link is wrong')
+      throw new InvalidLink('The signature of the link is wrong')
     }
-    if (seconds * 1_000 <= Date.now()) throw new Forbidden('The link has expired')
+    if (seconds * 1_000 <= Date.now()) throw new InvalidLink('The link has expired')
   }
 
   #sign(path: string, id: string, expires: number): Buffer {

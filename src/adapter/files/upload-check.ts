@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from '../../core/errors/index.ts'
+import { BodyTooLarge, BodyTypeUnsupported, InvalidBody } from '../../core/errors/coded-errors.ts'
 import type { FileFacts, Upload } from '../../core/files/file-content.ts'
 import { HEAD_BYTES, includesType, toMediaType } from '../../core/files/media-types.ts'
 
@@ -56,7 +56,7 @@ export class CheckedUpload {
       }
     }
     if (size !== undefined && size !== this.#size) {
-      throw new BadRequest(`The file has ${this.#size} bytes, and ${size} were declared`)
+      throw new InvalidBody(`The file has ${this.#size} bytes, and ${size} were declared`)
     }
     if (head === null) return
     this.#findType(head)
@@ -66,11 +66,11 @@ export class CheckedUpload {
   #findType(head: readonly Uint8Array[]): void {
     this.#type = toMediaType(Buffer.concat(head), this.#upload.type)
     if (includesType(this.#limits.types, this.#type)) return
-    throw new UnsupportedMediaType(`Files of the type ${this.#type} are not accepted`)
+    throw new BodyTypeUnsupported(`Files of the type ${this.#type} are not accepted`)
   }
 
   #refuseSize(): never {
-    throw new PayloadTooLarge(`A file may have at most ${this.#limits.maxBytes} bytes`)
+    throw new BodyTooLarge(`A file may have at most ${this.#limits.maxBytes} bytes`)
   }
 }
 

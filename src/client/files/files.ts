@@ -1,5 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
-import { BadRequest } from '../../core/errors/index.ts'
+import { InvalidCall } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RecordId } from '../../core/params.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
@@ -69,7 +70,7 @@ export async function upload<S extends object>(
   const remote = toRemote(service)
   const content = file instanceof Blob ? file : new Blob([file])
   const given = { name: (file as Partial<File>).name, ...fields }
-  if (given.name === undefined) throw new BadRequest("The file has no name: { name: 'plan.pdf' }")
+  if (given.name === undefined) throw new InvalidCall("The file has no name: { name: 'plan.pdf' }")
   const headers = {
     accept: 'application/json',
     'content-type': content.type || 'application/octet-stream',
@@ -116,7 +117,7 @@ function transfer(
 
 function toRemote(service: object): RemoteService {
   if (service instanceof RemoteService) return service
-  throw new TypeError('Only the services of a client send files')
+  throw new ArgumentError('Only the services of a client send files')
 }
 
 declare module '../client.ts' {

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { FileStore, Upload } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
 import type { Query, ServiceEntry } from '../../core/index.ts'
-import { BadRequest } from '../../core/index.ts'
 import { setParsers } from '../body-parsers.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
 import { askToInstall } from '../missing-package.ts'
@@ -93,7 +93,7 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     const fields = pickFields(transport, request, (field) => !field.startsWith('$'))
     if (upload === 'form') return readForm(request, fields)
     if (typeof fields['name'] === 'string' && fields['name'] !== '') request.body = fields
-    else throw new BadRequest("A file needs a name in the query: '?name=plan.pdf'")
+    else throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
     return undefined
   }
   // The same for all methods, as their routes share it.
@@ -133,7 +133,7 @@ async function readForm(request: UploadRequest, given: Query): Promise<true> {
   const fields = new Map<string, unknown>(Object.entries(given))
   for (;;) {
     const part = await readPart()
-    if (part === undefined) throw new BadRequest('The form has no file')
+    if (part === undefined) throw new InvalidBody('The form has no file')
     const { fieldname, value, file, filename, mimetype: type } = part
     if (file !== undefined) {
       // As browsers escape it.
@@ -142,7 +142,7 @@ async function readForm(request: UploadRequest, given: Query): Promise<true> {
       request.body = Object.fromEntries(fields)
       return true
     }
-    if (part.valueTruncated) throw new BadRequest('A field of the form is too long')
+    if (part.valueTruncated) throw new InvalidBody('A field of the form is too long')
     fields.set(fieldname, fields.has(fieldname) ? [fields.get(fieldname), value].flat() : value)
   }
 }
@@ -154,7 +154,7 @@ async function* readLast(
 ): AsyncGenerator<Uint8Array, void> {
   yield* toContent(file)
   if ((await readPart()) !== undefined) {
-    throw new BadRequest('A form has one file, after all of its fields')
+    throw new InvalidBody('A form has one file, after all of its fields')
   }
 }
 
@@ -163,6 +163,6 @@ async function* toContent(stream: Readable): AsyncGenerator<Uint8Array, void> {
   try {
     yield* stream.iterator({ destroyOnReturn: false })
   } catch (cause) {
-    throw new BadRequest('The body is broken off', null, { cause })
+    throw new InvalidBody('The body is broken off', null, { cause })
   }
 }
