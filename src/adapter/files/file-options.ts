@@ -82,4 +82,4 @@ export function resolveFileOptions(options: FileServiceOptions): {
 export interface FileRecord extends FileFacts, Document {}
 
 /** The data of a new file: a name, unless the upload has one, and the fields of the application. */
-export type NewFile<T> = Omit<T, keyof FileFacts | '_id'> & { readonly name?: string }
+export type NewFile<T> = Omit<T, keyof FileFacts | '_id'> & Partial<Pick<FileFacts, 'name'>>

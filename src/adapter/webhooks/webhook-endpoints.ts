@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Document, ObjectId } from 'mongodb'
-import type { Hook } from '../../core/application-defaults.ts'
+import type { Hook, HookContext } from '../../core/application-defaults.ts'
 import { InvalidData, LimitReached } from '../../core/errors/coded-errors.ts'
 import { parseTarget } from '../../core/network/safe-fetch.ts'
 import type { Params } from '../../core/params.ts'
 import { DateSchema } from '../../core/schema/index.ts'
 import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
+import { changeParams } from '../../core/transport-facts.ts'
 import type { RuledWrite } from '../adapter-call.ts'
 import { setRule } from '../call-rules.ts'
 import { ObjectIdSchema } from '../object-id.ts'
@@ -89,9 +90,9 @@ interface EndpointParams extends Params {
 export function createEndpointHooks(
   setup: EndpointSetup,
 ): Record<'create' | 'patch' | 'show', Hook> {
-  const addSecret = (params: EndpointParams): StoredEndpoint['secrets'][number] => {
+  const addSecret = (context: HookContext): StoredEndpoint['secrets'][number] => {
     const key = `whsec_${randomBytes(32).toString('base64')}`
-    params[ADDED] = key
+    changeParams(context, { [ADDED]: key })
     return { key, at: new Date() }
   }
   const create: Hook = async (context) => {
@@ -101,7 +102,7 @@ export function createEndpointHooks(
     if ((await setup.count(owner)) >= setup.maxPerOwner) {
       throw new LimitReached(`There are ${setup.maxPerOwner} webhooks, and no more are allowed`)
     }
-    const secrets = [addSecret(context.params)]
+    const secrets = [addSecret(context)]
     const state = { enabled: true, reason: null, failures: 0, secrets, createdAt: new Date() }
     context.data = { url, events, owner, ...state }
   }
@@ -111,7 +112,7 @@ export function createEndpointHooks(
     const reason = enabled ? null : 'Disabled by its owner'
     context.data = { ...others, ...(enabled === undefined ? {} : { enabled, reason, failures: 0 }) }
     if (rotateSecret !== true) return
-    const secrets = { $each: [addSecret(context.params)], $position: 0, $slice: MAX_SECRETS }
+    const secrets = { $each: [addSecret(context)], $position: 0, $slice: MAX_SECRETS }
     // A rule, since the data of external callers may have no such operators.
     const fill = (write: RuledWrite) => ({ ...write, data: { ...write.data, $push: { secrets } } })
     setRule(context, patch, { fill })

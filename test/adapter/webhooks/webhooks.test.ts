@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { transaction } from '../../../src/adapter/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
-import type { WebhooksOptions } from '../../../src/adapter/webhooks/index.ts'
+import type { WebhookService, WebhooksOptions } from '../../../src/adapter/webhooks/index.ts'
 import { webhooks } from '../../../src/adapter/webhooks/index.ts'
 import { protect } from '../../../src/auth/index.ts'
 import type { AnyApplication, AroundHook, Hook } from '../../../src/transport/index.ts'
@@ -358,6 +358,26 @@ t.test('shows a secret once, and never again (HOOK-9)', async (t) => {
   t.notOk(JSON.stringify(seen).includes(secret.slice(6)))
   t.strictSame(app.entries.get('webhooks')?.options.serviceEvents, [])
 })
+
+t.test(
+  'internal calls create endpoints for owners, and get the secret once (HOOK-9)',
+  async (t) => {
+    const { app } = await startShop(t, database)
+    const endpoints = app.service('webhooks') as unknown as WebhookService
+    const params = {}
+    const data = { url: 'https://hooks.example/', events: ['orders.created'] }
+    const { _id, secret } = await endpoints.create({ ...data, owner: 'ann' }, params)
+    t.match(secret, /^whsec_/)
+    const patched = await endpoints.patch(_id, { enabled: false }, params)
+    t.match(patched, { secret: undefined, enabled: false, reason: 'Disabled by its owner' })
+    t.match((await endpoints.patch(_id, { rotateSecret: true }, params)).secret, /^whsec_/)
+    t.strictSame(params, {})
+    await t.rejects(endpoints.create(data), { code: 400, message: 'A webhook needs an owner' })
+    const events = ['orders.created', 'users.created']
+    const invalid = endpoints.create({ ...data, events, owner: 'ann' })
+    await t.rejects(invalid, { code: 400, message: /Allowed are orders.created, / })
+  },
+)
 
 t.test('signs by both secrets for a day after a rotation (HOOK-9)', async (t) => {
   const { app, send, addEndpoint } = await startShop(t, database)
