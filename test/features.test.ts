@@ -13,6 +13,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   'guides/conditional-requests': 'flows/conditional',
   'guides/deployment': 'transport/server/health-routes',
   'guides/files': 'flows/files',
+  'guides/help-desk': 'flows/help-desk',
   'guides/jobs': 'adapter/jobs/jobs',
   'guides/migrating-from-feathers': 'cli/migrate',
   'guides/new-project': 'cli/new-service',

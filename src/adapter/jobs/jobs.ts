@@ -38,7 +38,7 @@ export interface JobsOptions {
   readonly collection: MongoDBSettings['Model']
   /** What runs the jobs, by their names: a function, or an object with options. Default: what plug-ins add. */
   readonly handlers?:
-    | { readonly [Name in JobName]: JobFunction<DataOf<Name>> | JobHandler<DataOf<Name>> }
+    | { readonly [Name in JobName]?: JobFunction<DataOf<Name>> | JobHandler<DataOf<Name>> }
     | undefined
   /**
    * Whether this process runs jobs once it is set up. Default: `true`. A process with `false` only enqueues them; tests
@@ -129,8 +129,9 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
     const service = new JobService(app, withDefaults(DEFAULTS as Resolved, options))
     app.use(PATH, service, INTERNAL)
     Object.defineProperty(app, 'jobs', { value: service })
-    for (const [name, handler] of Object.entries(options.handlers ?? {}))
-      service.handle(name, handler)
+    for (const [name, handler] of Object.entries(options.handlers ?? {})) {
+      if (handler !== undefined) service.handle(name, handler)
+    }
     app.hooks({
       setup: [
         async (_context: unknown, next: () => Promise<void>) => {
