@@ -13,7 +13,7 @@ import type { AnyApplication, Logger } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
 
-const { db, empty } = await openDatabase(t)
+const { db, empty, commandsOf } = await openDatabase(t)
 
 const COLLECTIONS = ['files', 'files.files', 'files.chunks', 'files.pending', 'notes']
 
@@ -119,6 +119,26 @@ for (const [name, open] of Object.entries<(t: Test) => FileStorage>({
     t.strictSame((await count()).slice(1), [0, 0, 0])
   })
 }
+
+t.test('GridFS: reads a large file part by part', async (t) => {
+  const storage = gridFSStorage(db, { bucketName: 'files' })
+  const id = new ObjectId().toHexString()
+  const large = Buffer.concat(Array.from({ length: 7 }, () => bytes))
+  await storage.write(id, [large] as never)
+  // Where one part ends and the next begins.
+  const border = 8 * 255 * 1_024
+  const places = [0, 1, border - 1, border, border + 1, 2 * border, large.length]
+  for (const start of places) {
+    const parts: Uint8Array[] = []
+    for await (const part of storage.read(id, start, large.length)) parts.push(part)
+    t.ok(Buffer.concat(parts).equals(large.subarray(start)), `from ${start}`)
+  }
+  const names = async () => {
+    for await (const _part of storage.read(id, 5, border + 5)) await Promise.resolve()
+  }
+  const finds = (await commandsOf(names)).filter((command) => 'find' in command)
+  t.equal(finds.filter(({ find }) => find === 'files.chunks').length, 2)
+})
 
 t.test('keeps bytes on disk, and nothing of what was refused or removed', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'remex-files-'))
