@@ -72,7 +72,7 @@ await build({
     // load more of it.
     codeSplitting: {
       includeDependenciesRecursively: false,
-      groups: [{ name: 'client', test: /\/src\/client\/(?!(?:realtime|react|vue)\/)/ }],
+      groups: [{ name: 'client', test: /\/src\/client\/(?!(?:files|realtime|react|vue)\/)/ }],
     },
     // The declarations have them; here they would be read at each start.
     comments: { legal: true, annotation: true, jsdoc: false },

@@ -50,6 +50,7 @@ export const LONG: readonly string[] = [
   'client/authentication/session-refresh',
   'client/authentication/token-storage',
   'client/browser',
+  'client/files/browser',
   'client/react/use-live',
   'client/realtime/random-writes',
   'client/requests/query-string',
