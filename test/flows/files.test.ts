@@ -3,7 +3,7 @@ import { Agent, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
-import { FileService } from '../../src/adapter/files/index.ts'
+import { FileService, gridFSStorage } from '../../src/adapter/files/index.ts'
 import { limitTo } from '../../src/adapter/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
 import { Forbidden } from '../../src/core/index.ts'
@@ -502,10 +502,23 @@ t.test('a hook of get may answer in place of the content', async (t) => {
   })
 })
 
-t.test('serves files below a prefix of a host, after functions that may respond', async (t) => {
+t.test('serves files below a prefix of a host', async (t) => {
   const files = new FileService({ Model: db.collection('files'), linkSecret: SECRET })
   const app = await startApp(t, { mode: 'plugin', services: { files } })
   const { record } = await upload(app, 'x')
   t.match(await app.request(`/files/${record._id}/content`), { status: 200, text: 'x' })
   t.match(await app.request(files.createLink(record._id)), { status: 200, text: 'x' })
+})
+
+t.test('a storage may send callers to its own URL, once hooks have let them pass', async (t) => {
+  const link = async (id: string, file: { name: string }, disposition: string) =>
+    `https://files.example/${id}?${new URLSearchParams({ name: file.name, disposition })}`
+  const app = await start(t, { storage: { ...gridFSStorage(db, { bucketName: 'files' }), link } })
+  const { record } = await upload(app, 'x')
+  const path = `/files/${record._id}/content`
+  t.match(await app.request(path, { headers: EVE }), { status: 404 })
+  const query = 'name=a.txt&disposition=inline%3B+filename%3D%22a.txt%22'
+  const location = `https://files.example/${record._id}?${query}`
+  const headers = { location, 'cache-control': 'no-store' }
+  t.match(await app.request(path, { headers: ADA }), { status: 302, headers })
 })
