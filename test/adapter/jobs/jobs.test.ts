@@ -198,7 +198,7 @@ t.test(
           await gate.pass()
         },
       },
-      { leaseMs: 60 },
+      { leaseMs: 3_000 },
     )
     await app.jobs.enqueue('greet', {})
     const running = app.jobs.run()
