@@ -28,7 +28,6 @@ const FEATURES: Readonly<Record<string, string>> = {
   'guides/soft-delete': 'adapter/record-hooks/soft-delete',
   'guides/streams': 'flows/open-streams',
   'guides/testing': 'client/libraries',
-  'guides/uploads': 'transport/body-parsers',
   'guides/webhooks': 'adapter/webhooks/webhooks',
   'guides/wire-formats': 'transport/formatter',
   'reference/authentication': 'flows/authentication-routes',

@@ -10,6 +10,8 @@ export const WORDS = {
   'docs/guides/conditional-requests.md':
     'etag optimistic locking concurrency version conflict cache',
   'docs/guides/deployment.md': 'deploy docker container kubernetes nginx production hosting pm2',
+  'docs/guides/files.md':
+    'upload image picture avatar file multer multipart s3 attachment download',
   'docs/guides/pages.md':
     'pagination paginate paginated paging infinite scroll load more offset results',
   'docs/guides/repeats.md': 'idempotency retry duplicate double submit',
@@ -20,8 +22,6 @@ export const WORDS = {
   'docs/guides/soft-delete.md': 'soft delete deletedAt deleted trash restore archive',
   'docs/guides/streams.md': 'csv export ndjson excel download large',
   'docs/guides/testing.md': 'jest vitest mocha unit integration test mock fixtures',
-  'docs/guides/uploads.md':
-    'upload image picture avatar file multer multipart s3 attachment download',
   'docs/how-do-i.md#create-indexes': 'add index unique mongodb ensureIndex',
   'docs/how-do-i.md#join-related-records-aggregate':
     'populate lookup relation relations related association',
