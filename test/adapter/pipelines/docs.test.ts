@@ -11,7 +11,7 @@ t.test('every code block about pipelines stands in the example that runs', async
   const blocks = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].flatMap(([, code = '']) =>
     code.split('\n\n'),
   )
-  t.equal(blocks.length, 4)
+  t.equal(blocks.length, 3)
   const example = read('examples/mongodb-pipeline.ts')
   for (const block of blocks) t.ok(example.includes(block.trim()), block.split('\n')[0] ?? '')
 })

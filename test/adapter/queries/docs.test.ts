@@ -18,8 +18,7 @@ function read(path: string): string {
 }
 
 const SECTIONS = [
-  ['pipelines', 'Text search', ['mongodb-text-search'], 2],
-  ['queries', 'Values in queries', ['query-values', 'schemas'], 2],
+  ['pipelines', 'Text search', ['mongodb-text-search'], 1],
   ['pipelines', 'Collation', ['mongodb-collation'], 2],
 ] as const
 
