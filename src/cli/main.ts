@@ -31,6 +31,6 @@ try {
   // System errors, such as a folder without write permission, explain themselves.
   const isForPeople = error instanceof Refusal || (error instanceof Error && 'code' in error)
   if (!isForPeople) throw error
-  console.error(error.message)
+  console.error(error instanceof Refusal ? `${error.message} [${error.errorCode}]` : error.message)
   process.exitCode = 1
 }

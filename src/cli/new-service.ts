@@ -25,13 +25,15 @@ export function writeService(path: string): string {
   if (!existsSync(APP)) {
     throw new Refusal(
       `There is no ${APP} here: go to the folder of a project made by 'npx remex new'.`,
+      'WRONG_FOLDER',
     )
   }
   const fileName = path.replaceAll('/', '-')
   const source = `src/services/${fileName}.ts`
   const test = `test/${fileName}.test.ts`
   for (const file of [source, test]) {
-    if (existsSync(file)) throw new Refusal(`${file} already exists: choose another path.`)
+    if (existsSync(file))
+      throw new Refusal(`${file} already exists: choose another path.`, 'FILE_EXISTS')
   }
   const templates = readTemplates([existsSync('src/services/users.ts') ? 'logins' : 'plain'])
   const app = addLines(readFileSync(APP, 'utf8'), fileName, path)
@@ -64,6 +66,7 @@ function addLines(app: string, fileName: string, path: string): string {
     if (!place.test(text)) {
       throw new Refusal(
         `${APP} has no line '// remex:${mark}' to insert this above: ${line}. Put the mark back where this line belongs.`,
+        'MARK_MISSING',
       )
     }
     return text.replace(place, (found, indent) => `${indent}${line}${end}${found}`)

@@ -32,7 +32,7 @@ export async function askAnswers(
       terminal.setPrompt(`${question}: `)
       terminal.prompt()
       const { done, value } = await lines.next()
-      if (done) throw new Refusal('\nNothing has been written.')
+      if (done) throw new Refusal('\nNothing has been written.', 'CANCELLED')
       try {
         return read(value.trim())
       } catch (error) {

@@ -66,7 +66,10 @@ type Packages = Readonly<Record<string, string>>
 /** Returns the packages of the application, with the ranges of their versions. */
 function readManifest(): Packages {
   if (!existsSync('package.json')) {
-    throw new Refusal('There is no package.json here: go to the folder of the application.')
+    throw new Refusal(
+      'There is no package.json here: go to the folder of the application.',
+      'WRONG_FOLDER',
+    )
   }
   const { dependencies, devDependencies }: Manifest = JSON.parse(
     readFileSync('package.json', 'utf8'),
@@ -76,11 +79,13 @@ function readManifest(): Packages {
   if (version === undefined) {
     throw new Refusal(
       'package.json does not list @feathersjs/feathers: this is not a Feathers application.',
+      'WRONG_FOLDER',
     )
   }
   if (isOlder(version, 5)) {
     throw new Refusal(
       `@feathersjs/feathers is ${version}: migrate to version 5 first, by the Feathers guide.`,
+      'WRONG_FOLDER',
     )
   }
   return packages
@@ -104,10 +109,14 @@ function checkGit(): void {
   } catch {
     throw new Refusal(
       'There is no git repository here to restore files from. Create one and commit, or add --force.',
+      'UNSAVED_CHANGES',
     )
   }
   if (status !== '') {
-    throw new Refusal('There are uncommitted changes here. Commit them first, or add --force.')
+    throw new Refusal(
+      'There are uncommitted changes here. Commit them first, or add --force.',
+      'UNSAVED_CHANGES',
+    )
   }
 }
 

@@ -27,7 +27,11 @@ t.test('the page explains exactly the codes of the classes, with their statuses'
   const codes = classes.map(([, { prototype }]) => String(prototype.errorCode))
   t.equal(new Set(codes).size, codes.length, 'no code stands twice')
   const setupCodes = listClasses(setup).map(([, { prototype }]) => String(prototype.errorCode))
-  t.strictSame(Object.keys(page).sort(), [...codes, ...setupCodes, 'NOT_READY'].sort())
+  const refusals = readFileSync(new URL('src/cli/refusal.ts', root), 'utf8')
+  const cliCodes = [...refusals.matchAll(/^ {2}\| '(\w+)'/gm)].map(([, code = '']) => code)
+  t.equal(cliCodes.length, 6)
+  const all = [...codes, ...setupCodes, 'NOT_READY', ...cliCodes]
+  t.strictSame(Object.keys(page).sort(), all.sort())
   for (const [, { prototype, code }] of classes) {
     const statuses = page[String(prototype.errorCode)]?.split(', ')
     t.equal(statuses?.[0], String(code), prototype.errorCode ?? '')
