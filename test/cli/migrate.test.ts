@@ -284,6 +284,6 @@ t.test('refuses what is no application of Feathers 5', async (t) => {
   t.match((await runRemex(folder, 'migrate', 'src')).stderr, "Unexpected argument 'src'")
   t.match(
     (await runRemex(folder, 'migrate', '--wrote')).stderr,
-    /'--wrote'.*Options are --write --force\.$/m,
+    /'--wrote'.*Options are --write --force\. \[INVALID_COMMAND\]$/m,
   )
 })

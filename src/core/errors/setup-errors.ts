@@ -5,7 +5,9 @@ type SetupErrorClass = new (message: string, options?: ErrorOptions) => TypeErro
 /** Returns a class of errors about what the program did wrong, mostly at its start. External callers see none. */
 /* @__NO_SIDE_EFFECTS__ */
 function coded(errorCode: string): SetupErrorClass {
-  return setErrorCode(class extends TypeError {}, errorCode)
+  class Coded extends TypeError {}
+  Object.defineProperty(Coded, 'name', { value: TypeError.name })
+  return setErrorCode(Coded, errorCode)
 }
 
 // The codes never change. `docs/reference/error-codes.md` explains them in this order.

@@ -227,7 +227,10 @@ function sendFile(
 
 function answerFailure(failure: unknown, request: FastifyRequest, reply: FastifyReply): void {
   request.log.error({ err: failure }, 'An error responder failed')
-  if (!reply.sent) sendErrorBody(reply.code(500), toServiceError(null).toJSON())
+  if (reply.sent) return
+  const error = toServiceError(null)
+  setErrorCode(reply, error.errorCode)
+  sendErrorBody(reply.code(500), error.toJSON())
 }
 
 /** The parts of an error that may repeat what a request sent, with the functions that remove secrets. */

@@ -29,14 +29,13 @@ export function exitWithMessage(error: unknown): never {
 function describeStartError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { errorCode } = error as { errorCode?: unknown }
-  if (error instanceof StartError) return `${error.message} [${errorCode}]`
-  if (error instanceof TypeError && errorCode !== undefined) {
-    return `${error.message}${findPlace(error)} [${errorCode}]`
-  }
+  const code = errorCode === undefined ? '' : ` [${errorCode}]`
+  if (error instanceof StartError) return error.message + code
+  if (error instanceof TypeError && code !== '') return error.message + findPlace(error) + code
   if (isConnectionError(error)) return `MongoDB: ${error.message}${findPlace(error)}`
-  if (error instanceof Unavailable) return describeUnavailable(error)
-  const { syscall = '', code } = error as SystemError
-  return SYSTEM_ERRORS[`${syscall} ${code}`.trim()]?.(error)
+  if (error instanceof Unavailable) return describeUnavailable(error) + code
+  const { syscall = '', code: sign } = error as SystemError
+  return SYSTEM_ERRORS[`${syscall} ${sign}`.trim()]?.(error)
 }
 
 /** The driver's errors about a URL, its options, and a server that cannot be reached. */
@@ -76,9 +75,9 @@ const SYSTEM_ERRORS: Readonly<Record<string, (error: SystemError) => string>> = 
   ERR_DIRECTORY_IN_USE: ({ message }) => message,
 }
 
-function describeUnavailable({ message, cause, errorCode }: Unavailable): string {
+function describeUnavailable({ message, cause }: Unavailable): string {
   const reason = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
-  return `${message}${reason}: check that it runs, and that its address and login are right [${errorCode}]`
+  return `${message}${reason}: check that it runs, and that its address and login are right`
 }
 
 /** Returns the innermost place in the application's files, ` (src/app.ts:12:3)`, or `''`. */

@@ -92,3 +92,16 @@ t.test('the line of a request, and that of a fault, have the code', async (t) =>
   ])
   t.notOk('errorCode' in (lines[0] ?? {}))
 })
+
+t.test('a responder that fails leaves the code of its fault', async (t) => {
+  const server = await injectServer(t, 'standalone', {
+    errorHandler: {
+      json: () => {
+        throw new Error('no page')
+      },
+    },
+    services: addServices,
+  })
+  const { status, headers } = await server.request('/notes/seat')
+  t.strictSame([status, headers['error-code']], [500, 'INTERNAL_ERROR'])
+})

@@ -10,7 +10,7 @@ const SRC = new URL('../../../src/', import.meta.url)
 const HEAD = `
 import { MongoServerError } from '${import.meta.resolve('mongodb')}'
 import { connectMongoDB, MongoDBService } from '${new URL('adapter/index.js', SRC)}'
-import { createApp, exitWithMessage, fastifyApp, StartError } from '${new URL('transport/index.js', SRC)}'
+import { createApp, exitWithMessage, fastifyApp, StartError, Unavailable } from '${new URL('transport/index.js', SRC)}'
 const listen = (...words) => fastifyApp(createApp()).listen(...words)
 // Keeps the process running, as a connected database does.
 new MessageChannel().port1.on('message', () => undefined)
@@ -50,6 +50,11 @@ const LINES: readonly (readonly [title: string, work: string, line: RegExp])[] =
     'a database that cannot be reached',
     "await connectMongoDB('mongodb://127.0.0.1:1')",
     /^The database is not available \(connect ECONNREFUSED 127\.0\.0\.1:1\): check that it runs, and that its address and login are right \[DATABASE_UNAVAILABLE\]$/,
+  ],
+  [
+    'an error without a code',
+    "throw new Unavailable('The bus is away')",
+    /^The bus is away: check that it runs, and that its address and login are right$/,
   ],
   ['a URL of another database', "await connectMongoDB('postgres://a')", /^MongoDB: Invalid scheme/],
   ['a port that is none', "await listen('http')", /^listen\(\): the port 'http' must be/],
