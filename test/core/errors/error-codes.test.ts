@@ -13,10 +13,10 @@ function listClasses(module: object): [name: string, ErrorClass: typeof BadReque
   return Object.entries(module).filter(([name]) => /^[A-Z]/.test(name))
 }
 
-/** The rows of the tables of the page: codes with their statuses. */
+/** The codes of the page with their statuses, if they have some. */
 function readPage(): Record<string, string> {
   const page = readFileSync(new URL('docs/reference/error-codes.md', root), 'utf8')
-  const rows = page.matchAll(/^\| `(\w+)` \| ([\d, ]*)/gm)
+  const rows = page.matchAll(/^[|-] `(\w+)`(?: \| ([\d, ]*))?/gm)
   return Object.fromEntries([...rows].map(([, code = '', status = '']) => [code, status.trim()]))
 }
 
