@@ -2,10 +2,10 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import type { Upload } from '../../core/files/file-content.ts'
 import { callDatabase } from '../driver-error.ts'
+import type { CheckedFacts, UploadLimits } from './checked-upload.ts'
+import { CheckedUpload } from './checked-upload.ts'
 import type { FileStorage } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
-import type { CheckedFacts, UploadLimits } from './upload-check.ts'
-import { CheckedUpload } from './upload-check.ts'
 
 /** A note that a file is being created or removed: its bytes may be there without its record. */
 export interface BegunFile {
@@ -26,6 +26,7 @@ const BATCH = 100
 export class FileBytes {
   readonly #openRecords: () => Promise<Collection>
   readonly #limits: UploadLimits
+  readonly #readStreams: WeakSet<object> = new WeakSet()
   #storage: FileStorage | undefined
 
   constructor(
@@ -65,7 +66,7 @@ export class FileBytes {
   /** Stores the bytes of a begun file. Resolves to what was found in them. */
   async write({ file }: BegunFile, upload: Upload): Promise<CheckedFacts> {
     const storage = await this.openStorage()
-    const checked = new CheckedUpload(upload, this.#limits)
+    const checked = new CheckedUpload(upload, this.#limits, this.#readStreams)
     await storage.write(String(file), checked.read())
     return checked.toFacts()
   }

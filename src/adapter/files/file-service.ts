@@ -18,7 +18,7 @@ import type { Id, Params, Query } from '../../core/params.ts'
 import type { RecordQuery } from '../../core/services/record-query.ts'
 import { changeParams } from '../../core/transport-facts.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { callDatabase } from '../driver-error.ts'
+import { callDatabase, readOutcome } from '../driver-error.ts'
 import type { NewRecord } from '../hookless-service.ts'
 import type { AnyDriver, MongoDBParams } from '../mongodb-params.ts'
 import { getGivenOptions } from '../mongodb-params.ts'
@@ -161,11 +161,12 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
       const facts = await this.#bytes.write(begun, upload)
       const name = toFileName(String(data['name'] ?? upload.name ?? ''))
       const record = await super._create({ ...data, name, ...facts, _id: file } as never, params)
-      if (created === undefined) await this.#afterWrite(params, () => this.#bytes.confirm(begun))
+      if (created === undefined) await this.#tidy(() => this.#bytes.confirm(begun))
       else created.push(begun)
       return record as never
     } catch (error) {
-      await this.#tidy(() => this.#bytes.discard(begun))
+      // If the record may be there, or may still come, the sweep finds out.
+      if (readOutcome(error) !== 'unknown') await this.#tidy(() => this.#bytes.discard(begun))
       throw error
     }
   }
@@ -183,7 +184,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     const begun = await this.#bytes.begin(this.getObjectId(id) as ObjectId)
     try {
       const removed = await super._remove(id, params)
-      await this.#afterWrite(params, () => this.#bytes.settle(begun))
+      await this.#afterRemoval(params, () => this.#bytes.settle(begun))
       return removed as never
     } catch (error) {
       // If the call was rejected, the bytes stay. If its outcome is unknown, the sweep finds out.
@@ -207,13 +208,11 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
       for (const begun of created) await this.#tidy(() => this.#bytes.discard(begun))
       throw error
     }
-    for (const begun of created) {
-      await this.#afterWrite(context.params, () => this.#bytes.confirm(begun))
-    }
+    for (const begun of created) await this.#tidy(() => this.#bytes.confirm(begun))
   })
 
-  /** Runs a step once the write of a call is final: after the commit of its transaction. */
-  async #afterWrite(params: Params, step: () => Promise<void>): Promise<void> {
+  /** Runs a step once the removal of a call is final: after the commit of its transaction. */
+  async #afterRemoval(params: Params, step: () => Promise<void>): Promise<void> {
     if (afterCommit(() => void this.#tidy(step))) return
     // Nothing says when the session of a caller commits: the sweep does it.
     if (getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true) return
@@ -221,21 +220,22 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   }
 
   /** Runs a step that cannot change the outcome of the call: if it fails, the sweep does it. */
-  async #tidy(step: () => Promise<void>): Promise<void> {
+  async #tidy(step: () => Promise<unknown>): Promise<void> {
     try {
       await step()
-    } catch (err) {
-      findServiceEntry(this)?.app.logger?.warn(
-        { err },
-        'A file will be tidied up by the next sweep',
-      )
+    } catch (error) {
+      this.#warn(error)
     }
   }
 
-  /** @throws {TypeError} the bytes would arrive within a transaction */
+  #warn(err: unknown): void {
+    const message = 'Cleaning up after a file failed; the next sweep will do it'
+    findServiceEntry(this)?.app.logger?.warn({ err }, message)
+  }
+
+  /** @throws {TypeError} the bytes would arrive within a transaction, which may run again and then finds none */
   async #checkUpload(params: FileParams<T>): Promise<void> {
     checkCollection(params)
-    if (params.provider === undefined) return
     const { db } = await this.getModel()
     const hasSession = getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true
     if (!hasSession && findTransaction(db.client) === undefined) return

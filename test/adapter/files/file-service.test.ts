@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ObjectId } from 'mongodb'
+import { MongoNetworkError, MongoServerError, ObjectId } from 'mongodb'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { FileServiceOptions, FileStorage } from '../../../src/adapter/files/index.ts'
@@ -178,31 +178,90 @@ t.test('a call that an error hook has saved keeps no bytes', async (t) => {
   t.strictSame(await count(), NOTHING)
 })
 
-t.test(
-  'an upload cannot be part of a transaction; its record can, in internal calls',
-  async (t) => {
-    const { app, files } = await start(t)
-    const upload = { content: bytes }
-    const write = (params: object, isAborted = false) =>
-      transaction(app, async () => {
+t.test('FILE-12: an upload cannot be part of a transaction, which may run twice', async (t) => {
+  const { app, files } = await start(t)
+  const contents = [bytes, inParts(10_007)]
+  for (const content of contents) {
+    for (const params of [{}, external]) {
+      let runs = 0
+      const write = transaction(app, async () => {
+        runs += 1
         await app.service('notes').create({ text: 'a' })
-        await files.create({ name: 'a' }, { upload, ...params })
-        t.equal(await db.collection('files').countDocuments(), 0, 'not before the commit')
-        if (isAborted) throw new Error('aborted')
+        await files.create({ name: 'a' }, { upload: { content }, ...params })
+        if (runs > 1) return
+        const errorLabels = ['TransientTransactionError']
+        throw new MongoServerError({ message: 'again', code: 112, errorLabels })
       })
-    await t.rejects(write(external), { message: /cannot be part of a transaction/ })
-    t.strictSame(await count(), NOTHING)
-    await t.rejects(write({}, true), { message: 'aborted' })
-    t.strictSame(await count(), [0, 1, 3, 1], 'the sweep finds the bytes')
-    t.equal(await files.sweep(), 0, 'not yet')
-    t.equal(await files.sweep({ minAgeMs: 0 }), 1)
-    t.strictSame(await count(), NOTHING)
-    await write({})
-    t.strictSame((await count()).slice(0, 3), [1, 1, 3])
-    await files.sweep({ minAgeMs: 0 })
-    t.strictSame(await count(), [1, 1, 3, 0])
-  },
-)
+      await t.rejects(write, { message: /cannot be part of a transaction/ })
+    }
+  }
+  const session = db.client.startSession()
+  t.teardown(() => session.endSession())
+  session.startTransaction()
+  const given = { upload: { content: bytes }, docdb: { session } }
+  await t.rejects(files.create({ name: 'a' }, given), { message: /cannot be part/ })
+  t.strictSame(await count(), NOTHING)
+})
+
+t.test('FILE-12: a stream that was read before is no empty file', async (t) => {
+  const { files } = await start(t)
+  const create = (content: Uint8Array | AsyncIterable<Uint8Array>) =>
+    files.create({ name: 'a' }, { upload: { content } })
+  const content = inParts(10_007)
+  await create(content)
+  await t.rejects(create(content), {
+    message: 'The content of an upload can be read only once',
+  })
+  t.strictSame(await count(), [1, 1, 3, 0])
+  await create(bytes)
+  await create(bytes)
+  t.strictSame(await count(), [3, 3, 9, 0])
+})
+
+t.test('FILE-12: a storage that stops reading stores no part of a file', async (t) => {
+  const inner = gridFSStorage(db, { bucketName: 'files' })
+  const write = async (id: string, content: AsyncIterable<Uint8Array>) => {
+    for await (const part of content) {
+      await inner.write(id, [part] as never)
+      return
+    }
+  }
+  const { files } = await start(t, { storage: { ...inner, write } })
+  for (const size of [10, 300_000]) {
+    const content = bytes.subarray(0, size)
+    await t.rejects(files.create({ name: 'a' }, { upload: { content } }), {
+      message: 'The storage has not read the whole content of a file',
+    })
+  }
+  t.strictSame(await count(), NOTHING)
+})
+
+t.test('a file whose record may be there stays until the sweep knows', async (t) => {
+  const Model = db.collection('files')
+  const failing = new Proxy(Model, {
+    get(target, name) {
+      if (name !== 'insertOne') {
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      }
+      return async (document: never, options: never) => {
+        if (isStored) await target.insertOne(document, options)
+        else await target.findOne()
+        throw new MongoNetworkError('the connection was lost')
+      }
+    },
+  })
+  let isStored = false
+  const { files } = await start(t, { Model: failing as typeof Model })
+  const upload = { content: Buffer.from('a') }
+  await t.rejects(files.create({ name: 'a' }, { upload }), { code: 503 })
+  t.strictSame(await count(), [0, 1, 1, 1])
+  isStored = true
+  await t.rejects(files.create({ name: 'a' }, { upload }), { code: 503 })
+  t.strictSame(await count(), [1, 2, 2, 2])
+  await files.sweep({ minAgeMs: 0 })
+  t.strictSame(await count(), ONE)
+})
 
 t.test('removes the bytes when the removal is committed, never after an abort', async (t) => {
   const { app, files } = await start(t)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BodyTooLarge, BodyTypeUnsupported, InvalidBody } from '../../core/errors/coded-errors.ts'
+import { OrderError } from '../../core/errors/setup-errors.ts'
 import type { FileFacts, Upload } from '../../core/files/file-content.ts'
 import { HEAD_BYTES, includesType, toMediaType } from '../../core/files/media-types.ts'
 
@@ -16,19 +17,29 @@ export type CheckedFacts = Omit<FileFacts, 'name'>
 export class CheckedUpload {
   readonly #upload: Upload
   readonly #limits: UploadLimits
+  readonly #readBefore: WeakSet<object>
   readonly #hash = createHash('sha256')
   #size = 0
   #type = ''
+  #isWhole = false
 
-  /** @throws {PayloadTooLarge} the declared size exceeds the limit */
-  constructor(upload: Upload, limits: UploadLimits) {
+  /**
+   * @param readBefore gets the streams that are read: one that was read before would give an empty file
+   * @throws {PayloadTooLarge} the declared size exceeds the limit
+   */
+  constructor(upload: Upload, limits: UploadLimits, readBefore: WeakSet<object>) {
     this.#upload = upload
     this.#limits = limits
+    this.#readBefore = readBefore
     if (upload.size !== undefined && upload.size > limits.maxBytes) this.#refuseSize()
   }
 
-  /** Returns what was found. To be called when the content has been read. */
+  /**
+   * Returns what was found.
+   * @throws {TypeError} the content has not been read to its end
+   */
   toFacts(): CheckedFacts {
+    if (!this.#isWhole) throw new OrderError('The storage has not read the whole content of a file')
     return { type: this.#type, size: this.#size, hash: this.#hash.digest('hex') }
   }
 
@@ -37,12 +48,18 @@ export class CheckedUpload {
    * @throws {PayloadTooLarge} it exceeds the limit
    * @throws {UnsupportedMediaType} files of its type are not accepted
    * @throws {BadRequest} it has another size than was declared
+   * @throws {TypeError} it is a stream that was read before
    */
   async *read(): AsyncGenerator<Uint8Array, void> {
     const { content, size } = this.#upload
+    const isStream = !(content instanceof Uint8Array)
+    if (this.#readBefore.has(content)) {
+      throw new OrderError('The content of an upload can be read only once')
+    }
+    if (isStream) this.#readBefore.add(content)
     /** The first parts, until they tell the type. */
     let head: Uint8Array[] | null = []
-    for await (const part of content instanceof Uint8Array ? split(content) : content) {
+    for await (const part of isStream ? content : split(content)) {
       this.#size += part.length
       if (this.#size > this.#limits.maxBytes) this.#refuseSize()
       this.#hash.update(part)
@@ -56,11 +73,13 @@ export class CheckedUpload {
       }
     }
     if (size !== undefined && size !== this.#size) {
-      throw new InvalidBody(`The file has ${this.#size} bytes, and ${size} were declared`)
+      throw new InvalidBody(`The file has ${this.#size} bytes, but ${size} were declared`)
     }
-    if (head === null) return
-    this.#findType(head)
-    yield* head
+    if (head !== null) {
+      this.#findType(head)
+      yield* head
+    }
+    this.#isWhole = true
   }
 
   #findType(head: readonly Uint8Array[]): void {
