@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { InvalidLink, InvalidQuery } from '../../core/errors/coded-errors.ts'
+import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import type { Query } from '../../core/params.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
 
@@ -11,8 +12,14 @@ export class SignedLinks {
     this.#key = deriveKey('file links', secret)
   }
 
-  /** Returns the query of a link. */
+  /**
+   * Returns the query of a link.
+   * @throws {TypeError} the link would have no end
+   */
   create(path: string, id: string, expiresInMs: number): string {
+    if (!(Number.isFinite(expiresInMs) && expiresInMs > 0)) {
+      throw new ArgumentError('createLink(): expiresInMs must be a number of milliseconds above 0')
+    }
     const expires = Math.ceil((Date.now() + expiresInMs) / 1_000)
     return `?expires=${expires}&signature=${this.#sign(path, id, expires).toString('base64url')}`
   }
@@ -27,7 +34,8 @@ export class SignedLinks {
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
       throw new InvalidLink('The signature of the link is wrong')
     }
-    if (seconds * 1_000 <= Date.now()) throw new InvalidLink('The link has expired')
+    // What is no number is no time in the future.
+    if (!(seconds * 1_000 > Date.now())) throw new InvalidLink('The link has expired')
   }
 
   #sign(path: string, id: string, expires: number): Buffer {

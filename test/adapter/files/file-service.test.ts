@@ -8,6 +8,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import type { FileServiceOptions, FileStorage } from '../../../src/adapter/files/index.ts'
 import { diskStorage, FileService, gridFSStorage } from '../../../src/adapter/files/index.ts'
+import { SignedLinks } from '../../../src/adapter/files/signed-links.ts'
 import { MongoDBService, softDelete, transaction } from '../../../src/adapter/index.ts'
 import type { AnyApplication, Logger } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
@@ -363,4 +364,25 @@ t.test('rejects options, collections and calls that it cannot serve', async (t) 
   await t.rejects(files.openFile('a'), { code: 404 })
   t.notOk('update' in files && files.update)
   t.strictSame(await count(), NOTHING)
+})
+
+t.test('FILE-8: a link ends', async (t) => {
+  const linkSecret = 'the links of these tests are signed by this'
+  const { files } = await start(t, { linkSecret })
+  const { _id } = await files.create({ name: 'a' }, { upload: { content: Buffer.from('a') } })
+  const id = _id as ObjectId
+  for (const expiresInMs of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1, '1h' as never]) {
+    t.throws(() => files.createLink(id, { expiresInMs }), { message: /expiresInMs/ })
+  }
+  // What versions that let links of NaN pass have signed.
+  const link = new SignedLinks(linkSecret)
+  const sign = Reflect.get(Date, 'now')
+  Date.now = () => Number.NaN
+  const query = new URLSearchParams(link.create('files', String(id), 1))
+  Date.now = sign
+  t.throws(() => files.checkLink(String(id), Object.fromEntries(query)), { code: 403 })
+  t.match(files.createLink(id, { expiresInMs: 1 }), /^\/files\//)
+})
+  app.use('users/:userId/pics', placed)
+  t.throws(() => placed.createLink(id), { message: /placeholders/ })
 })
