@@ -14,6 +14,7 @@ import { toFileName } from '../../core/files/file-name.ts'
 import { includesType } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
 import { findServiceEntry } from '../../core/index.ts'
+import { checkOptionNames } from '../../core/options/option-check.ts'
 import type { Id, Params, Query } from '../../core/params.ts'
 import type { RecordQuery } from '../../core/services/record-query.ts'
 import { changeParams } from '../../core/transport-facts.ts'
@@ -102,12 +103,12 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   /**
    * Returns the path of a link, below the prefix of the services, by which anyone can read a file until it expires.
    * @param options `expiresInMs`: default 15 minutes
-   * @throws {TypeError} the service has no option `linkSecret`, or is not registered
+   * @throws {TypeError} the service has no option `linkSecret`, is not registered, or its path has placeholders; an option
+   *   is unknown or has an invalid value
    */
-  createLink(
-    id: AdapterId,
-    { expiresInMs = 900_000 }: { readonly expiresInMs?: number } = {},
-  ): string {
+  createLink(id: AdapterId, options: { readonly expiresInMs?: number } = {}): string {
+    checkOptionNames('createLink()', options, ['expiresInMs'])
+    const { expiresInMs = 900_000 } = options
     const path = findServiceEntry(this)?.path
     if (this.#links === null || path === undefined) {
       throw new OptionError("createLink(): set the option 'linkSecret', and register the service")
@@ -121,6 +122,9 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     if (this.#links === null) throw new InvalidLink('There are no signed links to these files')
     this.#links.check(findServiceEntry(this)?.path ?? '', String(id), query)
   }
+    if (path.includes(':')) {
+      throw new ArgumentError(`createLink(): the path '${path}' has placeholders`)
+    }
 
   /** @internal */
   async openFile(id: Id): Promise<StoredFile> {

@@ -366,14 +366,15 @@ t.test('rejects options, collections and calls that it cannot serve', async (t) 
   t.strictSame(await count(), NOTHING)
 })
 
-t.test('FILE-8: a link ends', async (t) => {
+t.test('FILE-8: a link ends, and has one path', async (t) => {
   const linkSecret = 'the links of these tests are signed by this'
-  const { files } = await start(t, { linkSecret })
+  const { app, files } = await start(t, { linkSecret })
   const { _id } = await files.create({ name: 'a' }, { upload: { content: Buffer.from('a') } })
   const id = _id as ObjectId
   for (const expiresInMs of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1, '1h' as never]) {
     t.throws(() => files.createLink(id, { expiresInMs }), { message: /expiresInMs/ })
   }
+  t.throws(() => files.createLink(id, { expiresIn: 1 } as never), { message: /expiresInMs/ })
   // What versions that let links of NaN pass have signed.
   const link = new SignedLinks(linkSecret)
   const sign = Reflect.get(Date, 'now')
@@ -382,7 +383,7 @@ t.test('FILE-8: a link ends', async (t) => {
   Date.now = sign
   t.throws(() => files.checkLink(String(id), Object.fromEntries(query)), { code: 403 })
   t.match(files.createLink(id, { expiresInMs: 1 }), /^\/files\//)
-})
+  const placed = new FileService({ Model: db.collection('files'), linkSecret })
   app.use('users/:userId/pics', placed)
   t.throws(() => placed.createLink(id), { message: /placeholders/ })
 })
