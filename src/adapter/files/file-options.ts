@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import { OptionError } from '../../core/errors/setup-errors.ts'
 import type { FileFacts } from '../../core/files/file-content.ts'
 import { INLINE_TYPES } from '../../core/files/media-types.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
@@ -28,7 +29,7 @@ interface FileOptions {
 
 /** Options of `FileService`: those of a `MongoDBService`, and those for files. */
 export interface FileServiceOptions
-  extends Omit<MongoDBOptions, 'allowClientId' | 'disableObjectify' | 'id' | 'multi'>,
+  extends Omit<MongoDBOptions, (typeof RECORD_OPTIONS)[number]>,
     FileOptions {}
 
 /** The options for files with their defaults. */
@@ -38,8 +39,12 @@ export type ResolvedFileOptions = Required<Omit<FileOptions, 'storage' | 'linkSe
 const TYPES: OptionRule = {
   expected: "a list of media types, as 'image/png' or 'image/*'",
   isValid: (value) =>
-    Array.isArray(value) && value.every((type) => /^[\w.+-]+\/[\w.+*-]+$|^\*\/\*$/.test(type)),
+    Array.isArray(value) &&
+    value.every((type) => /^[\w.+-]+\/(?:[\w.+-]+|\*)$|^\*\/\*$/.test(type)),
 }
+
+/** Options of a `MongoDBService` that would separate records from their bytes, in code without types. */
+const RECORD_OPTIONS = ['allowClientId', 'disableObjectify', 'id', 'multi'] as const
 
 const RULES: Readonly<Record<keyof FileOptions, OptionRule>> = {
   storage: {
@@ -74,8 +79,15 @@ export function resolveFileOptions(options: FileServiceOptions): {
   const { storage, maxBytes, types, inline, forms, linkSecret, ...others } = options
   const files = { storage, maxBytes, types, inline, forms, linkSecret }
   checkOptions('FileService', files, RULES)
+  const refused = RECORD_OPTIONS.find((name) => name in others)
+  if (refused !== undefined) throw new OptionError(`FileService: there is no option '${refused}'`)
   const records = { paginate: PAGES, ...others }
-  return { files: withDefaults(DEFAULTS, files as ResolvedFileOptions), records }
+  const resolved = withDefaults(DEFAULTS, files as ResolvedFileOptions)
+  const lower = (names: readonly string[]): string[] => names.map((name) => name.toLowerCase())
+  return {
+    files: { ...resolved, types: lower(resolved.types), inline: lower(resolved.inline) },
+    records,
+  }
 }
 
 /** A record of a file. */

@@ -4,6 +4,7 @@ import {
   InvalidBody,
   InvalidData,
   InvalidLink,
+  MultiNotAllowed,
   RecordNotFound,
 } from '../../core/errors/coded-errors.ts'
 import { ServiceError } from '../../core/errors/index.ts'
@@ -182,8 +183,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   override _remove(id: NullableAdapterId, params?: FileParams<T>): Promise<T | T[]>
   override async _remove(id: NullableAdapterId, given?: FileParams<T> | AnyDriver): Promise<never> {
     const params = (given ?? {}) as FileParams<T>
-    // Rejected, as the service has no option `multi`.
-    if (id === null) return super._remove(null, params) as Promise<never>
+    if (id === null) throw new MultiNotAllowed('Files are removed one by one')
     checkCollection(params)
     const begun = await this.#bytes.begin(this.getObjectId(id) as ObjectId)
     try {

@@ -360,10 +360,18 @@ t.test('rejects options, collections and calls that it cannot serve', async (t) 
   await t.rejects(files.remove('a', { adapter }), TypeError)
   await t.rejects(files.create([{}], { upload }), { code: 405 })
   await t.rejects(files.remove(null), { code: 405 })
+  await t.rejects(files.remove(null, { adapter: { multi: true } }), { code: 405 })
   await t.rejects(files.create({}, { upload: { ...upload, size: 2 } }), { code: 400 })
   await t.rejects(files.openFile('a'), { code: 404 })
   t.notOk('update' in files && files.update)
   t.strictSame(await count(), NOTHING)
+})
+
+t.test('the case of accepted types does not matter', async (t) => {
+  const { files } = await start(t, { types: ['Text/PLAIN'], inline: ['TEXT/*'] })
+  const upload = { content: Buffer.from('a'), type: 'text/plain' }
+  const { _id } = await files.create({ name: 'a' }, { upload })
+  t.ok((await files.openFile(String(_id))).isInline)
 })
 
 t.test('FILE-8: a link ends, and has one path', async (t) => {
@@ -387,3 +395,6 @@ t.test('FILE-8: a link ends, and has one path', async (t) => {
   app.use('users/:userId/pics', placed)
   t.throws(() => placed.createLink(id), { message: /placeholders/ })
 })
+    ...[{ types: ['image/p*'] }, { inline: ['*/png'] }, { types: [1] }],
+    ...[{ multi: true }, { multi: ['remove'] }, { id: 'key' }],
+    ...[{ allowClientId: true }, { disableObjectify: true }],
