@@ -200,10 +200,9 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
 
   /** Discards a new file if the call fails after it was stored, and keeps callers from changing facts. */
   readonly #keepWhole: AroundHook = nameFunction('keepWhole', async (context, next) => {
-    if (context.method !== 'create') {
-      if (context.params.provider !== undefined) dropFacts(context as HookContext)
-      return next()
-    }
+    const { method, params } = context
+    if (method === 'patch' && params.provider !== undefined) dropFacts(context as HookContext)
+    if (method !== 'create') return next()
     const created: BegunFile[] = []
     changeParams(context, { [CREATED]: created })
     try {

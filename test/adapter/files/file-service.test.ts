@@ -374,6 +374,25 @@ t.test('the case of accepted types does not matter', async (t) => {
   t.ok((await files.openFile(String(_id))).isInline)
 })
 
+t.test('only a patch loses what follows from the bytes, not a custom method', async (t) => {
+  class Named extends FileService {
+    async rename(data: object) {
+      return data
+    }
+  }
+  const app = createApp<Record<string, object>>()
+  const files = new Named({ Model: db.collection('files') })
+  app.use('files', files, { methods: ['patch', 'rename'] as never })
+  await app.setup()
+  t.teardown(() => app.teardown())
+  const data = { name: 'a/b', type: 'public', size: 3 }
+  t.strictSame(await files.rename(data), data)
+  const call = files.rename as unknown as (data: object, params: object) => Promise<unknown>
+  t.strictSame(await call.call(files, data, external), data)
+  const { _id } = await files.create({ name: 'a' }, { upload: { content: Buffer.from('a') } })
+  t.match(await files.patch(String(_id), data as never, external as never), { name: 'b', size: 1 })
+})
+
 t.test('FILE-8: a link ends, and has one path', async (t) => {
   const linkSecret = 'the links of these tests are signed by this'
   const { app, files } = await start(t, { linkSecret })
