@@ -14,6 +14,7 @@ import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
 import { includesType } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
+import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
 import { checkOptionNames } from '../../core/options/option-check.ts'
 import type { Id, Params, Query } from '../../core/params.ts'
@@ -82,13 +83,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
    */
   override async setup(...given: Parameters<MongoDBService['setup']>): Promise<void> {
     await super.setup(...given)
-    const entry = findServiceEntry(this)
-    // The first hook is the outermost one: it sees how the call ends.
-    entry?.hooks.stored.set('short all', [
-      this.#keepWhole as never,
-      ...entry.hooks.get('short', 'all'),
-    ])
-    entry?.compile()
+    this.#addHook()
     await this.sweep()
   }
 
@@ -200,7 +195,8 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
 
   /** Discards a new file if the call fails after it was stored, and keeps callers from changing facts. */
   readonly #keepWhole: AroundHook = nameFunction('keepWhole', async (context, next) => {
-    const { method, params } = context
+    const { service, method, params } = context
+    if (service !== this) return next()
     if (method === 'patch' && params.provider !== undefined) dropFacts(context as HookContext)
     if (method !== 'create') return next()
     const created: BegunFile[] = []
@@ -210,6 +206,16 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     } catch (error) {
       for (const begun of created) await this.#tidy(() => this.#bytes.discard(begun))
       throw error
+  /** Adds a hook as the first one of the application, which is the outermost: it sees how calls of this service end. */
+  #addHook(): void {
+    const app = findServiceEntry(this)?.app
+    const hook = this.#keepWhole as StoredHook
+    const others = app?.hookRegistry.get('around', 'all') ?? []
+    if (app === undefined || others.includes(hook)) return
+    app.hookRegistry.stored.set('around all', [hook, ...others])
+    for (const entry of app.entries.values()) entry.compile()
+  }
+
     }
     for (const begun of created) await this.#tidy(() => this.#bytes.confirm(begun))
   })

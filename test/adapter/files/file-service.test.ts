@@ -170,6 +170,19 @@ t.test('an after hook that fails takes the file back, in internal calls too', as
 })
 
 t.test('a call that an error hook has saved keeps no bytes', async (t) => {
+t.test('FILE-6: a hook of the application that fails takes the file back', async (t) => {
+  const { app, files } = await start(t)
+  const refuse = ({ path, data }: { path: string; data: { name: string } }) => {
+    if (path === 'files' && data.name === 'bad') throw new Error('no')
+  }
+  app.hooks({ after: { create: [refuse as never] } })
+  const create = (name: string) => files.create({ name }, { upload: { content: bytes } })
+  await create('good')
+  await t.rejects(create('bad'), { message: 'no' })
+  await app.service('notes').create({ name: 'bad' })
+  t.strictSame(await count(), [1, 1, 3, 0])
+})
+
   const save = (context: { result: unknown }) => {
     context.result = { saved: true }
   }
