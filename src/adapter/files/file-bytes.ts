@@ -20,8 +20,8 @@ type Note = BegunFile & { readonly at: Date }
 const BATCH = 100
 
 /**
- * The bytes of the files of a collection: none stay without a record. Notes in a collection next to that of the records
- * lead to those of a killed process, in any storage.
+ * Keeps bytes and records together. A note in `<collection>.pending` is stored before the first byte; after a crash,
+ * `sweep()` follows it and removes bytes without a record.
  */
 export class FileBytes {
   readonly #openRecords: () => Promise<Collection>
@@ -94,15 +94,29 @@ export class FileBytes {
     await this.confirm(begun)
   }
 
-  /** Settles the files that were begun at least this long ago, in ms. Resolves to their number. */
-  async sweep(minAgeMs: number): Promise<number> {
+  /**
+   * Settles the files that were begun at least this long ago, in ms. Resolves to their number.
+   * @param onFailure gets the error of each file that could not be settled
+   */
+  async sweep(minAgeMs: number, onFailure: (error: unknown) => void): Promise<number> {
     const isOld = { $expr: { $lte: ['$at', { $subtract: ['$$NOW', minAgeMs] }] } }
     const notes = await this.#openNotes()
-    for (let settled = 0; ; ) {
-      const old = await callDatabase(() => notes.find(isOld).limit(BATCH).toArray())
-      if (old.length === 0) return settled
-      for (const note of old) await this.settle(note)
-      settled += old.length
+    let settled = 0
+    for (let last = {}; ; ) {
+      const old = await callDatabase(() =>
+        notes
+          .find({ ...isOld, ...last })
+          .sort({ _id: 1 })
+          .limit(BATCH)
+          .toArray(),
+      )
+      for (const note of old) {
+        await this.settle(note).then(() => (settled += 1), onFailure)
+      }
+      const { _id } = old.at(-1) ?? {}
+      if (_id === undefined) return settled
+      // Notes that stay must not be read again.
+      last = { _id: { $gt: _id } }
     }
   }
 }

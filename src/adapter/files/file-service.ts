@@ -16,7 +16,7 @@ import { includesType } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
-import { checkOptionNames } from '../../core/options/option-check.ts'
+import { checkOptionNames, checkOptions, OPTION } from '../../core/options/option-check.ts'
 import type { Id, Params, Query } from '../../core/params.ts'
 import type { RecordQuery } from '../../core/services/record-query.ts'
 import { changeParams } from '../../core/transport-facts.ts'
@@ -64,6 +64,8 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   readonly #options: ResolvedFileOptions
   readonly #bytes: FileBytes
   readonly #links: SignedLinks | null
+  /** The sweep of the start. */
+  #sweeping: Promise<unknown> = Promise.resolve()
 
   /** @throws {TypeError} an option is missing, unknown, or has an invalid value */
   constructor(options: FileServiceOptions) {
@@ -84,16 +86,27 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   override async setup(...given: Parameters<MongoDBService['setup']>): Promise<void> {
     await super.setup(...given)
     this.#addHook()
-    await this.sweep()
+    // A storage that is down must not keep the application from starting.
+    this.#sweeping = this.#tidy(() => this.sweep())
+  }
+
+  /** Waits until the sweep of the start has ended. */
+  override async teardown(...given: Parameters<MongoDBService['teardown']>): Promise<void> {
+    await this.#sweeping
+    await super.teardown(...given)
   }
 
   /**
    * Removes the bytes that killed processes have left. The application does this when it starts; call it in a job, for
-   * applications that run for weeks. Resolves to the number of interrupted calls.
+   * applications that run for weeks. Resolves to the number of interrupted calls; those that it cannot tidy up are logged,
+   * and left to the next sweep.
    * @param options `minAgeMs`: how long ago these calls have begun, at least as long as an upload may take. Default: a day
+   * @throws {TypeError} an option is unknown or has an invalid value
    */
-  async sweep({ minAgeMs = DAY_MS }: { readonly minAgeMs?: number } = {}): Promise<number> {
-    return this.#bytes.sweep(minAgeMs)
+  async sweep(options: { readonly minAgeMs?: number } = {}): Promise<number> {
+    checkOptions('sweep()', options, { minAgeMs: OPTION.count })
+    const { minAgeMs = DAY_MS } = options
+    return this.#bytes.sweep(minAgeMs, (error) => this.#warn(error))
   }
 
   /**
@@ -109,6 +122,9 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     if (this.#links === null || path === undefined) {
       throw new OptionError("createLink(): set the option 'linkSecret', and register the service")
     }
+    if (path.includes(':')) {
+      throw new ArgumentError(`createLink(): the path '${path}' has placeholders`)
+    }
     const query = this.#links.create(path, String(id), expiresInMs)
     return `/${path}/${encodeURIComponent(String(id))}/content${query}`
   }
@@ -118,9 +134,6 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     if (this.#links === null) throw new InvalidLink('There are no signed links to these files')
     this.#links.check(findServiceEntry(this)?.path ?? '', String(id), query)
   }
-    if (path.includes(':')) {
-      throw new ArgumentError(`createLink(): the path '${path}' has placeholders`)
-    }
 
   /** @internal */
   async openFile(id: Id): Promise<StoredFile> {
@@ -193,6 +206,16 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     }
   }
 
+  /** Adds a hook as the first one of the application, which is the outermost: it sees how calls of this service end. */
+  #addHook(): void {
+    const app = findServiceEntry(this)?.app
+    const hook = this.#keepWhole as StoredHook
+    const others = app?.hookRegistry.get('around', 'all') ?? []
+    if (app === undefined || others.includes(hook)) return
+    app.hookRegistry.stored.set('around all', [hook, ...others])
+    for (const entry of app.entries.values()) entry.compile()
+  }
+
   /** Discards a new file if the call fails after it was stored, and keeps callers from changing facts. */
   readonly #keepWhole: AroundHook = nameFunction('keepWhole', async (context, next) => {
     const { service, method, params } = context
@@ -206,16 +229,6 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     } catch (error) {
       for (const begun of created) await this.#tidy(() => this.#bytes.discard(begun))
       throw error
-  /** Adds a hook as the first one of the application, which is the outermost: it sees how calls of this service end. */
-  #addHook(): void {
-    const app = findServiceEntry(this)?.app
-    const hook = this.#keepWhole as StoredHook
-    const others = app?.hookRegistry.get('around', 'all') ?? []
-    if (app === undefined || others.includes(hook)) return
-    app.hookRegistry.stored.set('around all', [hook, ...others])
-    for (const entry of app.entries.values()) entry.compile()
-  }
-
     }
     for (const begun of created) await this.#tidy(() => this.#bytes.confirm(begun))
   })

@@ -13,6 +13,7 @@ import { MongoDBService, softDelete, transaction } from '../../../src/adapter/in
 import type { AnyApplication, Logger } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
+import { Gate } from '../../support/gate.ts'
 
 const { db, empty, commandsOf } = await openDatabase(t)
 
@@ -169,7 +170,6 @@ t.test('an after hook that fails takes the file back, in internal calls too', as
   t.strictSame(await count(), [1, 1, 3, 0])
 })
 
-t.test('a call that an error hook has saved keeps no bytes', async (t) => {
 t.test('FILE-6: a hook of the application that fails takes the file back', async (t) => {
   const { app, files } = await start(t)
   const refuse = ({ path, data }: { path: string; data: { name: string } }) => {
@@ -183,6 +183,7 @@ t.test('FILE-6: a hook of the application that fails takes the file back', async
   t.strictSame(await count(), [1, 1, 3, 0])
 })
 
+t.test('a call that an error hook has saved keeps no bytes', async (t) => {
   const save = (context: { result: unknown }) => {
     context.result = { saved: true }
   }
@@ -329,10 +330,61 @@ t.test('a storage that fails changes no answer: a later sweep tidies up', async 
   t.match(await files.remove(String(_id)), { _id })
   t.match(warned, [{ err: { message: 'the disk is gone' } }])
   t.strictSame(await count(), [0, 1, 1, 1])
-  await t.rejects(files.sweep({ minAgeMs: 0 }), { message: 'the disk is gone' })
+  t.equal(await files.sweep({ minAgeMs: 0 }), 0)
+  t.equal(warned.length, 2)
   isBroken = false
   t.equal(await files.sweep({ minAgeMs: 0 }), 1)
   t.strictSame(await count(), NOTHING)
+})
+
+t.test('one file that cannot be removed keeps no other one', async (t) => {
+  const inner = gridFSStorage(db, { bucketName: 'files' })
+  const bad = new ObjectId()
+  const notes = db.collection('files.pending')
+  const remove = async (id: string) => {
+    if (id === String(bad)) throw new Error('the disk is gone')
+    await inner.remove(id)
+  }
+  const at = new Date(0)
+  await notes.insertMany([
+    { file: bad, at },
+    ...Array.from({ length: 250 }, () => ({ file: new ObjectId(), at })),
+  ])
+  const { files, warned } = await start(t, { storage: { ...inner, remove } })
+  await files.teardown(...([{ readiness: new Map() }, 'files'] as never[] as [never, never]))
+  t.strictSame(await notes.find().toArray(), [{ _id: (await notes.findOne())?._id, file: bad, at }])
+  t.match(warned, [{ err: { message: 'the disk is gone' } }])
+})
+
+t.test('starts while the storage hangs, and ends after its sweep', async (t) => {
+  const inner = gridFSStorage(db, { bucketName: 'files' })
+  const isBack = new Gate()
+  const remove = async (id: string) => {
+    await isBack.pass()
+    await inner.remove(id)
+  }
+  await db.collection('files.pending').insertOne({ file: new ObjectId(), at: new Date(0) })
+  const { app } = await start(t, { storage: { ...inner, remove } })
+  const ended = app.teardown()
+  t.strictSame(await count(), [0, 0, 0, 1])
+  isBack.open()
+  await ended
+  t.strictSame(await count(), NOTHING)
+})
+
+t.test('a sweep that fails at the start is logged', async (t) => {
+  class Broken extends FileService {
+    override async sweep(): Promise<number> {
+      throw new Error('no notes')
+    }
+  }
+  const warned: unknown[] = []
+  const app = createApp<Record<string, object>>()
+  app.logger = { ...console, warn: (details: unknown) => warned.push(details) } as unknown as Logger
+  app.use('files', new Broken({ Model: db.collection('files') }))
+  await app.setup()
+  await app.teardown()
+  t.match(warned, [{ err: { message: 'no notes' } }])
 })
 
 t.test('cleans up at the start, after a day', async (t) => {
@@ -360,6 +412,9 @@ t.test('rejects options, collections and calls that it cannot serve', async (t) 
   const invalid: readonly Record<string, unknown>[] = [
     ...[{ storage: {} }, { maxBytes: 0 }, { types: ['png'] }, { inline: 'image/png' }],
     ...[{ forms: 1 }, { linkSecret: 'short' }, { maxByte: 1 }],
+    ...[{ types: ['image/p*'] }, { inline: ['*/png'] }, { types: [1] }],
+    ...[{ multi: true }, { multi: ['remove'] }, { id: 'key' }],
+    ...[{ allowClientId: true }, { disableObjectify: true }],
   ]
   for (const options of invalid) {
     t.throws(() => new FileService({ Model, ...options }), TypeError, JSON.stringify(options))
@@ -374,6 +429,8 @@ t.test('rejects options, collections and calls that it cannot serve', async (t) 
   await t.rejects(files.create([{}], { upload }), { code: 405 })
   await t.rejects(files.remove(null), { code: 405 })
   await t.rejects(files.remove(null, { adapter: { multi: true } }), { code: 405 })
+  await t.rejects(files.sweep({ minAge: 1 } as never), { message: /minAgeMs/ })
+  await t.rejects(files.sweep({ minAgeMs: Number.NaN }), { message: /minAgeMs/ })
   await t.rejects(files.create({}, { upload: { ...upload, size: 2 } }), { code: 400 })
   await t.rejects(files.openFile('a'), { code: 404 })
   t.notOk('update' in files && files.update)
@@ -427,6 +484,3 @@ t.test('FILE-8: a link ends, and has one path', async (t) => {
   app.use('users/:userId/pics', placed)
   t.throws(() => placed.createLink(id), { message: /placeholders/ })
 })
-    ...[{ types: ['image/p*'] }, { inline: ['*/png'] }, { types: [1] }],
-    ...[{ multi: true }, { multi: ['remove'] }, { id: 'key' }],
-    ...[{ allowClientId: true }, { disableObjectify: true }],
