@@ -7,7 +7,7 @@ import type { FileStorage } from './file-storage.ts'
 
 /** Options of {@link diskStorage}. */
 export interface DiskStorageOptions {
-  /** The folder, which must not be one that a server shows as it is. It is created if there is none. */
+  /** The folder, created if there is none. Keep it outside of folders that a server serves as static files. */
   readonly directory: string
 }
 

@@ -52,8 +52,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 
 /**
  * A service whose records describe files, and that keeps their bytes. `create` stores `params.upload`, which is the body
- * of an external call. Its hooks run before the first byte is read; if a later hook or the database rejects the call,
- * nothing of the file is left. `remove` removes the bytes too. Files are never replaced: there is no `update`.
+ * of an external call. Hooks before `create` run before the first byte is read; if a later hook or the database rejects
+ * the call, nothing of the file is left. `remove` removes the bytes too. Files are never replaced: there is no `update`.
  */
 export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   extends MongoDBService<T, D>
