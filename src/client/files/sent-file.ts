@@ -27,6 +27,7 @@ export async function sendFile(
 ): Promise<Answer> {
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Transmitter }
   if (onProgress !== undefined && XMLHttpRequest !== undefined) {
+    request.signal?.throwIfAborted()
     return transmit(new XMLHttpRequest(), file, onProgress, request)
   }
   const { url, method, headers, signal = null, libraryOptions } = request

@@ -6,6 +6,7 @@ import t from 'tap'
 import { FileService } from '../../../src/adapter/files/index.ts'
 import { AuthenticationService, authenticate, JwtStrategy } from '../../../src/auth/index.ts'
 import { download, files, upload } from '../../../src/client/files/index.ts'
+import { sendFile } from '../../../src/client/files/sent-file.ts'
 import { authentication, createClient } from '../../../src/client/index.ts'
 import type { HookContext } from '../../../src/core/index.ts'
 import { openDatabase } from '../../support/database.ts'
@@ -129,4 +130,20 @@ t.test('leaves methods that a service has, and services of its own', async (t) =
   t.type(other.download, 'function')
   t.notOk('upload' in client.service('local'))
   await t.rejects(other.upload(new File(['a'], 'a')), { name: 'Unavailable' })
+})
+
+t.test('an upload whose signal was aborted before is not sent', async (t) => {
+  let created = 0
+  class Transmitter {
+    constructor() {
+      created += 1
+    }
+  }
+  Object.assign(globalThis, { XMLHttpRequest: Transmitter })
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'XMLHttpRequest'))
+  const signal = AbortSignal.abort(new Error('enough'))
+  const request = { url: 'http://127.0.0.1:1', method: 'POST', headers: {}, signal } as never
+  const sent = sendFile(new Blob(['a']), () => undefined, request)
+  await t.rejects(sent, { message: 'enough' })
+  t.equal(created, 0)
 })
