@@ -502,6 +502,16 @@ t.test('a hook of get may answer in place of the content', async (t) => {
   })
 })
 
+t.test('a service with methods of the same names has no files', async (t) => {
+  const plain = {
+    takesForms: true,
+    create: async (data: object) => data,
+    openFile: async () => undefined,
+  }
+  const app = await startApp(t, { services: { plain } })
+  t.match(await app.request('/plain', { data: { a: 1 } }), { status: 201, body: { a: 1 } })
+})
+
 t.test('serves files below a prefix of a host', async (t) => {
   const files = new FileService({ Model: db.collection('files'), linkSecret: SECRET })
   const app = await startApp(t, { mode: 'plugin', services: { files } })

@@ -11,6 +11,7 @@ import { ServiceError } from '../../core/errors/index.ts'
 import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
 import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
+import { FILE_STORE } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
 import { includesType } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
@@ -73,6 +74,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     super(records as never)
     // Without the method, no caller is offered it.
     Object.defineProperty(this, 'update', { value: undefined })
+    Object.defineProperty(this, FILE_STORE, { value: true })
     this.takesForms = files.forms
     this.#options = files
     this.#bytes = new FileBytes(() => this.getModel(), files, files.storage)

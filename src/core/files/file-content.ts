@@ -34,6 +34,9 @@ export interface StoredFile extends FileFacts {
   findURL(disposition: string): Promise<string | null>
 }
 
+/** The key of a property that services with files have: other services may have methods of these names. */
+export const FILE_STORE: unique symbol = Symbol('remex.fileStore')
+
 /** A service whose records describe files. */
 export interface FileStore {
   /** Whether uploads may be forms, `multipart/form-data`. */
@@ -52,7 +55,7 @@ export interface FileStore {
 
 /** Whether a service has files. */
 export function isFileStore(service: object): service is FileStore {
-  return typeof (service as Partial<FileStore>).openFile === 'function'
+  return FILE_STORE in service
 }
 
 declare module '../params.ts' {
