@@ -502,6 +502,21 @@ t.test('a hook of get may answer in place of the content', async (t) => {
   })
 })
 
+t.test('a response that a hook has chosen has no record', async (t) => {
+  const gone = ({ http }: HookContext) => {
+    http.status = 202
+  }
+  const app = await start(t, {}, { hooks: { files: { after: { get: [gone] } } } })
+  const { record } = await upload(app, 'x')
+  const files = app.service('files') as unknown as FileService
+  for (const path of [`/files/${record._id}/content`, files.createLink(record._id)]) {
+    t.match(await app.request(path, { headers: ADA }), { status: 202, text: '' })
+  }
+  const events = { ...ADA, accept: 'text/event-stream' }
+  const { headers } = await app.request(`/files/${record._id}/content`, { headers: events })
+  t.equal(headers['content-type'], undefined, 'nor is it followed')
+})
+
 t.test('a service with methods of the same names has no files', async (t) => {
   const plain = {
     takesForms: true,

@@ -6,12 +6,11 @@ import { toDisposition } from '../../core/files/file-name.ts'
 import { isActiveType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
 import type { HttpAnswer, Id, ServiceEntry } from '../../core/index.ts'
 import { namesTag } from '../../core/tag-comparison.ts'
-import { formatter } from '../functions-around.ts'
-import { acceptOfReads } from '../replies/accept-check.ts'
+import { credentials, queryToken } from '../credentials.ts'
+import { functionsAfter, functionsBefore, replyData } from '../functions-around.ts'
+import { slowCalls } from '../observing/slow-calls.ts'
 import { sendBody } from '../replies/body.ts'
 import { markAnswered } from '../replies/reply-state.ts'
-import { resultSchemas } from '../replies/result-serializer.ts'
-import { REST_FEATURES } from '../rest-features.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import { RestPlans } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -20,6 +19,7 @@ import { ID_PLACEHOLDER, toPatterns } from '../routing/service-router.ts'
 import type { ScopePart } from '../scope-parts.ts'
 import { RestCall } from '../service-handler.ts'
 import { answerNotFound } from '../service-reply.ts'
+import { timeLimitOfCalls } from '../timed-requests.ts'
 import { acceptUploads } from './uploads.ts'
 
 /** Adds the routes of services with files: uploads, and `GET /<path>/<id>/content`. */
@@ -83,18 +83,28 @@ const sendContent: RestFeature = ({ entry }, transport) => {
       params.authentication = undefined
       reply.header('referrer-policy', 'no-referrer')
     },
-    transform: async ({ context, request, reply, body }) => {
-      // A hook has chosen another response.
-      if (reply.statusCode !== 200 || body == null) return true
+    transform: async (call) => {
+      const { context, request, reply } = call
+      // A hook has chosen another response. The record is no part of it: a link shows the content alone.
+      if (reply.statusCode !== 200 || call.body == null) {
+        call.body = undefined
+        return true
+      }
       await sendFile(await store.openFile(context.id as Id), request, reply, context.http)
       return false
     },
   }
 }
 
-/** What shapes a JSON response is left out. */
+/** What a call needs whose response is no record. */
 const CONTENT_FEATURES: readonly RestFeature[] = [
-  ...REST_FEATURES.filter((one) => ![acceptOfReads, resultSchemas, formatter].includes(one)),
+  timeLimitOfCalls,
+  slowCalls,
+  credentials,
+  functionsBefore,
+  queryToken,
+  replyData,
+  functionsAfter,
   sendContent,
 ]
 
