@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { Agent, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -136,6 +137,9 @@ t.test('reads a form up to its file, which must be its last part', async (t) => 
   t.match(await send(tags), { status: 400, body: { message: 'The form has no file' } })
   t.strictSame(await count(), [1, 1, 1, 0])
 })
+
+/** The head of a field of a form whose boundary is `b`. */
+const FIELD = 'content-disposition: form-data; name="x"\r\n'
 
 t.test(
   'rejects forms unless they are allowed, uploads without a name, and data alone',
@@ -376,20 +380,25 @@ t.test('FILE-9: a DELETE for the id of a running upload does not touch it', asyn
 })
 
 t.test(
-  'FILE-10: an upload may take longer than other requests, as long as bytes arrive',
+  'FILE-10: an upload may take longer than other requests, once hooks have accepted it',
   async (t) => {
-    const fastify = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 }
-    const app = await start(t, {}, { fastify: fastify as object })
+    const app = await start(t, {}, { fastify: { connectionsCheckingInterval: 10 } as object })
+    const { server } = app.fastify
     const { request, answered } = begin(app)
-    const timedOut = once(app.fastify.server, 'clientError')
-    request.write('first')
+    request.write(Buffer.alloc(300_000))
+    await until(async () => (await db.collection('files.chunks').countDocuments()) === 1)
+    const timedOut = once(server, 'clientError')
+    Object.assign(server, { requestTimeout: 50, headersTimeout: 50 })
     t.match(await timedOut, [{ code: 'ERR_HTTP_REQUEST_TIMEOUT' }])
     request.end(' last')
     t.equal(await answered, 201)
-    const slow = await app.raw(
-      'PATCH /files/1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n',
-    )
-    t.match(slow, /^HTTP\/1.1 408/, 'other bodies may not')
+    const head = (line: string, type: string) =>
+      `${line} HTTP/1.1\r\nHost: a\r\nX-User: ada\r\nContent-Type: ${type}\r\nContent-Length: 999\r\n\r\n`
+    const slow = [
+      head('PATCH /files/1', 'application/json'),
+      `${head('POST /files', 'multipart/form-data; boundary=b')}--b\r\n${FIELD}`,
+    ]
+    for (const text of slow) t.match(await app.raw(text), /^HTTP\/1.1 408/, 'other bodies may not')
   },
 )
 
@@ -406,6 +415,63 @@ t.test('FILE-10: a connection on which nothing more of an upload arrives is clos
   socket.emit('timeout')
   await t.rejects(answered)
   await until(async () => (await count()).join() === NOTHING.join())
+})
+
+t.test('FILE-10: a storage may pause: the client is not silent then', async (t) => {
+  // The second body has arrived as a whole, but has not been read.
+  for (const [size, isWhole] of [
+    [300_000, false],
+    [50_000, true],
+  ] as const) {
+    const gate = new Gate()
+    const storage = {
+      ...gridFSStorage(db, { bucketName: 'files' }),
+      write: async (_id: string, content: AsyncIterable<Uint8Array>) => {
+        for await (const _part of content) await gate.pass()
+      },
+    }
+    const app = await start(t, { storage })
+    const opened = once(app.fastify.server, 'connection')
+    const { request, answered } = begin(app)
+    request.write(Buffer.alloc(size))
+    if (isWhole) request.end()
+    const [socket] = (await opened) as [Socket]
+    await gate.arrivals(1)
+    const { incoming } = (socket as unknown as { parser: { incoming: IncomingMessage } }).parser
+    if (isWhole) await until(() => incoming.complete)
+    else await until(() => incoming.readableLength > 0)
+    socket.emit('timeout')
+    t.equal(socket.timeout, 30_000)
+    gate.open()
+    if (!isWhole) request.end()
+    t.equal(await answered, 201)
+  }
+})
+
+t.test('an idle connection is closed after an upload that was rejected in between', async (t) => {
+  const write = async (_id: string, content: AsyncIterable<Uint8Array>) => {
+    for await (const _part of content) throw new Forbidden('full')
+  }
+  const reject = () => {
+    throw new Forbidden('no')
+  }
+  const storage = { ...gridFSStorage(db, { bucketName: 'files' }), write }
+  for (const hooks of [{}, { files: { before: { create: [reject] } } }]) {
+    const app = await start(t, { storage }, { hooks })
+    const opened = once(app.fastify.server, 'connection')
+    const headers = { ...ADA, 'content-length': '100000', connection: 'keep-alive' }
+    const { request, answered } = begin(app, headers)
+    const ended = once(app.fastify.server, 'request').then(([one]) => once(one, 'end'))
+    request.write(Buffer.alloc(50_000))
+    const [socket] = (await opened) as [Socket]
+    t.equal(await answered, 403)
+    await until(() => socket.timeout !== 0)
+    request.end(Buffer.alloc(50_000))
+    await ended
+    // Node adds a second.
+    t.ok((socket.timeout ?? 0) >= app.fastify.server.keepAliveTimeout)
+    request.destroy()
+  }
 })
 
 t.test('many uploads of one connection leave no listeners on it', async (t) => {

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { FileStore, Upload } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
@@ -25,6 +26,10 @@ const FORM_LIMITS = {
   ...{ fields: 100, fieldSize: 65_536, fieldNameSize: 256, headerPairs: 20 },
 }
 
+/** How the request of a `create` contains a file: as its body, or in a form. */
+type UploadKind = 'file' | 'form'
+
+const KIND: unique symbol = Symbol('remex.uploadKind')
 const UPLOAD: unique symbol = Symbol('remex.upload')
 
 /** A part of a form, as `@fastify/multipart` reads it. */
@@ -39,8 +44,8 @@ interface FormPart {
 }
 
 type UploadRequest = FastifyRequest & {
-  /** The upload of a request whose body is a file, or a form with one; `content` and `type` first of a file alone. */
-  [UPLOAD]?: Upload | 'form'
+  [KIND]?: UploadKind
+  [UPLOAD]?: Upload
   readonly parts?: () => AsyncIterableIterator<FormPart>
 }
 
@@ -50,9 +55,8 @@ export function acceptUploads(entry: ServiceEntry, { takesForms }: FileStore): v
     async (routes: FastifyInstance) => {
       routes.addHook('onRequest', chooseParser)
       routes.addContentTypeParser(BYTES, (request: UploadRequest, payload, done) => {
-        if (request[UPLOAD] === undefined) return done(createUnsupportedType())
-        request[UPLOAD] = { ...(request[UPLOAD] as Upload), content: toContent(payload) }
-        done(null)
+        if (request[KIND] === undefined) done(createUnsupportedType())
+        else done(null, payload)
       })
       if (!takesForms) return
       const { default: multipart } = await import('@fastify/multipart').catch(
@@ -68,32 +72,27 @@ const chooseParser: onRequestHookHandler = (request: UploadRequest, _reply, done
   const { method, headers, routeOptions } = request
   const isCreate = method === 'POST' && !routeOptions.url?.endsWith(`/:${ID_PLACEHOLDER}`)
   if (isCreate && !headers['x-service-method']) {
-    const type = headers['content-type']
-    if (/^multipart\//i.test(type ?? '')) request[UPLOAD] = 'form'
-    else {
-      const length = headers['content-length']
-      request[UPLOAD] = {
-        content: [] as never,
-        type,
-        size: length === undefined ? length : Number(length),
-      }
-      request.headers = { 'content-type': BYTES }
-    }
+    request[KIND] = /^multipart\//i.test(headers['content-type'] ?? '') ? 'form' : 'file'
+    if (request[KIND] === 'file') request.headers = { 'content-type': BYTES }
   }
   done()
 }
 
+type UploadCall = { readonly request: UploadRequest; readonly reply: FastifyReply }
+
 /** Reads the content of a file and its fields from the body and the query of a `create`. */
 export const fileUploads: RestFeature = ({ name, entry }, transport) => {
   if (!isFileStore(entry.service)) return null
-  const before = function readUpload({ request }: { readonly request: UploadRequest }) {
-    const upload = request[UPLOAD]
-    if (upload === undefined) return undefined
-    letBodyTakeItsTime(request.raw)
+  const before = function readUpload({ request, reply }: UploadCall) {
+    const kind = request[KIND]
+    if (kind === undefined) return undefined
     const fields = pickFields(transport, request, (field) => !field.startsWith('$'))
-    if (upload === 'form') return readForm(request, fields)
-    if (typeof fields['name'] === 'string' && fields['name'] !== '') request.body = fields
-    else throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
+    if (kind === 'form') return readForm(request, reply, fields)
+    if (typeof fields['name'] !== 'string' || fields['name'] === '') {
+      throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
+    }
+    request[UPLOAD] = toUpload(request, reply)
+    request.body = fields
     return undefined
   }
   // The same for all methods, as their routes share it.
@@ -101,11 +100,10 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
   return {
     before,
     query: ({ request }, query) =>
-      UPLOAD in request ? pickFields(transport, request, (field) => field.startsWith('$')) : query,
-    params: ({ request }: { readonly request: UploadRequest }, params) => {
-      const upload = request[UPLOAD]
-      if (upload === undefined || upload === 'form') return
-      params.upload = upload
+      KIND in request ? pickFields(transport, request, (field) => field.startsWith('$')) : query,
+    params: ({ request }: UploadCall, params) => {
+      if (request[UPLOAD] === undefined) return
+      params.upload = request[UPLOAD]
       params.headers = { ...params.headers, 'content-type': FIELDS_TYPE }
     },
   }
@@ -120,8 +118,15 @@ function pickFields(
   return Object.fromEntries(query.filter(([name]) => isPicked(name)))
 }
 
+/** Returns the upload of a request whose body is a file. */
+function toUpload({ body, raw }: UploadRequest, reply: FastifyReply): Upload {
+  const { 'content-type': type, 'content-length': length } = raw.headers
+  const content = toContent(body as Readable, raw, reply)
+  return { content, type, size: length === undefined ? undefined : Number(length) }
+}
+
 /** Reads a form up to its file, which hooks have to accept before it is read. */
-async function readForm(request: UploadRequest, given: Query): Promise<true> {
+async function readForm(request: UploadRequest, reply: FastifyReply, given: Query): Promise<true> {
   const parts = request.parts?.()
   const readPart = async (): Promise<FormPart | undefined> => {
     try {
@@ -138,7 +143,8 @@ async function readForm(request: UploadRequest, given: Query): Promise<true> {
     if (file !== undefined) {
       // As browsers escape it.
       const name = filename?.replaceAll('%22', '"')
-      request[UPLOAD] = { content: readLast(file, readPart), name, type }
+      const content = readLast(toContent(file, request.raw, reply), readPart)
+      request[UPLOAD] = { content, name, type }
       request.body = Object.fromEntries(fields)
       return true
     }
@@ -149,20 +155,30 @@ async function readForm(request: UploadRequest, given: Query): Promise<true> {
 
 /** Returns the content of the file of a form, which must be its last part: hooks have not seen later ones. */
 async function* readLast(
-  file: Readable,
+  content: AsyncIterable<Uint8Array>,
   readPart: () => Promise<FormPart | undefined>,
 ): AsyncGenerator<Uint8Array, void> {
-  yield* toContent(file)
+  yield* content
   if ((await readPart()) !== undefined) {
     throw new InvalidBody('A form has one file, after all of its fields')
   }
 }
 
-/** Returns the bytes of a stream, which stays open if they are not read to the end: the response comes first. */
-async function* toContent(stream: Readable): AsyncGenerator<Uint8Array, void> {
+const BROKEN = 'The connection closed before the whole body had arrived'
+
+/**
+ * Returns the bytes of a stream, which stays open if they are not read to the end: the response comes first. The body
+ * may take its time once somebody reads it: hooks have accepted the caller.
+ */
+async function* toContent(
+  stream: Readable,
+  request: IncomingMessage,
+  { raw: response }: FastifyReply,
+): AsyncGenerator<Uint8Array, void> {
+  letBodyTakeItsTime(request, response)
   try {
     yield* stream.iterator({ destroyOnReturn: false })
   } catch (cause) {
-    throw new InvalidBody('The body is broken off', null, { cause })
+    throw new InvalidBody(BROKEN, null, { cause })
   }
 }

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long nothing of a slow body may arrive, in ms. */
+/** How long a slow body may pause, in ms. */
 const MAX_SILENCE_MS = 30_000
 
 /** The key under which a connection keeps the request whose body may take long. */
@@ -10,12 +10,23 @@ const SLOW: unique symbol = Symbol('remex.slowBody')
 type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
 
 /** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
-export function letBodyTakeItsTime(request: IncomingMessage): void {
+export function letBodyTakeItsTime(request: IncomingMessage, response: ServerResponse): void {
   const { socket }: { readonly socket: SlowSocket } = request
+  const { timeout = 0 } = socket
   socket[SLOW] = request
-  request.setTimeout(MAX_SILENCE_MS, () => socket.destroy())
-  // The response may take its time as well.
-  request.once('end', () => socket.setTimeout(0))
+  const endSilence = (): void => {
+    // The client waits for us.
+    if (request.complete || request.readableLength > 0) response.setTimeout(MAX_SILENCE_MS)
+    else socket.destroy()
+  }
+  // Node asks the response even if the whole body has arrived, and nobody has read it.
+  response.setTimeout(MAX_SILENCE_MS, endSilence)
+  request.once('end', () => {
+    // After the response, Node has set the time limit of an idle connection.
+    if (response.writableFinished) return
+    response.off('timeout', endSilence)
+    response.setTimeout(timeout)
+  })
 }
 
 /** Whether the request that a connection is receiving may take long. */
