@@ -13,7 +13,7 @@ import { openDatabase } from '../support/database.ts'
 import { Gate } from '../support/gate.ts'
 import type { TestApp, TestAppOptions } from '../support/test-app.ts'
 import { startApp } from '../support/test-app.ts'
-import { until } from '../support/until.ts'
+import { laterTurns, until } from '../support/until.ts'
 
 const { db } = await openDatabase(t)
 
@@ -140,6 +140,46 @@ t.test('reads a form up to its file, which must be its last part', async (t) => 
 
 /** The head of a field of a form whose boundary is `b`. */
 const FIELD = 'content-disposition: form-data; name="x"\r\n'
+
+t.test('fields of a form are text, and no larger together than other bodies', async (t) => {
+  const app = await start(t)
+  const last = 'content-disposition: form-data; name="file"; filename="a"\r\n\r\nx'
+  const send = (...fields: readonly string[]) =>
+    app.request('/files', {
+      headers: { ...ADA, 'content-type': 'multipart/form-data; boundary=b' },
+      body: [...fields.map((field) => `${FIELD}${field}`), last, '--']
+        .map((part) => `--b${part === '--' ? part : `\r\n${part}`}\r\n`)
+        .join(''),
+    })
+  t.match(await send('\r\n[1]'), { status: 201, body: { x: '[1]' } })
+  t.match(await send('content-type: application/json\r\n\r\n[1]'), {
+    ...{ status: 400, body: { message: "The field 'x' of the form must be text" } },
+  })
+  const large = Array.from({ length: 17 }, () => `\r\n${'a'.repeat(65_000)}`)
+  t.match(await send(...large), { status: 413, body: { message: /fields of the form/ } })
+  t.match(await send(...large.slice(1)), { status: 201 })
+  t.strictSame(await count(), [2, 2, 2, 0])
+})
+
+t.test('a client that leaves within the fields of a form is no error of the server', async (t) => {
+  const lines: { level: number }[] = []
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const app = await start(t, {}, { fastify: { logger: { level: 'debug', stream } } as object })
+  const { request } = begin(app, { ...ADA, 'content-type': 'multipart/form-data; boundary=b' })
+  request.on('error', () => undefined)
+  const received = once(app.fastify.server, 'request')
+  request.write(`--b\r\n${FIELD}\r\nbroken`)
+  const [incoming] = (await received) as [IncomingMessage]
+  await until(() => incoming.listenerCount('data') > 0)
+  const left = new Promise((resolve) => incoming.once('close', resolve))
+  request.destroy()
+  await left
+  await laterTurns()
+  t.strictSame(
+    lines.filter(({ level }) => level >= 50),
+    [],
+  )
+})
 
 t.test(
   'rejects forms unless they are allowed, uploads without a name, and data alone',

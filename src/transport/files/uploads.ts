@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
+import { BodyTooLarge, InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { FileStore, Upload } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
 import type { Query, ServiceEntry } from '../../core/index.ts'
@@ -131,11 +131,14 @@ async function readForm(request: UploadRequest, reply: FastifyReply, given: Quer
   const readPart = async (): Promise<FormPart | undefined> => {
     try {
       return (await parts?.next())?.value
-    } catch (error) {
-      throw fromFastifyError(error)
+    } catch (thrown) {
+      const error = fromFastifyError(thrown)
+      throw error.code < 500 ? error : new InvalidBody(BROKEN, null, { cause: thrown })
     }
   }
+  const { bodyLimit } = request.routeOptions
   const fields = new Map<string, unknown>(Object.entries(given))
+  let size = 0
   for (;;) {
     const part = await readPart()
     if (part === undefined) throw new InvalidBody('The form has no file')
@@ -149,6 +152,14 @@ async function readForm(request: UploadRequest, reply: FastifyReply, given: Quer
       return true
     }
     if (part.valueTruncated) throw new InvalidBody('A field of the form is too long')
+    // The parser reads JSON, however deep it is.
+    if (typeof value !== 'string') {
+      throw new InvalidBody(`The field '${fieldname}' of the form must be text`)
+    }
+    size += Buffer.byteLength(fieldname) + Buffer.byteLength(value)
+    if (size > bodyLimit) {
+      throw new BodyTooLarge(`The fields of the form have more than ${bodyLimit} bytes`)
+    }
     fields.set(fieldname, fields.has(fieldname) ? [fields.get(fieldname), value].flat() : value)
   }
 }
