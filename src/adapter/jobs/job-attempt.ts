@@ -1,5 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { JobFunction, ResolvedHandler } from './job-handlers.ts'
+import { RetryLater } from './job-handlers.ts'
 import type { AttemptEnd, ClaimedJob, JobStore } from './job-store.ts'
 
 /** What attempts need. */
@@ -63,7 +64,9 @@ export class JobAttempt {
     }
     try {
       const isHeld = await this.#settle(error)
-      if (error !== null) this.#log('error', 'A job failed', error)
+      const isLast = this.#job.attempts >= attempts
+      if (error instanceof RetryLater && !isLast) this.#log('info', error.message)
+      else if (error !== null) this.#log('error', 'A job failed', error)
       else if (!isHeld) this.#log('warn', 'A job ended after its lease')
     } catch (failure) {
       this.#log('error', 'The end of a job could not be stored', failure)
@@ -146,7 +149,7 @@ export class JobAttempt {
     }
   }
 
-  #log(level: 'error' | 'warn', text: string, err?: unknown): void {
+  #log(level: 'error' | 'warn' | 'info', text: string, err?: unknown): void {
     const { _id, name, attempts, requestId } = this.#job
     const job = { id: String(_id), name, attempt: attempts }
     this.#setup.app.logger[level]({ ...(err === undefined ? {} : { err }), job, requestId }, text)

@@ -31,6 +31,12 @@ export interface JobParams extends Params {
  */
 export type JobFunction<Data> = (data: Data, params: JobParams) => unknown
 
+/** What a handler throws to run again: a failure that is no fault of the application, and is logged as information. */
+export class RetryLater extends Error {
+  /** Written out, because bundlers rename the class. */
+  override readonly name: string = 'RetryLater'
+}
+
 /** Gives the times of a schedule: an object `new Cron('0 3 * * *')` of the package `croner`, or one like it. */
 export interface Recurrence {
   /** Returns the first time after another one, `null` for none. */
@@ -50,6 +56,8 @@ export interface JobHandler<Data> {
   readonly backoffMs?: (attempt: number) => number
   /** How long an attempt may take, in ms. Default: 300,000. */
   readonly timeoutMs?: number
+  /** How many jobs of this name a process runs at the same time. Default: as many as it runs of all. */
+  readonly concurrency?: number
   /**
    * When to run it without being enqueued: every so many ms, or at the times of an object such as
    * `new Cron('0 3 * * *')`. It runs once over all processes, with the data `null`. Times missed because a run takes
@@ -69,6 +77,7 @@ const RULES: OptionRules = {
   attempts: OPTION.positiveInteger,
   backoffMs: OPTION.function,
   timeoutMs: TIMER_MS,
+  concurrency: OPTION.positiveInteger,
   schedule: {
     expected: 'a number of ms from 1 on, or an object with a method nextRun()',
     isValid: (value) =>
@@ -79,6 +88,7 @@ const RULES: OptionRules = {
 const DEFAULTS = {
   attempts: 10,
   timeoutMs: 300_000,
+  concurrency: Number.POSITIVE_INFINITY,
   backoffMs: (attempt: number) => Math.min(1_000 * 2 ** (attempt - 1), 3_600_000),
 }
 

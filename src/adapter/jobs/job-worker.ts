@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { AttemptSetup } from './job-attempt.ts'
 import { JobAttempt } from './job-attempt.ts'
+import type { ClaimedJob } from './job-store.ts'
 
 /** How jobs are run. */
 export interface WorkerOptions {
@@ -33,6 +34,8 @@ export class JobWorker {
   readonly #context = new AsyncResource('remex:jobs')
   readonly #attempts = new Set<JobAttempt>()
   readonly #lanes = new Set<Promise<void>>()
+  /** How many attempts of each handler run, or are about to. */
+  readonly #counts = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   /** Whether jobs may have been added since the lanes looked for some. */
   #isWoken = false
@@ -102,12 +105,11 @@ export class JobWorker {
   }
 
   async #runAll(counts: JobCounts, at?: Date): Promise<void> {
-    const { store, handlers, options } = this.#setup
     while (!this.#isStopped) {
-      const job = await store.claim(handlers.keys(), options.leaseMs, at)
+      const job = await this.#claim(at)
       if (job === null) return
       if (this.#isStopped) {
-        await store.release(job)
+        await this.#setup.store.release(job)
         return
       }
       this.#addLane()
@@ -115,6 +117,27 @@ export class JobWorker {
       this.#attempts.add(attempt)
       counts[(await attempt.run()) ? 'done' : 'failed'] += 1
       this.#attempts.delete(attempt)
+      this.#count(job.name, -1)
     }
+  }
+
+  /** Claims a job of a handler below its limit. Each of them has a place until it is known whose job it is. */
+  async #claim(at: Date | undefined): Promise<ClaimedJob | null> {
+    const { store, handlers, options } = this.#setup
+    const isFree = (name: string, limit: number) => (this.#counts.get(name) ?? 0) < limit
+    const free = [...handlers].filter(([name, { concurrency }]) => isFree(name, concurrency))
+    const names = free.map(([name]) => name)
+    for (const name of names) this.#count(name, 1)
+    let job: ClaimedJob | null = null
+    try {
+      job = await store.claim(names, options.leaseMs, at)
+    } finally {
+      for (const name of names) if (name !== job?.name) this.#count(name, -1)
+    }
+    return job
+  }
+
+  #count(name: string, change: number): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + change)
   }
 }

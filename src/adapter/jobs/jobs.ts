@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import type { AnyApplication, Application } from '../../core/app.ts'
 import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
@@ -158,21 +158,24 @@ export function jobs(options: JobsOptions): (app: AnyApplication) => void {
 export class JobService extends MongoDBService<JobRecord> {
   /** @internal */
   readonly handlers: Map<string, ResolvedHandler> = new Map()
+  /** @internal How many jobs this process runs at the same time. */
+  readonly concurrency: number
   readonly #app: Internal
   readonly #isStarted: boolean
-  readonly #store: JobStore
+  readonly #jobs: JobStore
   readonly #worker: JobWorker
 
   /** @internal */
   constructor(app: Internal, { collection, handlers: _, start, ...options }: Resolved) {
     super({ Model: collection, indexes: JOB_INDEXES, paginate: PAGES })
     this.#app = app
+    this.concurrency = options.concurrency
     this.#isStarted = start
-    this.#store = new JobStore(
+    this.#jobs = new JobStore(
       async () => (await this.getModel()) as unknown as Collection<JobRecord>,
     )
     this.#worker = new JobWorker({
-      ...{ app, store: this.#store, handlers: this.handlers, options },
+      ...{ app, store: this.#jobs, handlers: this.handlers, options },
       call: async (name, data, params) => app.service(`${PATH}/${name}`).create(data, params),
     })
   }
@@ -208,14 +211,35 @@ export class JobService extends MongoDBService<JobRecord> {
       ...(key === undefined ? {} : { key }),
       ...(params?.requestId === undefined ? {} : { requestId: params.requestId }),
     }
+    const { _id } = await this.#store(params, (session) => this.#jobs.add(job, session))
+    return String(_id)
+  }
+
+  /** @internal Stores many jobs at once, which are due now. Their keys must be new. */
+  async enqueueAll(
+    name: string,
+    added: readonly { readonly data: unknown; readonly key: string }[],
+    { params, priority }: { readonly params: MongoDBParams; readonly priority: number },
+  ): Promise<void> {
+    const { requestId } = params
+    const shared = { name, priority, due: 0, ...(requestId === undefined ? {} : { requestId }) }
+    const list = added.map((one) => ({ ...one, ...shared }))
+    await this.#store(params, (session) => this.#jobs.addAll(list, session))
+  }
+
+  /** Stores jobs in the session of the params, or in the transaction that runs, and then runs them. */
+  async #store<R>(
+    params: MongoDBParams | undefined,
+    add: (session: ClientSession | undefined) => Promise<R>,
+  ): Promise<R> {
     const driver = { ...getGivenOptions(params) }
     const transaction = joinTransaction(await this.getModel(), driver)
-    const add = (): Promise<JobRecord> => this.#store.add(job, driver.session)
+    const run = (): Promise<R> => add(driver.session)
     // The commands of a transaction run one after the other.
-    const { _id } = await (transaction === undefined ? add() : transaction.runNext(add))
+    const result = await (transaction === undefined ? run() : transaction.runNext(run))
     const wake = (): void => this.#worker.wake()
     if (!afterCommit(wake)) wake()
-    return String(_id)
+    return result
   }
 
   /**
@@ -230,8 +254,8 @@ export class JobService extends MongoDBService<JobRecord> {
   /** @internal */
   async start(): Promise<void> {
     for (const [name, { schedule }] of this.handlers) {
-      const next = schedule?.nextRun(await this.#store.readTime())
-      if (next != null) await this.#store.arm(name, next)
+      const next = schedule?.nextRun(await this.#jobs.readTime())
+      if (next != null) await this.#jobs.arm(name, next)
     }
     if (this.#isStarted) this.#worker.start()
   }

@@ -501,3 +501,31 @@ t.test('a time that cannot be used ends the job, and is logged', async (t) => {
     await app.teardown()
   }
 })
+
+t.test('a handler with a limit of its own leaves lanes to other jobs', async (t) => {
+  const gate = new Gate()
+  let [greeted, most] = [0, 0]
+  const handlers: Handlers = {
+    slow: {
+      concurrency: 2,
+      run: async () => {
+        running += 1
+        most = Math.max(most, running)
+        await gate.pass()
+        running -= 1
+      },
+    },
+    greet: () => {
+      greeted += 1
+    },
+  }
+  let running = 0
+  const { app } = await start(t, handlers, { start: true, concurrency: 4 })
+  for (let index = 0; index < 8; index += 1) await app.jobs.enqueue('slow', { index })
+  await app.jobs.enqueue('greet', {})
+  await until(() => (greeted >= 1 && gate.arrived >= 2) || gate.arrived >= 3)
+  t.strictSame([greeted, gate.arrived], [1, 2])
+  gate.open()
+  await until(async () => (await stored()).length === 0)
+  t.strictSame([gate.arrived, most], [8, 2])
+})
