@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { Collection, ObjectId } from 'mongodb'
+import type { Logger } from '../../core/hooks/hook-context.ts'
 import { SafeFetchError, safeFetch } from '../../core/network/safe-fetch.ts'
 import { DateSchema } from '../../core/schema/index.ts'
 import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
+import { MAX_TIMER_MS } from '../connection/connect-mongodb.ts'
 import type { Job, JobHandler } from '../jobs/job-handlers.ts'
+import { RetryLater } from '../jobs/job-handlers.ts'
 import { ObjectIdSchema } from '../object-id.ts'
 import type { RecordService } from '../record-hooks/record-hook.ts'
 import type { StoredEndpoint } from './webhook-endpoints.ts'
@@ -67,6 +70,12 @@ export const DELIVERY_SCHEMAS: ServiceSchemas = {
 /** The name of the job that sends a delivery. */
 export const DELIVERY_JOB = 'webhook'
 
+/** Other jobs run first: each of these may wait for a slow server. */
+export const DELIVERY_PRIORITY = -1
+
+/** How much longer the job of a request may take, in ms, to store the answer. */
+const STORE_MS = 30_000
+
 /** The status by which an endpoint asks for no more requests. */
 const GONE = 410
 
@@ -81,18 +90,22 @@ interface DeliveryOptions {
   readonly timeoutMs: number
   readonly disableAfter: number
   readonly allowPrivateNetwork: boolean
+  /** How many are sent at the same time. */
+  readonly concurrency: number
+  readonly logger: () => Logger
 }
 
-/** Returns the handler of the jobs that send deliveries. It fails as long as a delivery is to be sent again. */
+/** Returns the handler of the jobs that send deliveries. It asks for a retry as long as a delivery is to be sent again. */
 export function createDeliveryHandler(
   options: DeliveryOptions,
   deliveryService: RecordService,
   endpointService: RecordService,
 ): JobHandler<{ readonly id: ObjectId }> {
-  const { attempts, backoffMs } = options
+  const { attempts, backoffMs, concurrency } = options
   return {
     // One more than are made: a process may end in the last one.
-    ...{ attempts: attempts + 1, backoffMs },
+    ...{ attempts: attempts + 1, backoffMs, concurrency },
+    timeoutMs: Math.min(options.timeoutMs + STORE_MS, MAX_TIMER_MS),
     async run({ id: _id }, { job }) {
       const deliveries = (await deliveryService.getModel()) as unknown as Collection<StoredDelivery>
       const endpoints = (await endpointService.getModel()) as unknown as Collection<StoredEndpoint>
@@ -101,15 +114,27 @@ export function createDeliveryHandler(
       const delivery = await deliveries.findOneAndUpdate({ _id }, now, { returnDocument: 'after' })
       if (delivery === null || delivery.status === 'delivered') return
       const endpoint = await endpoints.findOne({ _id: delivery.endpointId, enabled: true })
-      const answer = await send(endpoint, delivery, options, job)
+      const { answer, problem = answer.error } = await send(endpoint, delivery, options, job)
       const isLast = endpoint === null || answer.status === GONE || job.attempt >= attempts
       const status = answer.error === null ? 'delivered' : isLast ? 'failed' : 'pending'
       const $push = { answers: { $each: [answer], $slice: -MAX_ANSWERS } }
       await deliveries.updateOne({ _id }, { $set: { status }, $push })
-      if (status === 'pending') throw new Error(`Webhook ${_id} was not delivered: ${answer.error}`)
+      const text = `Webhook ${_id} was not delivered: ${problem}`
+      if (status === 'pending') throw new RetryLater(text)
+      const { id, name, attempt } = job
+      if (status === 'failed') options.logger().info({ job: { id, name, attempt } }, text)
       if (endpoint !== null) await noteEnd(endpoints, endpoint, answer, options)
     },
   }
+}
+
+/** What users see of every request without a response: what exactly is wrong would show them the internal network. */
+const NO_RESPONSE = 'No valid response from a public address in time'
+
+/** The answer to a request, and what the log shows instead of its error. */
+interface SentDelivery {
+  readonly answer: WebhookAnswer
+  readonly problem?: string
 }
 
 /** Sends a delivery once. Rejects if the attempt of the job ends before there is an answer. */
@@ -118,10 +143,12 @@ async function send(
   { _id, body, sentAt: at = new Date() }: StoredDelivery,
   { timeoutMs, allowPrivateNetwork }: DeliveryOptions,
   { signal }: Job,
-): Promise<WebhookAnswer> {
+): Promise<SentDelivery> {
   const start = performance.now()
   const answer = { at, ms: 0, status: null, body: '' }
-  if (endpoint === null) return { ...answer, error: 'The endpoint is disabled or was removed' }
+  if (endpoint === null) {
+    return { answer: { ...answer, error: 'The endpoint is disabled or was removed' } }
+  }
   const id = `msg_${_id}`
   const timestamp = String(Math.floor(at.getTime() / 1_000))
   const signature = sign(`${id}.${timestamp}.${body}`, endpoint.secrets, at)
@@ -137,10 +164,11 @@ async function send(
     const { status, ok } = response
     const problem = `Status ${status}${status < 400 ? ': redirects are not followed' : ''}`
     const ms = Math.round(performance.now() - start)
-    return { at, ms, status, body: await response.text(), error: ok ? null : problem }
+    return { answer: { at, ms, status, body: await response.text(), error: ok ? null : problem } }
   } catch (error) {
     if (!(error instanceof SafeFetchError)) throw error
-    return { ...answer, ms: Math.round(performance.now() - start), error: error.message }
+    const ms = Math.round(performance.now() - start)
+    return { answer: { ...answer, ms, error: NO_RESPONSE }, problem: error.message }
   }
 }
 

@@ -76,7 +76,8 @@ interface EndpointSetup {
   readonly allowPrivateNetwork: boolean
   readonly maxPerOwner: number
   /** Resolves to how many endpoints an owner has. */
-  readonly count: (owner: unknown) => Promise<number>
+  readonly count: (owner: unknown, params: Params) => Promise<number>
+  readonly remove: (id: ObjectId, params: Params) => Promise<unknown>
 }
 
 /** The key of the new secret in the params of its call, for the hook that shows it. */
@@ -89,22 +90,33 @@ interface EndpointParams extends Params {
 /** Returns the hooks that check data, and that create, rotate and show secrets. */
 export function createEndpointHooks(
   setup: EndpointSetup,
-): Record<'create' | 'patch' | 'show', Hook> {
+): Record<'create' | 'limit' | 'patch' | 'show', Hook> {
   const addSecret = (context: HookContext): StoredEndpoint['secrets'][number] => {
     const key = `whsec_${randomBytes(32).toString('base64')}`
     changeParams(context, { [ADDED]: key })
     return { key, at: new Date() }
   }
+  const checkCount = async (owner: unknown, params: Params, most: number): Promise<void> => {
+    if ((await setup.count(owner, params)) <= most) return
+    throw new LimitReached(`You have ${setup.maxPerOwner} webhooks, the maximum. Remove one first`)
+  }
   const create: Hook = async (context) => {
     const { url, events, owner } = context.data as NewWebhookEndpoint
     checkEndpoint({ url, events }, setup)
     if (owner == null) throw new InvalidData('A webhook needs an owner')
-    if ((await setup.count(owner)) >= setup.maxPerOwner) {
-      throw new LimitReached(`There are ${setup.maxPerOwner} webhooks, and no more are allowed`)
-    }
+    await checkCount(owner, context.params, setup.maxPerOwner - 1)
     const secrets = [addSecret(context)]
     const state = { enabled: true, reason: null, failures: 0, secrets, createdAt: new Date() }
     context.data = { url, events, owner, ...state }
+  }
+  // Counts again, since calls at the same time have all passed the first check.
+  const limit: Hook = async ({ data, result, params }) => {
+    try {
+      await checkCount((data as StoredEndpoint).owner, params, setup.maxPerOwner)
+    } catch (error) {
+      await setup.remove((result as unknown as StoredEndpoint)._id, params)
+      throw error
+    }
   }
   const patch: Hook = (context) => {
     const { rotateSecret, enabled, ...others } = context.data as Partial<NewWebhookEndpoint>
@@ -122,7 +134,7 @@ export function createEndpointHooks(
     if (secret === undefined) return
     context.result = { ...(context.result as Document), secret } as never
   }
-  return { create, patch, show }
+  return { create, limit, patch, show }
 }
 
 /** @throws {BadRequest} the URL is not one that events may be sent to, or there is no such event */

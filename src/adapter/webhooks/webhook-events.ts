@@ -3,6 +3,7 @@ import { ObjectId } from 'mongodb'
 import type { AnyApplication } from '../../core/app.ts'
 import type { AroundHook, HookContext, ServiceEntry } from '../../core/application-defaults.ts'
 import { findServiceEntry } from '../../core/application-defaults.ts'
+import { InvalidRequest } from '../../core/errors/coded-errors.ts'
 import { RECORD_NOTES, toExternalForm } from '../../core/external-form.ts'
 import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
@@ -19,7 +20,7 @@ import { isSameId } from '../object-id.ts'
 import type { RecordService } from '../record-hooks/record-hook.ts'
 import { transaction } from '../transactions/transaction.ts'
 import type { StoredDelivery } from './webhook-delivery.ts'
-import { DELIVERY_JOB } from './webhook-delivery.ts'
+import { DELIVERY_JOB, DELIVERY_PRIORITY } from './webhook-delivery.ts'
 import type { StoredEndpoint } from './webhook-endpoints.ts'
 
 /** Which endpoints get which events. */
@@ -41,6 +42,9 @@ export type MayReceive = (
   owner: unknown,
   context: HookContext,
 ) => boolean | Promise<boolean>
+
+/** How many deliveries a call may store: each is in its transaction, whose time is limited. */
+const MAX_DELIVERIES = 1_000
 
 /** A record as internal calls see it, which decides who may get it, and how external callers see it. */
 interface EventRecord {
@@ -87,20 +91,24 @@ async function storeDeliveries(setup: EventSetup, context: HookContext): Promise
   const createdAt = new Date()
   const expiresAt = new Date(createdAt.getTime() + keepDeliveriesMs)
   const stored: StoredDelivery[] = []
-  for (const { _id: endpointId, owner } of found) {
-    for (const { record, show } of records) {
+  for (const { record, show } of records) {
+    let body: string | undefined
+    for (const { _id: endpointId, owner } of found) {
       const isOwn = record[ownerField] != null && isSameId(record[ownerField], owner)
       if (!(may === undefined ? isOwn : (await may(record, owner, context)) === true)) continue
-      const body = JSON.stringify({ type: event, timestamp: createdAt, data: await show() })
+      body ??= JSON.stringify({ type: event, timestamp: createdAt, data: await show() })
       const state = { status: 'pending', answers: [], createdAt, expiresAt } as const
       stored.push({ _id: new ObjectId(), endpointId, owner, event, body, ...state })
     }
   }
   if (stored.length === 0) return
-  await setup.deliveries._create(stored, { ...session, adapter: { multi: true } })
-  for (const { _id: id } of stored) {
-    await setup.app.jobs.enqueue(DELIVERY_JOB, { id } as never, { params, key: String(id) })
+  if (stored.length > MAX_DELIVERIES) {
+    const many = `${stored.length} deliveries of webhooks, more than ${MAX_DELIVERIES}`
+    throw new InvalidRequest(`The call has ${many}. Write fewer records at once`)
   }
+  await setup.deliveries._create(stored, { ...session, adapter: { multi: true } })
+  const added = stored.map(({ _id: id }) => ({ data: { id }, key: String(id) }))
+  await setup.app.jobs.enqueueAll(DELIVERY_JOB, added, { params, priority: DELIVERY_PRIORITY })
 }
 
 /** Resolves to the records of a result. If `$select` shows a part of them, they are read by `get`. */
@@ -145,7 +153,8 @@ async function showRecord(entry: ServiceEntry, method: string, record: unknown):
   return rest
 }
 
-function pickSession(params: MongoDBParams): Pick<MongoDBParams, 'docdb'> {
+/** Returns the params of a call in the session of another one. */
+export function pickSession(params: MongoDBParams): Pick<MongoDBParams, 'docdb'> {
   const session = getGivenOptions(params)?.session
   return session === undefined ? {} : { docdb: { session } }
 }

@@ -10,7 +10,7 @@ import { checkOptions, OPTION, withDefaults } from '../../core/options/option-ch
 import type { Params } from '../../core/params.ts'
 import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { isObject, isStringList } from '../../core/value-kind.ts'
+import { hasMethod, isObject, isStringList } from '../../core/value-kind.ts'
 import { isModel, MODEL_EXPECTED } from '../connection/model.ts'
 import { TIMER_MS } from '../jobs/job-handlers.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
@@ -19,11 +19,16 @@ import { limitTo } from '../record-hooks/limit-to.ts'
 import { FIELD } from '../record-hooks/record-hook.ts'
 import { transaction } from '../transactions/transaction.ts'
 import type { StoredDelivery, WebhookDelivery } from './webhook-delivery.ts'
-import { createDeliveryHandler, DELIVERY_JOB, DELIVERY_SCHEMAS } from './webhook-delivery.ts'
+import {
+  createDeliveryHandler,
+  DELIVERY_JOB,
+  DELIVERY_PRIORITY,
+  DELIVERY_SCHEMAS,
+} from './webhook-delivery.ts'
 import type { NewWebhookEndpoint, StoredEndpoint, WebhookEndpoint } from './webhook-endpoints.ts'
 import { createEndpointHooks, createEndpointSchemas } from './webhook-endpoints.ts'
 import type { EventSetup, MayReceive } from './webhook-events.ts'
-import { createEventHook } from './webhook-events.ts'
+import { createEventHook, pickSession } from './webhook-events.ts'
 
 /** Options of {@link webhooks}. */
 export interface WebhooksOptions {
@@ -93,6 +98,9 @@ export type WebhookService = MongoDBService<WebhookEndpoint, NewWebhookEndpoint>
 /** The service of the deliveries, for a map of services. */
 export type WebhookDeliveryService = MongoDBService<WebhookDelivery>
 
+/** What only services with files have; a webhook needs nothing else of that feature. */
+const FILE_METHODS = ['openFile', 'checkLink']
+
 const PAGES = { default: 20, max: 100 }
 
 /**
@@ -127,8 +135,12 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
   const types = Object.entries(events).flatMap(([path, names]) =>
     names.map((name) => `${path}.${name}`),
   )
-  const count = (owner: unknown) => endpoints.countDocuments({ query: { owner } as never })
-  const { create, patch, show } = createEndpointHooks({ ...options, types, count })
+  const { create, limit, patch, show } = createEndpointHooks({
+    ...{ ...options, types },
+    count: (owner, params) =>
+      endpoints.countDocuments({ ...pickSession(params), query: { owner } as never }),
+    remove: (id, params) => endpoints._remove(id, pickSession(params)),
+  })
   const onlyOwn = limitTo((params) => {
     const owner = by(params)
     if (owner == null) throw new LoginRequired('Not authenticated')
@@ -137,7 +149,8 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
   const sendAgain: Hook = async ({ id, data, params }) => {
     if ((data as Partial<WebhookDelivery>).status !== 'pending') return
     const job = { id: deliveries.getObjectId(id as string) }
-    await app.jobs.enqueue(DELIVERY_JOB, job as never, { params, key: String(id) })
+    const choices = { params, key: String(id), priority: DELIVERY_PRIORITY }
+    await app.jobs.enqueue(DELIVERY_JOB, job as never, choices)
   }
   const around = [...options.around]
   const add = (path: string, service: object, methods: string[], schemas: ServiceSchemas) => {
@@ -151,14 +164,16 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
     ['find', 'get', 'create', 'patch', 'remove'],
     createEndpointSchemas(types),
   )
-  const shown = { create: [show], patch: [show] }
+  const shown = { create: [limit, show], patch: [show] }
   app.service('webhooks').hooks({ before: { create: [create], patch: [patch] }, after: shown })
   add('webhook-deliveries', deliveries, ['find', 'get', 'patch'], DELIVERY_SCHEMAS)
   app.service('webhook-deliveries').hooks({
     around: { patch: [transaction()] },
     after: { patch: [sendAgain] },
   })
-  app.jobs.handle(DELIVERY_JOB, createDeliveryHandler(options, deliveries, endpoints))
+  const concurrency = Math.ceil(app.jobs.concurrency / 2)
+  const sending = { ...options, concurrency, logger: () => app.logger }
+  app.jobs.handle(DELIVERY_JOB, createDeliveryHandler(sending, deliveries, endpoints))
   watch(app, new Map(Object.entries(events)), { app, options, endpoints, deliveries })
 }
 
@@ -180,6 +195,9 @@ function watch(
       const entry = app.entries.get(path)
       if (entry?.app !== app) {
         throw new OptionError(`webhooks(): the application itself has no service '${path}'`)
+      }
+      if (FILE_METHODS.every((name) => hasMethod(entry.service, name))) {
+        throw new OptionError(`webhooks(): '${path}' has files, which no transaction can store`)
       }
       const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
       const other = names.find((name) => !known.includes(name))

@@ -43,7 +43,7 @@ export interface SafeFetchOptions extends SentRequest, FetchLimits {}
  * network, this machine, or a cloud's metadata, whatever the name in the URL resolves to. It limits time and size,
  * decompresses nothing, and ignores proxy variables of the environment. Resolves to the response, whose body has been
  * read. A redirect is a response like any other: it is not followed.
- * @throws {TypeError} the URL is invalid
+ * @throws {TypeError} the URL or the time limit is invalid
  * @throws {SafeFetchError} the URL is not an allowed target, there is no response, or it exceeds a limit
  */
 export function safeFetch(url: string | URL, options: SafeFetchOptions = {}): Promise<Response> {
@@ -67,6 +67,9 @@ export class SafeFetchError extends Error {
   }
 }
 
+/** The longest time of a timer: Node ends a longer one at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /** How a request differs from that of `safeFetch()`. */
 interface FetchKind {
   readonly ErrorClass: typeof SafeFetchError
@@ -82,6 +85,10 @@ export async function sendGuarded(
   kind: FetchKind,
 ): Promise<Response> {
   const { timeoutMs = 5000 } = limits
+  if (!(timeoutMs >= 1 && timeoutMs <= MAX_TIMER_MS)) {
+    const expected = `a number of ms from 1 to ${MAX_TIMER_MS}`
+    throw new TypeError(`safeFetch(): 'timeoutMs' must be ${expected}, not ${timeoutMs}`)
+  }
   const url = parseTarget(target, limits, kind.ErrorClass)
   const call = new AbortController()
   signal?.throwIfAborted()
@@ -124,7 +131,7 @@ export function parseTarget(
   if (url.protocol !== 'https:') {
     if (url.protocol !== 'http:') refuse('has a URL that is not of https:')
     if (!allowPrivateNetwork) {
-      refuse("needs https:; private networks do not by 'allowPrivateNetwork'")
+      refuse("must use https:. Set 'allowPrivateNetwork' to allow http: in private networks")
     }
   }
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -139,10 +146,10 @@ function findAddressProblem(
   allowPrivateNetwork: boolean,
 ): string | null {
   if (url.protocol === 'http:' && !addresses.every(isPrivateAddress)) {
-    return 'needs https:, as it is in no private network'
+    return 'must use https:, as it is in no private network'
   }
   if (!addresses.some(allowPrivateNetwork ? isUnspecifiedAddress : isSpecialAddress)) return null
-  return "is at an address that is not allowed; those of private networks are by 'allowPrivateNetwork'"
+  return "has an address that is not public. Set 'allowPrivateNetwork' to allow private networks"
 }
 
 /** The platform's `Request` knows every kind of body and the headers that go with it. */

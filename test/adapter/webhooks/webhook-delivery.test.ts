@@ -8,6 +8,9 @@ import { LATER, startReceiver, startShop } from './webhook-app.ts'
 const database = await openDatabase(t)
 const { db } = database
 
+/** What users see of each request without a response. */
+const NO_RESPONSE = 'No valid response from a public address in time'
+
 t.test('tries a delivery again until it succeeds, with the same id and body', async (t) => {
   const { app, send, addEndpoint, listDeliveries } = await startShop(t, database)
   const { url, received } = await startReceiver(t, 500, 404)
@@ -144,7 +147,7 @@ t.test('connects to no private network, whatever is stored (HOOK-1)', async (t) 
     await send('POST', '/orders', {})
     await app.jobs.run()
     const { answers } = (await listDeliveries()).at(-1)
-    t.match(answers, [{ status: null, error: /is at an address that is not allowed/ }], host)
+    t.match(answers, [{ status: null, error: NO_RESPONSE }], host)
   }
   t.strictSame([server.connections, received.length], [0, 0])
 })
@@ -197,7 +200,7 @@ t.test('an endpoint that never answers ends with the time limit (HOOK-4)', async
   timers.fire()
   t.strictSame(await running, { done: 0, failed: 1 })
   t.match(await listDeliveries(), [
-    { status: 'pending', answers: [{ status: null, error: /did not answer within 4321 ms/ }] },
+    { status: 'pending', answers: [{ status: null, error: NO_RESPONSE }] },
   ])
   await until(() => server.open === 0)
 })
@@ -228,4 +231,46 @@ t.test('the database removes deliveries after their time', async (t) => {
     indexes.find(({ key }) => key['expiresAt'] === 1),
     { expireAfterSeconds: 0 },
   )
+})
+
+t.test('tells users nothing of the network, and the log everything (HOOK-1)', async (t) => {
+  const { app, send, addEndpoint, listDeliveries } = await startShop(t, database, {
+    webhooks: { allowPrivateNetwork: false, attempts: 2 },
+  })
+  const logged = { info: [] as unknown[], errors: [] as unknown[] }
+  const error = (details: object) => logged.errors.push(details)
+  app.logger = { error, warn: error, info: (...entry) => logged.info.push(entry) }
+  for (const host of ['localhost', 'unknown.invalid']) {
+    await addEndpoint(`https://${host}/`)
+    await send('POST', '/orders', {})
+    t.strictSame(await app.jobs.run(), { done: 0, failed: 1 })
+    await app.jobs.run({ at: LATER })
+    await db.collection('webhooks').deleteMany({})
+  }
+  const seen = (await listDeliveries()).flatMap(({ answers }: { answers: object[] }) =>
+    answers.map((answer) => ({ ...answer, at: null, ms: 0 })),
+  )
+  const answer = { at: null, ms: 0, status: null, body: '', error: NO_RESPONSE }
+  t.strictSame(seen, [answer, answer, answer, answer])
+  const text = JSON.stringify(logged.info)
+  t.equal(text.match(/https:\/\/localhost has an address that is not public/g)?.length, 2, text)
+  t.equal(text.match(/https:\/\/unknown.invalid cannot be reached/g)?.length, 2)
+  t.notMatch(text, /stack/)
+  t.strictSame(logged.errors, [], 'a failed delivery is no error of the application')
+})
+
+t.test('slow endpoints hold up no other jobs, and have all of their time', async (t) => {
+  const { app, send, addEndpoint, listDeliveries } = await startShop(t, database, {
+    webhooks: { timeoutMs: 600_000 },
+  })
+  t.match(app.jobs.handlers.get('webhook'), { concurrency: 5, timeoutMs: 630_000 })
+  const { url } = await startReceiver(t)
+  await addEndpoint(url)
+  await send('POST', '/orders', {})
+  const stored = () => db.collection('jobs').find().toArray()
+  t.match(await stored(), [{ priority: -1 }])
+  await app.jobs.run()
+  const [{ _id }] = await listDeliveries()
+  await send('PATCH', `/webhook-deliveries/${_id}`, { status: 'pending' })
+  t.match(await stored(), [{ priority: -1 }])
 })

@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
+import { FileService } from '../../../src/adapter/files/index.ts'
 import { transaction } from '../../../src/adapter/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
 import type { WebhookService, WebhooksOptions } from '../../../src/adapter/webhooks/index.ts'
@@ -333,8 +334,59 @@ t.test('limits the endpoints of an owner (HOOK-8)', async (t) => {
   const data = { url: 'https://hooks.example/', events: ['orders.created'] }
   await addEndpoint(data.url)
   t.match(await send('POST', '/webhooks', data), { status: 201 })
-  t.match(await send('POST', '/webhooks', data), { status: 409 })
+  const { status, body } = await send('POST', '/webhooks', data)
+  t.strictSame([status, body.message], [409, 'You have 2 webhooks, the maximum. Remove one first'])
   t.match(await send('POST', '/webhooks', data, 'eve'), { status: 201 })
+})
+
+t.test('limits the endpoints of an owner who creates many at once (HOOK-8)', async (t) => {
+  const { send } = await startShop(t, database, { webhooks: { maxPerOwner: 3 } })
+  const data = { url: 'https://hooks.example/', events: ['orders.created'] }
+  const all = await Promise.all(Array.from({ length: 12 }, () => send('POST', '/webhooks', data)))
+  const created = all.filter(({ status }) => status === 201).length
+  const refused = all.filter(({ status }) => status === 409).length
+  t.equal(created + refused, 12)
+  t.ok(created <= 3)
+  t.equal(await db.collection('webhooks').countDocuments(), created)
+})
+
+t.test('stores the deliveries of many records by a few commands', async (t) => {
+  const { app, send, addEndpoint, listDeliveries } = await startShop(t, database)
+  const { url, received } = await startReceiver(t)
+  for (let index = 0; index < 2; index += 1) await addEndpoint(url)
+  const entry = app.entries.get('orders')?.service as { hideFields(record: object): unknown }
+  const hide = entry.hideFields.bind(entry)
+  let shown = 0
+  entry.hideFields = (record) => {
+    shown += 1
+    return hide(record)
+  }
+  const data = Array.from({ length: 20 }, (_, amount) => ({ amount }))
+  const params = { user: { _id: 'ann' } } as never
+  const commands = await database.commandsOf(() => app.service('orders').create(data, params))
+  const writes = commands.filter(({ insert, update, findAndModify }) =>
+    ['deliveries', 'jobs'].includes(insert ?? update ?? findAndModify),
+  )
+  t.equal(writes.length, 2)
+  t.equal(shown, 20, 'a record is shown once')
+  t.equal((await send('GET', '/webhook-deliveries')).body.total, 40)
+  t.strictSame(await app.jobs.run(), { done: 40, failed: 0 })
+  t.equal(new Set(received.map((one) => one.data.amount)).size, 20)
+  t.match(await listDeliveries(), [{ status: 'delivered' }])
+})
+
+t.test('refuses a call with more deliveries than a transaction should have', async (t) => {
+  const { app, db, addEndpoint } = await startShop(t, database)
+  await addEndpoint('https://hooks.example/')
+  const data = Array.from({ length: 1_001 }, (_, amount) => ({ amount }))
+  const params = { user: { _id: 'ann' } } as never
+  await t.rejects(app.service('orders').create(data, params), {
+    code: 400,
+    errorCode: 'INVALID_REQUEST',
+    message:
+      'The call has 1001 deliveries of webhooks, more than 1000. Write fewer records at once',
+  })
+  t.equal(await db.collection('orders').countDocuments(), 0)
 })
 
 t.test('shows a secret once, and never again (HOOK-9)', async (t) => {
@@ -424,6 +476,11 @@ t.test('can only be configured so that nothing is missed', async (t) => {
       .setup()
   await t.rejects(setUp({ orders: ['create'] }), /'orders' has no event 'create'/)
   await t.rejects(setUp({ order: ['created'] }), /no service 'order'/)
+  const files = new FileService({ Model: db.collection('files') })
+  await t.rejects(setUp({ orders: ['created'] }, files), {
+    errorCode: 'INVALID_OPTION',
+    message: "webhooks(): 'orders' has files, which no transaction can store",
+  })
   const mounted = createApp().use('notes', notes())
   await t.rejects(setUp({ 'orders/notes': ['created'] }, mounted), /no service 'orders\/notes'/)
 })

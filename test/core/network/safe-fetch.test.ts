@@ -53,13 +53,16 @@ t.test('connects to no private address, however it is written (HOOK-1)', async (
   for (const host of hosts) {
     const error = await errorOf(`https://${host}:${server.port}/`)
     t.ok(error instanceof SafeFetchError, host)
-    t.match(error, { name: 'SafeFetchError', message: /^The server at .* is not allowed/ }, host)
+    t.match(error, { name: 'SafeFetchError', message: /^The server at .* not public/ }, host)
   }
   t.equal(server.connections, 0)
 })
 
 t.test('refuses http:, other schemes and credentials by default', async (t) => {
-  t.match(await errorOf('http://example.org/'), { message: /needs https:/ })
+  t.match(await errorOf('http://example.org/'), {
+    message:
+      "The server at http://example.org must use https:. Set 'allowPrivateNetwork' to allow http: in private networks",
+  })
   t.match(await errorOf('file:///etc/passwd'), { message: /not of https:/ })
   t.match(await errorOf('https://ann:secret@example.org/'), { message: /user or a password/ })
   t.match(await errorOf('nonsense'), new TypeError('The URL of a server is not valid'))
@@ -73,7 +76,10 @@ t.test('connects to the address that it has checked, and to no later one (HOOK-2
   t.equal(await answer.text(), 'checked')
   t.equal(lookup.calls, 1, 'a name is looked up once for each request')
   t.match(await errorOf(url, { ...PRIVATE, lookup }), { message: /private network/ })
-  t.match(await errorOf(url.replace('http:', 'https:'), { lookup }), { message: /not allowed/ })
+  t.match(await errorOf(url.replace('http:', 'https:'), { lookup }), {
+    message:
+      /has an address that is not public. Set 'allowPrivateNetwork' to allow private networks/,
+  })
   t.equal(server.connections, 1)
 })
 
@@ -129,4 +135,13 @@ t.test('rejects with the reason of its signal', async (t) => {
   caller.abort('left')
   t.equal(await failed, 'left')
   await until(() => server.open === 0)
+})
+
+t.test('refuses time limits that no timer can hold', async (t) => {
+  for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31, Number.NaN, -1, 0]) {
+    t.match(await errorOf('https://example.org/', { timeoutMs }), {
+      name: 'TypeError',
+      message: `safeFetch(): 'timeoutMs' must be a number of ms from 1 to 2147483647, not ${timeoutMs}`,
+    })
+  }
 })

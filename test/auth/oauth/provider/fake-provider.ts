@@ -82,7 +82,7 @@ const FAILURES = {
   status: / returned status \d/,
   certificate: / has a certificate that is not trusted/,
   request: / cannot be called: /,
-  address: / (?:needs https:|has a user or|has a URL that|is at an address that is not allowed)/,
+  address: / (?:must use https:|has a user or|has a URL that|has an address that is not public)/,
   unreachable: / cannot be reached/,
   answer:
     / (?:sent something that is not a response|sent a response that is not|returned the status)/,

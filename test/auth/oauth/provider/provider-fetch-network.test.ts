@@ -131,8 +131,8 @@ t.test('asks nothing else by http: (OAU-4)', async (t) => {
 
 t.test('refuses other URLs, and repeats nothing of them (OAU-4)', async (t) => {
   const refused: readonly (readonly [url: string, allowed: boolean, message: string])[] = [
-    ['http://provider.example/', false, 'needs https:'],
-    ['http://127.0.0.1/', false, 'needs https:'],
+    ['http://provider.example/', false, 'must use https:'],
+    ['http://127.0.0.1/', false, 'must use https:'],
     [`https://ann:${SECRET}@provider.example/`, true, 'has a user or a password in its URL'],
     [`https://${SECRET}@provider.example/`, false, 'has a user or a password in its URL'],
     [`http://:${SECRET}@127.0.0.1/`, true, 'has a user or a password in its URL'],

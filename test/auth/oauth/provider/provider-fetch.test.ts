@@ -368,7 +368,7 @@ t.test('openid-client and jose take it, and its errors are found in theirs', asy
   const refused = await discovery(closed, 'us', undefined, undefined, {
     [customFetch]: createProviderFetch({ allowPrivateNetwork: false }),
   }).catch((error) => error)
-  t.match(findProviderError(refused), { message: /at https:\/\/127\.0\.0\.1:1 is at an address/ })
+  t.match(findProviderError(refused), { message: /at https:\/\/127\.0\.0\.1:1 has an address/ })
 
   const keys = createRemoteJWKSet(new URL(`${provider.origin}/keys`), {
     [joseFetch]: fetchProvider,
