@@ -47,7 +47,7 @@ export interface SafeFetchOptions extends SentRequest, FetchLimits {}
  * @throws {SafeFetchError} the URL is not an allowed target, there is no response, or it exceeds a limit
  */
 export function safeFetch(url: string | URL, options: SafeFetchOptions = {}): Promise<Response> {
-  return sendGuarded(String(url), options, options, { ErrorClass: SafeFetchError, isStrict: false })
+  return sendGuarded(String(url), options, options, { ErrorClass: SafeFetchError })
 }
 
 /**
@@ -73,8 +73,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 /** How a request differs from that of `safeFetch()`. */
 interface FetchKind {
   readonly ErrorClass: typeof SafeFetchError
-  /** Whether redirects and the statuses 429 and from 500 on are errors, too. */
-  readonly isStrict: boolean
+  /** Throws for a response that is valid, but not wanted. Its body is then not read. */
+  readonly checkHead?: (head: IncomingMessage, url: URL) => void
 }
 
 /** Sends a request as {@link safeFetch} does. */
@@ -218,33 +218,19 @@ async function sendRequest(
 }
 
 /** Throws for a response whose body need not be read. */
-function checkHead(
-  { statusCode = 0, headers }: IncomingMessage,
-  url: URL,
-  { ErrorClass, isStrict }: FetchKind,
-): void {
+function checkHead(head: IncomingMessage, url: URL, { ErrorClass, ...kind }: FetchKind): void {
+  const { statusCode = 0, headers } = head
   if (statusCode < 200 || statusCode > 599) {
     const problem = `returned the status ${statusCode}, which HTTP does not define`
     throw new ErrorClass(url, problem)
   }
-  if (isStrict && statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
-    const to = `${statusCode} to ${findRedirectTarget(url, headers.location)}`
-    throw new ErrorClass(url, `returned a redirect (${to}), which is not followed`)
-  }
+  kind.checkHead?.(head, url)
   const { 'content-encoding': encoding = '' } = headers
   if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
     const name = /^[\w-]{1,20}$/.test(encoding) ? `'${encoding}'` : 'another'
     const problem = `sent its answer in the encoding ${name}: it was asked for none`
     throw new ErrorClass(url, problem)
   }
-  if (isStrict && (statusCode >= 500 || statusCode === 429)) {
-    throw new ErrorClass(url, `returned status ${statusCode}`)
-  }
-}
-
-function findRedirectTarget(url: URL, location: string | undefined): string {
-  const isValid = location !== undefined && URL.canParse(location, url.href)
-  return isValid ? getSafeOrigin(new URL(location, url)) : 'nowhere'
 }
 
 async function readBody(

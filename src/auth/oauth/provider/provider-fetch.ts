@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { FetchLimits, SentRequest } from '../../../core/network/safe-fetch.ts'
-import { SafeFetchError, sendGuarded } from '../../../core/network/safe-fetch.ts'
+import { getSafeOrigin, SafeFetchError, sendGuarded } from '../../../core/network/safe-fetch.ts'
 
 /** Options of `createProviderFetch()`: allowed targets and limits. */
 export interface ProviderFetchOptions extends Omit<FetchLimits, 'cutBody'> {
@@ -19,7 +20,7 @@ export type ProviderFetch = (url: string, init?: ProviderRequest) => Promise<Res
  * with the reason of a signal.
  */
 export function createProviderFetch(options: ProviderFetchOptions): ProviderFetch {
-  const kind = { ErrorClass: ProviderError, isStrict: true }
+  const kind = { ErrorClass: ProviderError, checkHead }
   return (target, init = {}) => sendGuarded(target, init, options, kind)
 }
 
@@ -27,6 +28,22 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderFetc
 export class ProviderError extends SafeFetchError {
   static override readonly subject: string = 'provider'
   override readonly name: string = 'ProviderError'
+}
+
+/** Throws for a redirect, and for a provider that is down or busy. */
+function checkHead({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
+  if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
+    const to = `${statusCode} to ${findRedirectTarget(url, headers.location)}`
+    throw new ProviderError(url, `returned a redirect (${to}), which is not followed`)
+  }
+  if (statusCode >= 500 || statusCode === 429) {
+    throw new ProviderError(url, `returned status ${statusCode}`)
+  }
+}
+
+function findRedirectTarget(url: URL, location: string | undefined): string {
+  const isValid = location !== undefined && URL.canParse(location, url.href)
+  return isValid ? getSafeOrigin(new URL(location, url)) : 'nowhere'
 }
 
 /** Returns the `ProviderError` that an error is or was caused by: libraries wrap the errors of the fetch they use. */
