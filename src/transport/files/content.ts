@@ -8,9 +8,9 @@ import type { HttpAnswer, Id, ServiceEntry } from '../../core/index.ts'
 import { namesTag } from '../../core/tag-comparison.ts'
 import { credentials, queryToken } from '../credentials.ts'
 import { functionsAfter, functionsBefore, replyData } from '../functions-around.ts'
-import { slowCalls } from '../observing/slow-calls.ts'
 import { sendBody } from '../replies/body.ts'
 import { markAnswered } from '../replies/reply-state.ts'
+import { SOCKET_FEATURES } from '../rest-features.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import { RestPlans } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
@@ -19,7 +19,6 @@ import { ID_PLACEHOLDER, toPatterns } from '../routing/service-router.ts'
 import type { ScopePart } from '../scope-parts.ts'
 import { RestCall } from '../service-handler.ts'
 import { answerNotFound } from '../service-reply.ts'
-import { timeLimitOfCalls } from '../timed-requests.ts'
 import { acceptUploads } from './uploads.ts'
 
 /** Adds the routes of services with files: uploads, and `GET /<path>/<id>/content`. */
@@ -96,10 +95,9 @@ const sendContent: RestFeature = ({ entry }, transport) => {
   }
 }
 
-/** What a call needs whose response is no record. */
+/** What a call needs whose response is no record: what watches all calls, the caller, and functions around them. */
 const CONTENT_FEATURES: readonly RestFeature[] = [
-  timeLimitOfCalls,
-  slowCalls,
+  ...SOCKET_FEATURES,
   credentials,
   functionsBefore,
   queryToken,

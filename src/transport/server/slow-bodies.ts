@@ -19,7 +19,7 @@ export function letBodyTakeItsTime(request: IncomingMessage, response: ServerRes
     if (request.complete || request.readableLength > 0) response.setTimeout(MAX_SILENCE_MS)
     else socket.destroy()
   }
-  // Node asks the response even if the whole body has arrived, and nobody has read it.
+  // Node asks the response also when the whole body has arrived, and the server has not read it.
   response.setTimeout(MAX_SILENCE_MS, endSilence)
   request.once('end', () => {
     // After the response, Node has set the time limit of an idle connection.
