@@ -1,4 +1,4 @@
-import type { ClientSession, Collection, Document, Filter, IndexDescription } from 'mongodb'
+import type { ClientSession, Collection, Document, IndexDescription } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import { Conflict } from '../../core/errors/index.ts'
 import { callDatabase } from '../driver-error.ts'
@@ -69,20 +69,6 @@ const NEW = { state: 'open', attempts: 0, lease: null, dueAt: null, error: null 
 const toTime = (due: Date | number): Date | Document =>
   typeof due === 'number' ? { $add: ['$$NOW', due] } : due
 
-/** Returns the update that stores a job, unless a waiting one has the same key. */
-function toUpsert({ due, ...job }: NewJob): { filter: Filter<JobRecord>; update: Document[] } {
-  const mark = new ObjectId()
-  const record = { _id: mark, ...job, ...NEW, mark }
-  const { name, key } = job
-  const filter = key === undefined ? { _id: record._id } : { name, key, state: NEW.state }
-  // `$setOnInsert` has no access to the time of the server.
-  const times = { createdAt: '$$NOW', runAt: toTime(due) }
-  const isNew = { $eq: [{ $type: '$createdAt' }, 'missing'] }
-  const created = { $mergeObjects: [{ $literal: record }, times] }
-  const known = { $mergeObjects: ['$$ROOT', { mark }] }
-  return { filter, update: [{ $replaceWith: { $cond: [isNew, created, known] } }] }
-}
-
 /** The commands for jobs. An attempt writes only as long as it holds the lease. */
 export class JobStore {
   /** Resolves to the collection of the jobs. */
@@ -100,9 +86,18 @@ export class JobStore {
   }
 
   /** Stores a job, unless a waiting one has the same key. Resolves to the job that is stored then. */
-  async add(job: NewJob, session?: ClientSession): Promise<JobRecord> {
+  async add({ due, ...job }: NewJob, session?: ClientSession): Promise<JobRecord> {
     const collection = await this.open()
-    const { filter, update } = toUpsert(job)
+    const mark = new ObjectId()
+    const record = { _id: mark, ...job, ...NEW, mark }
+    const { name, key } = job
+    const filter = key === undefined ? { _id: record._id } : { name, key, state: NEW.state }
+    // `$setOnInsert` has no access to the time of the server.
+    const times = { createdAt: '$$NOW', runAt: toTime(due) }
+    const isNew = { $eq: [{ $type: '$createdAt' }, 'missing'] }
+    const created = { $mergeObjects: [{ $literal: record }, times] }
+    const known = { $mergeObjects: ['$$ROOT', { mark }] }
+    const update = [{ $replaceWith: { $cond: [isNew, created, known] } }]
     const options = { upsert: true, returnDocument: 'after', ...(session && { session }) } as const
     const write = (): Promise<unknown> => collection.findOneAndUpdate(filter, update, options)
     const stored = callDatabase(write).catch((error: unknown) => {
@@ -113,11 +108,15 @@ export class JobStore {
     return stored as Promise<JobRecord>
   }
 
-  /** Stores jobs as {@link add} does, by one command. Their keys must be new. */
-  async addAll(jobs: readonly NewJob[], session?: ClientSession): Promise<void> {
+  /** Stores jobs that are due now, by one command. Their keys must be new. */
+  async addAll(jobs: readonly Omit<NewJob, 'due'>[], session?: ClientSession): Promise<void> {
     const collection = await this.open()
-    const writes = jobs.map((job) => ({ updateOne: { ...toUpsert(job), upsert: true } }))
-    await callDatabase(() => collection.bulkWrite(writes, { ...(session && { session }) }))
+    const now = await this.readTime()
+    const records = jobs.map((job): JobRecord => {
+      const _id = new ObjectId()
+      return { _id, ...job, ...NEW, mark: _id, createdAt: now, runAt: now }
+    })
+    await callDatabase(() => collection.insertMany(records, { ...(session && { session }) }))
   }
 
   /** Stores the job of a schedule. One that is stored becomes due at this time, unless it is due earlier. */

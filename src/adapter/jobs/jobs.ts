@@ -222,7 +222,7 @@ export class JobService extends MongoDBService<JobRecord> {
     { params, priority }: { readonly params: MongoDBParams; readonly priority: number },
   ): Promise<void> {
     const { requestId } = params
-    const shared = { name, priority, due: 0, ...(requestId === undefined ? {} : { requestId }) }
+    const shared = { name, priority, ...(requestId === undefined ? {} : { requestId }) }
     const list = added.map((one) => ({ ...one, ...shared }))
     await this.#store(params, (session) => this.#jobs.addAll(list, session))
   }
