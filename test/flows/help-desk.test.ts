@@ -73,6 +73,8 @@ t.test('files of a ticket are for its user and for agents', async (t) => {
     t.equal(content.text === 'an answer', status === 200)
   }
   t.match(await request('GET', '/attachments', bob), { body: { total: 0 } })
+  const moved = { ticketId: 'of someone else' }
+  t.match(await request('PATCH', `/attachments/${sent.body._id}`, ann, moved), { status: 405 })
 })
 
 t.test('a ticket that is solved sends one email and one webhook', async (t) => {
