@@ -87,6 +87,12 @@ export function getGivenOptions({ docdb, mongodb }: MongoDBParams = {}): DriverO
   return docdb ?? mongodb
 }
 
+/** Returns params with the session of a call, if it has one. */
+export function pickSession(params: MongoDBParams): MongoDBParams {
+  const session = getGivenOptions(params)?.session
+  return session === undefined ? {} : { docdb: { session } }
+}
+
 /** Options of every command. */
 const EVERYWHERE = [
   ...['session', 'comment', 'maxTimeMS'],

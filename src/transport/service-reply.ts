@@ -3,7 +3,7 @@ import { ServiceNotFound } from '../core/errors/coded-errors.ts'
 import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
 import { toExternalForm, toServiceError } from '../core/index.ts'
 import { finishCall } from '../core/services/run-method.ts'
-import { isSocketUrl, NOT_FOUND_CODE, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
+import { isSocketUrl, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
 import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
 import { keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
@@ -117,7 +117,8 @@ export function answerNotFound(
   }
   keepPrivate(transport.loginPaths, request, reply)
   setCommonHeaders(transport, request, reply, false)
-  if (transport.errors.sendIfPlain(body, NOT_FOUND_CODE, request, reply)) markAnswered(reply)
+  const { errorCode } = ServiceNotFound.prototype
+  if (transport.errors.sendIfPlain(body, errorCode, request, reply)) markAnswered(reply)
   else answerError(transport, new ServiceNotFound(body.message, body.data), request, reply)
 }
 

@@ -208,22 +208,22 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     }
   }
 
-  /** Adds a hook as the first one of the application, which is the outermost: it sees how calls of this service end. */
+  /** Adds the hook that sees how calls end, unless an earlier start has added it. */
   #addHook(): void {
-    const app = findServiceEntry(this)?.app
+    const entry = findServiceEntry(this)
     const hook = this.#keepWhole as StoredHook
-    const others = app?.hookRegistry.get('around', 'all') ?? []
-    if (app === undefined || others.includes(hook)) return
-    app.hookRegistry.stored.set('around all', [hook, ...others])
-    for (const entry of app.entries.values()) entry.compile()
+    if (entry === undefined || entry.outermost.get('around', 'create').includes(hook)) return
+    entry.outermost.add({ around: { create: hook, patch: hook } })
+    entry.compile()
   }
 
   /** Discards a new file if the call fails after it was stored, and keeps callers from changing facts. */
   readonly #keepWhole: AroundHook = nameFunction('keepWhole', async (context, next) => {
-    const { service, method, params } = context
-    if (service !== this) return next()
-    if (method === 'patch' && params.provider !== undefined) dropFacts(context as HookContext)
-    if (method !== 'create') return next()
+    const { method, params } = context
+    if (method === 'patch') {
+      if (params.provider !== undefined) dropFacts(context as HookContext)
+      return next()
+    }
     const created: BegunFile[] = []
     changeParams(context, { [CREATED]: created })
     try {
@@ -239,7 +239,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   async #afterRemoval(params: Params, step: () => Promise<void>): Promise<void> {
     if (afterCommit(() => void this.#tidy(step))) return
     // Nothing says when the session of a caller commits: the sweep does it.
-    if (getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true) return
+    if (hasTransaction(params as MongoDBParams)) return
     await this.#tidy(step)
   }
 
@@ -261,12 +261,16 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   async #checkUpload(params: FileParams<T>): Promise<void> {
     checkCollection(params)
     const { db } = await this.getModel()
-    const hasSession = getGivenOptions(params as MongoDBParams)?.session?.inTransaction() === true
-    if (!hasSession && findTransaction(db.client) === undefined) return
+    if (!hasTransaction(params) && findTransaction(db.client) === undefined) return
     throw new ArgumentError(
       'An upload cannot be part of a transaction, which ends after a minute: upload the file, then refer to it in another call',
     )
   }
+}
+
+/** Whether the params have a session with a transaction. */
+function hasTransaction(params: MongoDBParams): boolean {
+  return getGivenOptions(params)?.session?.inTransaction() === true
 }
 
 /** @throws {TypeError} the call is for another collection, whose bytes would not be found */

@@ -126,10 +126,11 @@ type Internal = Application<Record<string, { create(data: unknown, params?: Para
 export function jobs(options: JobsOptions): (app: AnyApplication) => void {
   const configure = createConfigurator('jobs', options, (given: AnyApplication) => {
     const app = given as unknown as Internal
-    const service = new JobService(app, withDefaults(DEFAULTS as Resolved, options))
+    const { handlers, ...resolved } = withDefaults(DEFAULTS as Resolved, options)
+    const service = new JobService(app, resolved)
     app.use(PATH, service, INTERNAL)
     Object.defineProperty(app, 'jobs', { value: service })
-    for (const [name, handler] of Object.entries(options.handlers ?? {})) {
+    for (const [name, handler] of Object.entries(handlers ?? {})) {
       if (handler !== undefined) service.handle(name, handler)
     }
     app.hooks({
@@ -166,7 +167,7 @@ export class JobService extends MongoDBService<JobRecord> {
   readonly #worker: JobWorker
 
   /** @internal */
-  constructor(app: Internal, { collection, handlers: _, start, ...options }: Resolved) {
+  constructor(app: Internal, { collection, start, ...options }: Omit<Resolved, 'handlers'>) {
     super({ Model: collection, indexes: JOB_INDEXES, paginate: PAGES })
     this.#app = app
     this.concurrency = options.concurrency

@@ -14,7 +14,7 @@ import type { Write } from '../adapter-call.ts'
 import { setRule } from '../call-rules.ts'
 import { withoutPositions } from '../field-path.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { getGivenOptions, ON_MANY, toMethodName } from '../mongodb-params.ts'
+import { ON_MANY, pickSession, toMethodName } from '../mongodb-params.ts'
 import { getIdKey } from '../object-id.ts'
 import { omitFields, pickSelected } from '../queries/select.ts'
 import { transaction } from '../transactions/transaction.ts'
@@ -171,12 +171,6 @@ async function readStored(
   })
   const byId = new Map(found.map((record) => [getIdKey(record[service.id]), record]))
   return shown.map((record, index) => removed[index] ?? byId.get(getIdKey(record[service.id])))
-}
-
-/** Returns params with the session of a call, if it has one. */
-function pickSession(params: MongoDBParams): MongoDBParams {
-  const session = getGivenOptions(params)?.session
-  return session === undefined ? {} : { docdb: { session } }
 }
 
 describeFunction(audit, { hookFactory: "audit({ service: 'audit' })" })

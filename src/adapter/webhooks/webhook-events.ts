@@ -5,17 +5,16 @@ import type { AroundHook, HookContext, ServiceEntry } from '../../core/applicati
 import { findServiceEntry } from '../../core/application-defaults.ts'
 import { InvalidRequest } from '../../core/errors/coded-errors.ts'
 import { RECORD_NOTES, toExternalForm } from '../../core/external-form.ts'
-import { describeFunction, nameFunction } from '../../core/function-metadata.ts'
+import { nameFunction } from '../../core/function-metadata.ts'
 import { runRest } from '../../core/hooks/around-hooks.ts'
-import { toMethodSpec } from '../../core/method-table.ts'
 import { createResultForm } from '../../core/schema/service/result-form.ts'
-import { isFollowable } from '../../core/services/record-view.ts'
+import { hideFields } from '../../core/services/record-view.ts'
 import { createContext, runMethod } from '../../core/services/run-method.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { setRule } from '../call-rules.ts'
 import { HooklessService } from '../hookless-service.ts'
 import type { MongoDBParams } from '../mongodb-params.ts'
-import { getGivenOptions } from '../mongodb-params.ts'
+import { pickSession } from '../mongodb-params.ts'
 import { isSameId } from '../object-id.ts'
 import type { RecordService } from '../record-hooks/record-hook.ts'
 import { transaction } from '../transactions/transaction.ts'
@@ -55,16 +54,11 @@ interface EventRecord {
 /**
  * Returns an around hook that stores a delivery and its job for each event of a call and each endpoint that may get it, in
  * one transaction with what the call writes. It must be the outermost hook: the others decide what external callers see.
- * @param events the names of events, by the paths of services
+ * @param names the events of the service
  */
-export function createEventHook(
-  setup: EventSetup,
-  events: ReadonlyMap<string, readonly string[]>,
-): AroundHook {
+export function createEventHook(setup: EventSetup, names: readonly string[]): AroundHook {
   let runInTransaction: AroundHook | undefined
   const hook: AroundHook = async (context, next) => {
-    const names = events.get(context.path)
-    if (names === undefined || toMethodSpec(context.method).verb === 'GET') return next()
     runInTransaction ??= transaction({ client: (await setup.app.jobs.getModel()).db.client })
     await runInTransaction(context, async (...reasons) => {
       if (context.service instanceof HooklessService) setRule(context, hook, { notesRemoved: true })
@@ -72,8 +66,7 @@ export function createEventHook(
       if (names.includes(String(context.event))) await storeDeliveries(setup, context)
     })
   }
-  const described = { changesNothing: true, refusesNobody: true }
-  return describeFunction(nameFunction('webhooks', hook), described)
+  return nameFunction('webhooks', hook)
 }
 
 async function storeDeliveries(setup: EventSetup, context: HookContext): Promise<void> {
@@ -143,7 +136,7 @@ const PICK_OPTIONS = { asJSON: true, onOtherType: () => undefined, onLeftOut: ()
 async function showRecord(entry: ServiceEntry, method: string, record: unknown): Promise<unknown> {
   const { schemas, service } = entry
   const body = toExternalForm(record)
-  const rest = isFollowable(service) && isObject(body) ? (service.hideFields?.(body) ?? body) : body
+  const rest = hideFields(service, body)
   await schemas?.load()
   for (const name of ['get', 'find', method]) {
     const { result, isWhole } = schemas?.toMethodSchemas(name) ?? {}
@@ -151,10 +144,4 @@ async function showRecord(entry: ServiceEntry, method: string, record: unknown):
     if (isOfRecord) return createResultForm(result).pick(rest, '', PICK_OPTIONS)
   }
   return rest
-}
-
-/** Returns the params of a call in the session of another one. */
-export function pickSession(params: MongoDBParams): Pick<MongoDBParams, 'docdb'> {
-  const session = getGivenOptions(params)?.session
-  return session === undefined ? {} : { docdb: { session } }
 }

@@ -1,8 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
-import type { AroundHook, Hook } from '../../core/application-defaults.ts'
+import type { AroundHook, Hook, ServiceEntry } from '../../core/application-defaults.ts'
 import { LoginRequired } from '../../core/errors/coded-errors.ts'
 import { OptionError, OrderError } from '../../core/errors/setup-errors.ts'
-import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { OptionRule, OptionRules } from '../../core/options/option-check.ts'
@@ -14,6 +13,7 @@ import { hasMethod, isObject, isStringList } from '../../core/value-kind.ts'
 import { isModel, MODEL_EXPECTED } from '../connection/model.ts'
 import { TIMER_MS } from '../jobs/job-handlers.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
+import { pickSession } from '../mongodb-params.ts'
 import { MongoDBService } from '../mongodb-service.ts'
 import { limitTo } from '../record-hooks/limit-to.ts'
 import { FIELD } from '../record-hooks/record-hook.ts'
@@ -28,7 +28,7 @@ import {
 import type { NewWebhookEndpoint, StoredEndpoint, WebhookEndpoint } from './webhook-endpoints.ts'
 import { createEndpointHooks, createEndpointSchemas } from './webhook-endpoints.ts'
 import type { EventSetup, MayReceive } from './webhook-events.ts'
-import { createEventHook, pickSession } from './webhook-events.ts'
+import { createEventHook } from './webhook-events.ts'
 
 /** Options of {@link webhooks}. */
 export interface WebhooksOptions {
@@ -177,19 +177,22 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
   watch(app, new Map(Object.entries(events)), { app, options, endpoints, deliveries })
 }
 
-/**
- * Adds the hook of events as the outermost one of all services, also of hooks that the application has already. Those of
- * the application run outside of those of a service.
- */
+/** Adds the hook of events to the services that have some, also to those that the application gets later. */
 function watch(
   app: AnyApplication,
   events: ReadonlyMap<string, readonly string[]>,
   setup: EventSetup,
 ): void {
-  const { stored } = app.hookRegistry
-  const hook = createEventHook(setup, events) as StoredHook
-  stored.set('around all', [hook, ...(stored.get('around all') ?? [])])
-  for (const entry of app.entries.values()) entry.compile()
+  const add = (path: string, entry: ServiceEntry): void => {
+    const names = events.get(path)
+    if (names === undefined || entry.app !== app) return
+    const hook = createEventHook(setup, names)
+    const writes = [...entry.methods.values()].filter(({ spec }) => spec.verb !== 'GET')
+    entry.outermost.add({ around: Object.fromEntries(writes.map(({ name }) => [name, hook])) })
+    entry.compile()
+  }
+  for (const [path, entry] of app.entries) add(path, entry)
+  app.observe((change, path, entry) => change === 'added' && add(path, entry))
   const check = async (_context: unknown, next: () => Promise<void>): Promise<void> => {
     for (const [path, names] of events) {
       const entry = app.entries.get(path)

@@ -34,7 +34,7 @@ export interface HookSource {
 
 /**
  * Returns the chain of a method, `null` when nothing runs around it.
- * @param sources the hooks of the application, then those of the service: outermost first
+ * @param sources where hooks are registered, outermost first
  */
 export function compileChain(
   sources: readonly HookSource[],

@@ -91,6 +91,8 @@ export interface ServiceEntryFace<A = EntryApplication> {
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   /** The hooks of the service, without those of the application. */
   readonly hooks: HookRegistry
+  /** Hooks around those of the application: for plug-ins that have to see how each call of the service ends. */
+  readonly outermost: HookRegistry
   /** What transports keep for the service, each under its own symbol. */
   readonly attachments: Map<symbol, unknown>
   /** The compiled option `schemas`; `null` without it. */

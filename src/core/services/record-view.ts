@@ -1,4 +1,5 @@
 import type { Params } from '../params.ts'
+import { isObject } from '../value-kind.ts'
 
 /**
  * How one caller's `find` sees the records of a service, for live queries: which records, and which fields.
@@ -86,4 +87,11 @@ export interface SeenChange {
 export function isFollowable(service: object): service is FollowableService {
   const { followRecords, locateRecords } = service as Partial<FollowableService>
   return typeof followRecords === 'function' && typeof locateRecords === 'function'
+}
+
+/** Returns a record without the hidden fields of its service, which internal calls may see; any other value as it is. */
+export function hideFields<T>(service: object | null, record: T): T | object {
+  const isRecord =
+    service !== null && isFollowable(service) && isObject(record) && !Array.isArray(record)
+  return isRecord ? (service.hideFields?.(record) ?? record) : record
 }

@@ -57,6 +57,7 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   readonly options: ResolvedServiceOptions
   readonly methods: ReadonlyMap<string, MethodEntry<A>>
   readonly hooks: HookRegistry
+  readonly outermost: HookRegistry
   readonly attachments: Map<symbol, unknown> = new Map()
   readonly schemas: EntrySchemas | null
   readonly release: () => void
@@ -69,12 +70,9 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     this.options = options
     const methods = new Map<string, MethodEntry<A>>()
     this.methods = methods
-    this.hooks = new HookRegistry({
-      label: `service '${path}'`,
-      shortGroup: 'short',
-      methods,
-      advice: app.support,
-    })
+    const registry = { label: `service '${path}'`, methods, advice: app.support }
+    this.hooks = new HookRegistry({ ...registry, shortGroup: 'short' })
+    this.outermost = new HookRegistry({ ...registry, shortGroup: 'around' })
     // Standard methods have hooks even if external callers cannot call them.
     const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
     for (const name of new Set([...standard, ...options.methods])) {
@@ -94,8 +92,8 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
   }
 
   compile(): void {
-    const { app, hooks, schemas } = this
-    const given = [{ hooks: app.hookRegistry }, { hooks, schemas }]
+    const { app, hooks, outermost, schemas } = this
+    const given = [{ hooks: outermost }, { hooks: app.hookRegistry }, { hooks, schemas }]
     const sources = app.support?.traceHooks?.(given) ?? given
     for (const method of this.methods.values()) {
       method.chain = compileChain(sources, method.name, method.call)

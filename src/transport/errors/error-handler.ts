@@ -105,7 +105,7 @@ export class ErrorAnswers {
    */
   sendIfPlain(
     body: ErrorJSON,
-    errorCode: string,
+    errorCode: string | undefined,
     request: FastifyRequest,
     reply: FastifyReply,
   ): boolean {

@@ -16,9 +16,6 @@ export const NOT_FOUND_RULES: Readonly<Record<keyof NotFoundOptions, OptionRule>
   verbose: OPTION.boolean,
 }
 
-/** The code of the error for a path without a service. */
-export const NOT_FOUND_CODE = 'SERVICE_NOT_FOUND'
-
 /** Clients whose base URL ends in a slash request `//users`, and the cause is hard to see. */
 const SLASHES_HINT = ' (a path has one slash before each segment)'
 

@@ -43,9 +43,9 @@ function describeService(
 }
 
 function describeMethod({ name, external, entry }: MethodEntry): DescribedMethod {
-  const { app, hooks, schemas } = entry
+  const { app, hooks, outermost, schemas } = entry
   const { before, after, error } = listHooks(
-    [{ hooks: app.hookRegistry }, { hooks, schemas }],
+    [{ hooks: outermost }, { hooks: app.hookRegistry }, { hooks, schemas }],
     name,
   )
   return {

@@ -2,7 +2,7 @@ import { RECORD_NOTES } from '../../core/external-form.ts'
 import type { HookContext, MethodEntry } from '../../core/index.ts'
 import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import type { RecordView, SeenChange } from '../../core/services/record-view.ts'
-import { isFollowable, SEEN_CHANGE } from '../../core/services/record-view.ts'
+import { hideFields, isFollowable, SEEN_CHANGE } from '../../core/services/record-view.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { FollowedFind } from '../finds/followed-find.ts'
 import type { LoggedEvent, LogLimits, RecordEvent } from './event-log.ts'
@@ -230,9 +230,7 @@ export class Topic {
 
   /** Returns a record without hidden fields, which neither the log nor a bus may store. */
   #hideFields(record: object | undefined): object | undefined {
-    const { service } = this.#method.entry
-    if (record === undefined || !isFollowable(service)) return record
-    return service.hideFields?.(record) ?? record
+    return hideFields(this.#method.entry.service, record)
   }
 
   /**

@@ -6,7 +6,7 @@ import { STANDARD_EVENTS } from '../../core/method-table.ts'
 import { getOrAdd } from '../../core/schema/model/keywords.ts'
 import { SerialQueue } from '../../core/serial-queue.ts'
 import type { FollowableService, RecordView } from '../../core/services/record-view.ts'
-import { isFollowable } from '../../core/services/record-view.ts'
+import { hideFields, isFollowable } from '../../core/services/record-view.ts'
 import { runMethod } from '../../core/services/run-method.ts'
 import { isObject } from '../../core/value-kind.ts'
 import { FollowedFind, toFindResult } from '../finds/followed-find.ts'
@@ -116,13 +116,6 @@ export function toPayload({ entry, event, data, context }: ServiceEvent): unknow
   return method === undefined ? body : pickResult(method, body)
 }
 
-/** Returns a record without the hidden fields of its service, which internal calls may see. */
-export function hideFields(service: object | null, record: unknown): unknown {
-  const isRecord =
-    service !== null && isFollowable(service) && isObject(record) && !Array.isArray(record)
-  return isRecord ? (service.hideFields?.(record) ?? record) : record
-}
-
 /** Sends an event to a client if it may read the record, in the form that the client would read. */
 async function sendReadable(
   hub: Hub,
@@ -200,5 +193,5 @@ export async function findRemoved({
   const stored = event === 'removed' ? RECORD_NOTES.get(data as object)?.stored : undefined
   if (stored === undefined || context === undefined || !isFollowable(service)) return null
   const place = await service.locateRecords(context.params)
-  return { place, record: service.hideFields?.(stored) ?? stored }
+  return { place, record: hideFields(service, stored) }
 }

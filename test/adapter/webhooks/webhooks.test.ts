@@ -484,3 +484,29 @@ t.test('can only be configured so that nothing is missed', async (t) => {
   const mounted = createApp().use('notes', notes())
   await t.rejects(setUp({ 'orders/notes': ['created'] }, mounted), /no service 'orders\/notes'/)
 })
+
+t.test('services without events or files have no hooks of them, nor have reads', async (t) => {
+  const notes = () => ({ get: async () => ({}), create: async () => ({}) })
+  const app = createApp().use('earlier', notes())
+  app.configure(jobs({ collection: db.collection('jobs'), start: false }))
+  app.configure(
+    webhooks({
+      ...{ endpoints: db.collection('webhooks'), deliveries: db.collection('deliveries') },
+      events: { earlier: ['created'], later: ['created'] },
+    }),
+  )
+  app.use('later', notes()).use('plain', notes())
+  app.use('files', new FileService({ Model: db.collection('files') }))
+  await app.setup()
+  t.teardown(() => app.teardown())
+  const listHooked = (path: string): string[] =>
+    [...(app.entries.get(path)?.methods.values() ?? [])]
+      .filter(({ chain }) => chain !== null)
+      .map(({ name }) => name)
+  t.strictSame(['earlier', 'later', 'plain', 'files'].map(listHooked), [
+    ['create'],
+    ['create'],
+    [],
+    ['create', 'patch'],
+  ])
+})
