@@ -21,23 +21,23 @@ import type { ServiceError } from './service-error.ts'
 
 type ErrorClass = typeof ServiceError
 
+/** The class of a mistake of the program. */
+export type SetupErrorClass = new (message: string, options?: ErrorOptions) => TypeError
+
 /**
- * Returns a subclass whose errors have a stable code. It keeps the name of its base, which clients read.
+ * Returns a subclass whose errors have a stable code. It keeps the name of its base, which clients read. The code is on
+ * the prototype: it costs no time per error, and no copy contains it.
  */
 /* @__NO_SIDE_EFFECTS__ */
-function coded(Base: ErrorClass, errorCode: string): ErrorClass {
-  class Coded extends Base {}
-  Object.defineProperty(Coded, 'name', { value: Base.name })
-  return setErrorCode(Coded, errorCode)
-}
-
-/** Sets the code of a class of errors. On the prototype, it costs no time per error, and no copy contains it. */
-export function setErrorCode<Class extends { readonly prototype: object }>(
-  ErrorClass: Class,
+export function coded<Base extends ErrorClass | SetupErrorClass>(
+  ErrorOfBase: Base,
   errorCode: string,
-): Class {
-  Object.defineProperty(ErrorClass.prototype, 'errorCode', { value: errorCode, writable: true })
-  return ErrorClass
+): Base {
+  class Coded extends (ErrorOfBase as ErrorClass) {
+    static override readonly name: string = ErrorOfBase.name
+  }
+  Object.defineProperty(Coded.prototype, 'errorCode', { value: errorCode, writable: true })
+  return Coded as unknown as Base
 }
 
 // The codes never change. `docs/reference/error-codes.md` explains them in this order.

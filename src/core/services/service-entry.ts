@@ -70,9 +70,14 @@ export class ServiceEntry<A extends EntryApplication = EntryApplication>
     this.options = options
     const methods = new Map<string, MethodEntry<A>>()
     this.methods = methods
-    const registry = { label: `service '${path}'`, methods, advice: app.support }
-    this.hooks = new HookRegistry({ ...registry, shortGroup: 'short' })
-    this.outermost = new HookRegistry({ ...registry, shortGroup: 'around' })
+    const registry = {
+      label: `service '${path}'`,
+      shortGroup: 'short',
+      methods,
+      advice: app.support,
+    } as const
+    this.hooks = new HookRegistry(registry)
+    this.outermost = new HookRegistry(registry)
     // Standard methods have hooks even if external callers cannot call them.
     const standard = STANDARD_METHODS.filter((name) => hasMethod(service, name))
     for (const name of new Set([...standard, ...options.methods])) {
