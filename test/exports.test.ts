@@ -174,10 +174,12 @@ const WEBHOOKS = toNames({
 const FILES = toNames({
   values: 'FileService diskStorage gridFSStorage',
   types: `
-    DiskStorageOptions FileFacts FileRecord FileServiceOptions FileStorage GridFSStorageOptions NewFile
-    Upload
+    DirectUpload DiskStorageOptions FileFacts FileRecord FileServiceOptions FileStorage
+    GridFSStorageOptions NewFile NewUpload SentUpload Upload UploadRequest
   `,
 })
+
+const S3 = toNames({ values: 's3Storage', types: 'S3StorageOptions' })
 
 const FILES_CLIENT = toNames({
   values: 'download files upload',
@@ -192,6 +194,7 @@ const PUBLIC_NAMES: Readonly<Record<string, Names>> = {
   'remex/auth': AUTH,
   'remex/mongodb': MONGODB,
   'remex/files': FILES,
+  'remex/files/s3': S3,
   'remex/jobs': JOBS,
   'remex/webhooks': WEBHOOKS,
   'remex/embedded': EMBEDDED,

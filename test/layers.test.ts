@@ -41,7 +41,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   adapter: {
     layers: [...CORE, 'core/secrets', 'core/network', 'adapter/matching'],
-    packages: ['mongodb'],
+    packages: ['mongodb', '@aws-sdk/*'],
     node: true,
   },
   'adapter/matching': { layers: [], packages: ['bson'], node: true },

@@ -80,6 +80,7 @@ export const LONG: readonly string[] = [
   'flows/database/server-errors',
   'flows/database/slow-server',
   'flows/edit-form',
+  'flows/files-broken',
   'flows/files-killed',
   'flows/fuzz',
   'flows/guide-examples',

@@ -42,6 +42,9 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'support/oauth/lying-openid-server.ts': {
     'Date.now': 'the time of the id tokens, which a test can set',
   },
+  'support/s3-server.ts': {
+    'Date.now': 'the time that signed URLs expire by, which a test can set',
+  },
   'support/until.ts': { 'node:timers': 'looks again, for as long as it takes' },
 }
 

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** The most bytes that exports of the client may take, compressed, without ofetch and frameworks. */
 const MAX_BYTES = {
   "{ createClient } from 'remex/client'": 16_250,
-  "{ rest } from 'remex/client'": 11_710,
+  "{ rest } from 'remex/client'": 11_730,
   "* from 'remex/client'": 23_100,
   "{ createClient } from 'remex/client'; export { files } from 'remex/client/files'": 17_600,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'": 22_800,

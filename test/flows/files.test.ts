@@ -360,16 +360,16 @@ t.test('FILE-6: what a hook or the database rejects leaves nothing', async (t) =
   await db.collection('files').dropIndex('name_1')
 })
 
-t.test('FILE-7: 200 broken uploads leave nothing, and the server answers', async (t) => {
+t.test('FILE-7: broken uploads leave nothing, and the server answers', async (t) => {
   const app = await start(t)
-  const uploads = Array.from({ length: 200 }, (_, index) => {
+  const uploads = Array.from({ length: 20 }, (_, index) => {
     const { request } = begin(app, index % 2 ? ADA : { ...ADA, 'content-length': '1000000' })
     request.on('error', () => undefined)
     request.write(Buffer.alloc(300_000))
     return request
   })
-  await until(async () => (await db.collection('files.chunks').countDocuments()) === 200)
-  t.equal(await db.collection('files.pending').countDocuments(), 200)
+  await until(async () => (await db.collection('files.chunks').countDocuments()) === 20)
+  t.equal(await db.collection('files.pending').countDocuments(), 20)
   for (const request of uploads) request.destroy()
   await until(async () => (await count()).join() === NOTHING.join())
   t.match(await upload(app, 'x'), { status: 201 })

@@ -10,6 +10,7 @@ import t from 'tap'
 import { createAccounts as createMembers } from '../../examples/accounts.ts'
 import { createNotes as createKeyNotes } from '../../examples/api-keys.ts'
 import { createPages as createAudited } from '../../examples/audit.ts'
+import { createArchive, record as recordMeeting } from '../../examples/direct-uploads.ts'
 import { createDesk, sendNote } from '../../examples/files.ts'
 import { createShop } from '../../examples/jobs.ts'
 import { createFeed, Feed, listTexts } from '../../examples/pages.ts'
@@ -21,6 +22,7 @@ import { createNotes } from '../../examples/soft-delete.ts'
 import { createOrders, sumOrders } from '../../examples/streams.ts'
 import { createShop as createHookedShop } from '../../examples/webhooks.ts'
 import { openDatabase } from '../support/database.ts'
+import { startS3 } from '../support/s3-server.ts'
 import { until } from '../support/until.ts'
 
 /** Guides whose code other tests compare. */
@@ -414,6 +416,18 @@ t.test('orders are exported as CSV, by a link too, and summed by the client', as
   t.match(await send('POST', '/order-links', {}, linked), { status: 403 })
   t.match(await send('POST', '/orders', order, token), { status: 201 })
   t.match(await send('POST', '/order-links', {}), { status: 401 })
+})
+
+t.test('clients send files to S3 and get them from there, if hooks allow it', async (t) => {
+  const { bucket, client, objects } = await startS3(t)
+  const { app, send } = await start(() => createArchive(db, bucket, client))
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.fastify.server.address() as AddressInfo
+  const copy = await recordMeeting(`http://127.0.0.1:${port}`, new Blob(['ID3 and sound']))
+  t.equal(await copy.text(), 'ID3 and sound')
+  t.equal(objects.size, 1)
+  t.match(await send('POST', '/recordings?name=a', {}), { status: 403 })
 })
 
 t.test('users send files, read their own, and give links away', async (t) => {

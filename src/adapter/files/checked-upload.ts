@@ -31,7 +31,7 @@ export class CheckedUpload {
     this.#upload = upload
     this.#limits = limits
     this.#readBefore = readBefore
-    if (upload.size !== undefined && upload.size > limits.maxBytes) this.#refuseSize()
+    checkSize(upload.size, limits)
   }
 
   /**
@@ -61,7 +61,7 @@ export class CheckedUpload {
     let head: Uint8Array[] | null = []
     for await (const part of isStream ? content : split(content)) {
       this.#size += part.length
-      if (this.#size > this.#limits.maxBytes) this.#refuseSize()
+      checkSize(this.#size, this.#limits)
       this.#hash.update(part)
       if (head === null) yield part
       else {
@@ -82,15 +82,22 @@ export class CheckedUpload {
     this.#isWhole = true
   }
 
+  /** Reads content that is stored already. */
+  async readAll(): Promise<void> {
+    const parts = this.read()
+    while (!(await parts.next()).done);
+  }
+
   #findType(head: readonly Uint8Array[]): void {
     this.#type = toMediaType(Buffer.concat(head), this.#upload.type)
     if (includesType(this.#limits.types, this.#type)) return
     throw new BodyTypeUnsupported(`Files of the type ${this.#type} are not accepted`)
   }
+}
 
-  #refuseSize(): never {
-    throw new BodyTooLarge(`A file may have at most ${this.#limits.maxBytes} bytes`)
-  }
+/** @throws {PayloadTooLarge} the size exceeds the limit */
+export function checkSize(size = 0, { maxBytes }: Pick<UploadLimits, 'maxBytes'>): void {
+  if (size > maxBytes) throw new BodyTooLarge(`A file may have at most ${maxBytes} bytes`)
 }
 
 /** The size of the parts of content that is in memory. */

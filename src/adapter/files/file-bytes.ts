@@ -1,10 +1,13 @@
+import { hash, randomBytes } from 'node:crypto'
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
-import type { Upload } from '../../core/files/file-content.ts'
+import { InvalidBody } from '../../core/errors/coded-errors.ts'
+import { OptionError } from '../../core/errors/setup-errors.ts'
+import type { FileFacts, SentUpload, Upload } from '../../core/files/file-content.ts'
 import { callDatabase } from '../driver-error.ts'
 import type { CheckedFacts, UploadLimits } from './checked-upload.ts'
 import { CheckedUpload } from './checked-upload.ts'
-import type { FileStorage } from './file-storage.ts'
+import type { FileStorage, UploadRequest } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
 
 /** A note that a file is being created or removed: its bytes may be there without its record. */
@@ -12,9 +15,24 @@ export interface BegunFile {
   readonly _id: ObjectId
   /** The id of the file. */
   readonly file: ObjectId
+  /** What its client has declared, if it sends the bytes to the storage itself. */
+  readonly sent?: NewUpload
 }
 
-type Note = BegunFile & { readonly at: Date }
+type Note = BegunFile & {
+  readonly at: Date
+  /** The hash of the token of a direct upload, until it is used. */
+  readonly token?: string
+}
+
+/** What a client declares of a file that it will send to the storage itself. */
+export type NewUpload = Pick<FileFacts, 'size'> & Partial<Pick<FileFacts, 'type'>>
+
+/** How a client sends the bytes of a file, and the token with which it then creates the file. */
+export interface DirectUpload extends UploadRequest {
+  readonly method: 'PUT'
+  readonly token: string
+}
 
 /** How many notes a sweep reads at a time. */
 const BATCH = 100
@@ -54,20 +72,61 @@ export class FileBytes {
   }
 
   /** Stores a note, never as part of a transaction: call it before the first step. */
-  async begin(file: ObjectId): Promise<BegunFile> {
+  async begin(file: ObjectId, facts: Pick<Note, 'sent' | 'token'> = {}): Promise<BegunFile> {
     const _id = new ObjectId()
     const notes = await this.#openNotes()
     // The time of the server: that of processes may differ.
-    const note = { $set: { file }, $currentDate: { at: true } } as const
+    const note = { $set: { file, ...facts }, $currentDate: { at: true } } as const
     await callDatabase(() => notes.updateOne({ _id }, note, { upsert: true }))
     return { _id, file }
   }
 
-  /** Stores the bytes of a begun file. Resolves to what was found in them. */
-  async write({ file }: BegunFile, upload: Upload): Promise<CheckedFacts> {
+  /** Begins a file whose bytes a client sends to the storage. If it never creates the file, the sweep removes them. */
+  async beginDirect(upload: Required<NewUpload>, expiresInMs: number): Promise<DirectUpload> {
     const storage = await this.openStorage()
-    const checked = new CheckedUpload(upload, this.#limits, this.#readStreams)
-    await storage.write(String(file), checked.read())
+    if (storage.requestUpload === undefined) {
+      throw new OptionError('createUpload(): clients cannot send files to this storage')
+    }
+    const secret = randomBytes(32).toString('base64url')
+    const { _id, file } = await this.begin(new ObjectId(), { sent: upload, token: toKey(secret) })
+    const request = await storage.requestUpload(String(file), upload, expiresInMs)
+    return { method: 'PUT', ...request, token: `${_id}.${secret}` }
+  }
+
+  /**
+   * Returns the begun file of a token, which works once.
+   * @throws {BadRequest} the token is unknown, or was used
+   */
+  async useToken(given: string): Promise<BegunFile> {
+    const [id = '', secret = ''] = given.split('.', 2)
+    const _id = /^[\da-f]{24}$/.test(id) ? new ObjectId(id) : new ObjectId()
+    const notes = await this.#openNotes()
+    const used = { $unset: { token: true }, $currentDate: { at: true } } as const
+    const note = await callDatabase(() =>
+      notes.findOneAndUpdate({ _id, token: toKey(secret) }, used),
+    )
+    if (note === null) throw new InvalidBody('The token of the upload is unknown, or was used')
+    return note
+  }
+
+  /**
+   * Stores the bytes of a begun file. Resolves to what was found in them.
+   * @throws {BadRequest} its client has sent nothing to the storage
+   */
+  async write({ file, sent }: BegunFile, upload: Upload | SentUpload): Promise<CheckedFacts> {
+    const [id, storage] = [String(file), await this.openStorage()]
+    if (!('token' in upload)) {
+      const checked = new CheckedUpload(upload, this.#limits, this.#readStreams)
+      await storage.write(id, checked.read())
+      return checked.toFacts()
+    }
+    if (!(await storage.takeUpload?.(id))) {
+      throw new InvalidBody('The bytes of the file were not sent to its storage')
+    }
+    // One more byte than allowed: what the storage has may be larger than declared.
+    const content = storage.read(id, 0, this.#limits.maxBytes + 1)
+    const checked = new CheckedUpload({ content, ...sent }, this.#limits, this.#readStreams)
+    await checked.readAll()
     return checked.toFacts()
   }
 
@@ -119,4 +178,9 @@ export class FileBytes {
       last = { _id: { $gt: _id } }
     }
   }
+}
+
+/** Returns what is stored of a token. */
+function toKey(secret: string): string {
+  return hash('sha256', secret, 'base64url')
 }

@@ -10,10 +10,10 @@ import {
 import { ServiceError } from '../../core/errors/index.ts'
 import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
-import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
+import type { FileStore, StoredFile, Upload } from '../../core/files/file-content.ts'
 import { FILE_STORE } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
-import { includesType } from '../../core/files/media-types.ts'
+import { includesType, isMediaType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
@@ -30,7 +30,8 @@ import { MongoDBService } from '../mongodb-service.ts'
 import type { AdapterId, NullableAdapterId } from '../object-id.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
 import type { UnreadParams, WriteCount } from '../writes/write-many.ts'
-import type { BegunFile } from './file-bytes.ts'
+import { checkSize } from './checked-upload.ts'
+import type { BegunFile, DirectUpload, NewUpload } from './file-bytes.ts'
 import { FileBytes } from './file-bytes.ts'
 import type {
   FileRecord,
@@ -50,6 +51,7 @@ type FileParams<T> = MongoDBParams<RecordQuery<T>> & { readonly [CREATED]?: Begu
 const FIXED: readonly string[] = ['type', 'size', 'hash']
 
 const DAY_MS = 24 * 60 * 60 * 1_000
+const LINK_MS = 15 * 60 * 1_000
 
 /**
  * A service whose records describe files, and that keeps their bytes. `create` stores `params.upload`, which is the body
@@ -119,7 +121,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
    */
   createLink(id: AdapterId, options: { readonly expiresInMs?: number } = {}): string {
     checkOptionNames('createLink()', options, ['expiresInMs'])
-    const { expiresInMs = 900_000 } = options
+    const { expiresInMs = LINK_MS } = options
     const path = findServiceEntry(this)?.path
     if (this.#links === null || path === undefined) {
       throw new OptionError("createLink(): set the option 'linkSecret', and register the service")
@@ -129,6 +131,24 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     }
     const query = this.#links.create(path, String(id), expiresInMs)
     return `/${path}/${encodeURIComponent(String(id))}/content${query}`
+  }
+
+  /**
+   * Begins the upload of a file whose bytes a client sends to the storage itself, for example `s3Storage()`. The token of
+   * the result then creates the file, by `params.upload` or `POST /files?name=a.pdf&$upload=<token>`.
+   * Name it in the option `methods` to offer it; its hooks decide who may call it.
+   * @param data `size`, in bytes, and `type`
+   * @throws {BadRequest} the size or the type is not valid
+   * @throws {PayloadTooLarge} the size exceeds the limit
+   * @throws {TypeError} the storage has no direct uploads
+   */
+  async createUpload(data: NewUpload, _params?: Params): Promise<DirectUpload> {
+    const { size, type = UNKNOWN_TYPE } = (isObject(data) ? data : {}) as NewUpload
+    if (!(Number.isSafeInteger(size) && size > 0 && isMediaType(type))) {
+      throw new InvalidData('An upload needs a size in bytes, and perhaps a media type')
+    }
+    checkSize(size, this.#options)
+    return this.#bytes.beginDirect({ size, type }, LINK_MS)
   }
 
   /** @internal */
@@ -150,7 +170,8 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
       ...facts,
       isInline: includesType(this.#options.inline, type),
       read: (start, end) => storage.read(file, start, end),
-      findURL: async (disposition) => (await storage.link?.(file, facts, disposition)) ?? null,
+      findURL: async (shown, disposition) =>
+        (await storage.link?.(file, { ...facts, type: shown }, disposition)) ?? null,
     }
   }
 
@@ -160,9 +181,9 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     data: D | NewRecord<T> | (D | NewRecord<T>)[],
     params?: FileParams<T>,
   ): Promise<T | T[]>
-  override async _create(data: unknown, params: FileParams<T> = {}): Promise<never> {
+  override async _create(given: unknown, params: FileParams<T> = {}): Promise<never> {
     const { upload, [CREATED]: created } = params
-    if (!isObject(data) || Array.isArray(data))
+    if (!isObject(given) || Array.isArray(given))
       throw new InvalidData('Files are created one by one')
     if (upload === undefined) {
       throw new InvalidBody(
@@ -170,12 +191,16 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
       )
     }
     await this.#checkUpload(params)
-    const file = new ObjectId()
-    const begun = await this.#bytes.begin(file)
+    const begun =
+      'token' in upload
+        ? await this.#bytes.useToken(upload.token)
+        : await this.#bytes.begin(new ObjectId())
     try {
       const facts = await this.#bytes.write(begun, upload)
-      const name = toFileName(String(data['name'] ?? upload.name ?? ''))
-      const record = await super._create({ ...data, name, ...facts, _id: file } as never, params)
+      const { name: sentName = '' } = upload as Partial<Upload>
+      const name = toFileName(String(given['name'] ?? sentName))
+      const data = { ...given, name, ...facts, _id: begun.file }
+      const record = await super._create(data as never, params)
       if (created === undefined) await this.#tidy(() => this.#bytes.confirm(begun))
       else created.push(begun)
       return record as never

@@ -1,5 +1,11 @@
 import type { FileFacts } from '../../core/files/file-content.ts'
 
+/** A request by which a client sends the bytes of a file to a storage. The method is `PUT`. */
+export interface UploadRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** Where the bytes of files are kept. An id is 24 hexadecimal digits, and content never changes. */
 export interface FileStorage {
   /** Stores the bytes of a new file. Rejects with what `content` throws; what was written then is removed later. */
@@ -11,7 +17,20 @@ export interface FileStorage {
   /**
    * Resolves to a URL of another server from which the caller, who may read the file, gets its bytes. It should expire
    * soon. Default: the application sends the bytes.
+   * @param file its type is the header `Content-Type` of the response
    * @param disposition the header `Content-Disposition` of the response
    */
   link?(id: string, file: FileFacts, disposition: string): Promise<string>
+  /**
+   * Resolves to a request by which a client may send the bytes of a new file, as many as `size`. Services need it, and
+   * `takeUpload`, for direct uploads.
+   * @param expiresInMs when the storage stops to accept the request
+   */
+  requestUpload?(
+    id: string,
+    file: Pick<FileFacts, 'size' | 'type'>,
+    expiresInMs: number,
+  ): Promise<UploadRequest>
+  /** Takes over what a client has sent, so that it can no longer change it. Resolves to whether there was anything. */
+  takeUpload?(id: string): Promise<boolean>
 }

@@ -3,11 +3,12 @@
  * @module remex/files
  */
 
-export type { FileFacts, Upload } from '../../core/files/file-content.ts'
+export type { FileFacts, SentUpload, Upload } from '../../core/files/file-content.ts'
 export type { DiskStorageOptions } from './disk-storage.ts'
 export { diskStorage } from './disk-storage.ts'
+export type { DirectUpload, NewUpload } from './file-bytes.ts'
 export type { FileRecord, FileServiceOptions, NewFile } from './file-options.ts'
 export { FileService } from './file-service.ts'
-export type { FileStorage } from './file-storage.ts'
+export type { FileStorage, UploadRequest } from './file-storage.ts'
 export type { GridFSStorageOptions } from './grid-fs.ts'
 export { gridFSStorage } from './grid-fs.ts'

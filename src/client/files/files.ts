@@ -25,6 +25,11 @@ export interface TransferOptions {
 export interface UploadOptions extends TransferOptions {
   /** Called while the file is sent: `({ sent, total }) => …`, in bytes. */
   readonly onProgress?: OnProgress | undefined
+  /**
+   * Whether the file is sent to the storage itself, by the method `createUpload`. Browsers need the permission of the
+   * storage (CORS). Default: `false`.
+   */
+  readonly direct?: boolean | undefined
 }
 
 type Method = (service: object, ...given: never[]) => unknown
@@ -34,7 +39,16 @@ type RequestParts = {
   readonly path?: string
   readonly query?: string
   readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
   readonly responseType: ResponseType
+}
+
+/** How a client sends a file to a storage. */
+interface DirectUpload {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly token: string
 }
 
 /**
@@ -65,22 +79,31 @@ export async function upload<S extends object>(
   service: S,
   file: Blob | Uint8Array<ArrayBuffer>,
   fields: Readonly<Record<string, unknown>> = {},
-  { onProgress, ...options }: UploadOptions = {},
+  { onProgress, direct, ...options }: UploadOptions = {},
 ): Promise<FoundRecord<S>> {
   const remote = toRemote(service)
   const content = file instanceof Blob ? file : new Blob([file])
   const given = { name: (file as Partial<File>).name, ...fields }
   if (given.name === undefined) throw new InvalidCall("The file has no name: { name: 'plan.pdf' }")
-  const headers = {
-    accept: 'application/json',
-    'content-type': content.type || 'application/octet-stream',
+  const sendRequest = sendFile.bind(null, content, onProgress)
+  const post = { method: 'POST', responseType: 'json' } as const
+  if (direct) {
+    const headers = { ...JSON_TYPES, 'x-service-method': 'createUpload' }
+    const body = JSON.stringify({ size: content.size, type: content.type || undefined })
+    const request = await transfer(remote, options, { ...post, headers, body })
+    const { token, ...place } = request as DirectUpload
+    await sendDirect(remote, { ...place, sendRequest, signal: options.signal })
+    const query = remote.getQuery({ ...given, $upload: token })
+    return transfer(remote, options, { ...post, query, headers: JSON_TYPES }) as never
   }
-  const sendRequest = { value: sendFile.bind(null, content, onProgress) }
+  const headers = { ...JSON_TYPES, 'content-type': content.type || 'application/octet-stream' }
+  const query = remote.getQuery(given)
   // Another object with the same credentials.
-  return transfer(Object.create(remote, { sendRequest }), options, {
-    ...{ method: 'POST', query: remote.getQuery(given), headers, responseType: 'json' },
-  }) as Promise<FoundRecord<S>>
+  const sender = Object.create(remote, { sendRequest: { value: sendRequest } })
+  return transfer(sender, options, { ...post, query, headers }) as Promise<FoundRecord<S>>
 }
+
+const JSON_TYPES = { accept: 'application/json', 'content-type': 'application/json' }
 
 /** Resolves to the content of a file. Hooks of the client do not run. */
 export async function download(
@@ -96,24 +119,49 @@ export async function download(
 function transfer(
   remote: RemoteService,
   { signal, route }: TransferOptions,
-  { method, path = '', query = '', headers, responseType }: RequestParts,
+  { method, path = '', query = '', headers, body, responseType }: RequestParts,
 ): Promise<unknown> {
   const { pattern, fill } = createServiceURL(remote.base, remote.name)
   const { headers: shared, connection: libraryOptions } = remote.options
   const label = { method, path: pattern + path }
   return sendCall(remote, {
     ...{ method: method === 'POST' ? 'create' : 'get', headers: {}, signal, label },
-    ...{ accept: undefined, retries: 0, isExport: false },
+    ...ONCE,
     request: {
       ...{
         method,
         url: fill(route) + path + query,
         headers: { ...mergeHeaders(shared), ...headers },
       },
-      ...{ body: undefined, timeoutMs: Number.POSITIVE_INFINITY, responseType, libraryOptions },
+      ...{ body, timeoutMs: Number.POSITIVE_INFINITY, responseType, libraryOptions },
     },
   })
 }
+
+/** Sends a file to a storage, without the credentials and headers of the client. */
+async function sendDirect(
+  { name, base }: RemoteService,
+  {
+    sendRequest,
+    signal,
+    ...request
+  }: Omit<DirectUpload, 'token'> &
+    Pick<RemoteService, 'sendRequest'> &
+    Pick<TransferOptions, 'signal'>,
+): Promise<void> {
+  const label = { method: request.method, path: new URL(request.url).origin }
+  const limits = { timeoutMs: Number.POSITIVE_INFINITY, responseType: 'text' } as const
+  await sendCall(
+    { name, base, sendRequest },
+    {
+      ...{ method: 'create', headers: {}, signal, label, ...ONCE },
+      request: { ...request, ...limits, body: undefined, libraryOptions: {} },
+    },
+  )
+}
+
+/** No time limit of a call makes sense for files, and none is sent twice. */
+const ONCE = { accept: undefined, retries: 0, isExport: false } as const
 
 function toRemote(service: object): RemoteService {
   if (service instanceof RemoteService) return service

@@ -30,8 +30,10 @@ export async function sendFile(
     request.signal?.throwIfAborted()
     return transmit(new XMLHttpRequest(), file, onProgress, request)
   }
-  const { url, method, headers, signal = null, libraryOptions } = request
+  const { url, method, signal = null, libraryOptions } = request
   const body = onProgress === undefined ? file : count(file, onProgress)
+  // A stream does not tell its length, which a storage needs.
+  const headers = { ...request.headers, 'content-length': String(file.size) }
   const options = { ...libraryOptions, method, headers, body, signal, redirect: 'manual' } as const
   return readAnswer(await fetch(url, { ...options, duplex: 'half' } as RequestInit), 'json')
 }

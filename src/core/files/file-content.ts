@@ -12,6 +12,12 @@ export interface Upload {
   readonly size?: number | undefined
 }
 
+/** A new file whose bytes a client has sent to the storage itself. */
+export interface SentUpload {
+  /** What `createUpload()` has given. It works once. */
+  readonly token: string
+}
+
 /** The fields that every record of a file has. */
 export interface FileFacts {
   /** The name, without path and control characters. */
@@ -31,7 +37,7 @@ export interface StoredFile extends FileFacts {
   /** Returns the bytes from one place up to, but not including, another. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
   /** Resolves to a URL from which the caller can get the bytes, `null` if there is none. */
-  findURL(disposition: string): Promise<string | null>
+  findURL(type: string, disposition: string): Promise<string | null>
 }
 
 /** The key of a property that services with files have: other services may have methods of these names. */
@@ -60,7 +66,7 @@ export function isFileStore(service: object): service is FileStore {
 
 declare module '../params.ts' {
   interface Params<Q> {
-    /** The content of a file to create. */
-    upload?: Upload | undefined
+    /** The content of a file to create, or where it was sent. */
+    upload?: Upload | SentUpload | undefined
   }
 }

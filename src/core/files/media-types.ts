@@ -43,8 +43,12 @@ export function toMediaType(head: Uint8Array, declared = ''): string {
   if (found !== undefined) return found[0]
   if (MARKUP.test(text)) return SVG.test(text) ? 'image/svg+xml' : 'text/html'
   const type = declared.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const isUsable = /^[\w.+-]{1,64}\/[\w.+-]{1,128}$/.test(type) && !RECOGNISED.has(type)
-  return isUsable ? type : UNKNOWN_TYPE
+  return isMediaType(type) && !RECOGNISED.has(type) ? type : UNKNOWN_TYPE
+}
+
+/** Whether a value is a media type without parameters. */
+export function isMediaType(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w.+-]{1,64}\/[\w.+-]{1,128}$/.test(value)
 }
 
 /** Whether browsers may run a file of this type. */

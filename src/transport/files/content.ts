@@ -123,7 +123,12 @@ async function sendFile(
   const disposition = toDisposition(isInline ? 'inline' : 'attachment', name)
   const isCached = Object.keys(http.headers ?? {}).some((one) => /^cache-control$/i.test(one))
   if (!isCached) reply.header('cache-control', 'private, no-cache')
-  const url = await file.findURL(disposition)
+  // As it may be a script, it must not have a type by which a page could load it.
+  const isHarmless = isInline || !isActiveType(type)
+  const shownType = isHarmless ? type : UNKNOWN_TYPE
+  // Another server does not know the policy, and a signature is for one method.
+  const isElsewhere = method === 'GET' && !(isInline && isActiveType(type))
+  const url = isElsewhere ? await file.findURL(shownType, disposition) : null
   if (url !== null) return void reply.header('cache-control', 'no-store').redirect(url, 302)
   const etag = `"${hash}"`
   // Compressed content has no ranges.
@@ -137,10 +142,8 @@ async function sendFile(
   }
   const { start, end } = range ?? { start: 0, end: size }
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`)
-  // As it may be a script, it must not have a type by which a page could load it.
-  const isHarmless = isInline || !isActiveType(type)
   reply
-    .header('content-type', isHarmless ? withCharset(type) : UNKNOWN_TYPE)
+    .header('content-type', withCharset(shownType))
     .header('content-length', end - start)
     .header('content-disposition', disposition)
   if (type !== UNBOXED) reply.header('content-security-policy', POLICY)

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { BodyTooLarge, InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
-import type { FileStore, Upload } from '../../core/files/file-content.ts'
+import type { FileStore, SentUpload, Upload } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
 import type { Query, ServiceEntry } from '../../core/index.ts'
 import { setParsers } from '../body-parsers.ts'
@@ -26,6 +26,9 @@ const FORM_LIMITS = {
   ...{ fields: 100, fieldSize: 65_536, fieldNameSize: 256, headerPairs: 20 },
 }
 
+/** The parameter of a request whose file its client has sent to the storage. */
+const SENT = '$upload'
+
 /** How the request of a `create` contains a file: as its body, or in a form. */
 type UploadKind = 'file' | 'form'
 
@@ -45,7 +48,7 @@ interface FormPart {
 
 type UploadRequest = FastifyRequest & {
   [KIND]?: UploadKind
-  [UPLOAD]?: Upload
+  [UPLOAD]?: Upload | SentUpload
   readonly parts?: () => AsyncIterableIterator<FormPart>
 }
 
@@ -91,7 +94,8 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     if (typeof fields['name'] !== 'string' || fields['name'] === '') {
       throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
     }
-    request[UPLOAD] = toUpload(request, reply)
+    const { [SENT]: token } = transport.readQuery(request)
+    request[UPLOAD] = token === undefined ? toUpload(request, reply) : toSent(request.raw, token)
     request.body = fields
     return undefined
   }
@@ -100,7 +104,9 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
   return {
     before,
     query: ({ request }, query) =>
-      KIND in request ? pickFields(transport, request, (field) => field.startsWith('$')) : query,
+      KIND in request
+        ? pickFields(transport, request, (field) => field.startsWith('$') && field !== SENT)
+        : query,
     params: ({ request }: UploadCall, params) => {
       if (request[UPLOAD] === undefined) return
       params.upload = request[UPLOAD]
@@ -123,6 +129,13 @@ function toUpload({ body, raw }: UploadRequest, reply: FastifyReply): Upload {
   const { 'content-type': type, 'content-length': length } = raw.headers
   const content = toContent(body as Readable, raw, reply)
   return { content, type, size: length === undefined ? undefined : Number(length) }
+}
+
+function toSent({ headers }: UploadRequest['raw'], token: unknown): SentUpload {
+  const hasBody = 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > 0
+  if (hasBody)
+    throw new InvalidBody(`A request with '${SENT}' has no body: the file was sent before`)
+  return { token: String(token) }
 }
 
 /** Reads a form up to its file, which hooks have to accept before it is read. */

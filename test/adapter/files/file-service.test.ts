@@ -195,14 +195,14 @@ t.test('a call that an error hook has saved keeps no bytes', async (t) => {
 
 t.test('FILE-12: an upload cannot be part of a transaction, which may run twice', async (t) => {
   const { app, files } = await start(t)
-  const contents = [bytes, inParts(10_007)]
-  for (const content of contents) {
+  const uploads = [{ content: bytes }, { content: inParts(10_007) }, { token: 'unused' }]
+  for (const upload of uploads) {
     for (const params of [{}, external]) {
       let runs = 0
       const write = transaction(app, async () => {
         runs += 1
         await app.service('notes').create({ text: 'a' })
-        await files.create({ name: 'a' }, { upload: { content }, ...params })
+        await files.create({ name: 'a' }, { upload, ...params })
         if (runs > 1) return
         const errorLabels = ['TransientTransactionError']
         throw new MongoServerError({ message: 'again', code: 112, errorLabels })
