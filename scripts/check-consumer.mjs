@@ -95,7 +95,7 @@ const FEATURES = {
   'configuration()': 'npm install config',
 }
 /** Entries that are for the users of an optional package. */
-const FOR_OTHERS = /\/(?:opentelemetry|prometheus|socketio|react|vue)$/
+const FOR_OTHERS = /\/(?:files\/s3|opentelemetry|prometheus|socketio|react|vue)$/
 
 /** Throws when more is installed than the README says: packages, or megabytes of files. */
 function checkSize(folder) {

@@ -63,6 +63,8 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   implements FileStore
 {
   /** @internal */
+  readonly refusesTransactions: true = true
+  /** @internal */
   readonly takesForms: boolean
   readonly #options: ResolvedFileOptions
   readonly #bytes: FileBytes

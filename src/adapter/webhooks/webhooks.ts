@@ -9,7 +9,7 @@ import { checkOptions, OPTION, withDefaults } from '../../core/options/option-ch
 import type { Params } from '../../core/params.ts'
 import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
 import { readUserId } from '../../core/user-id.ts'
-import { hasMethod, isObject, isStringList } from '../../core/value-kind.ts'
+import { isObject, isStringList } from '../../core/value-kind.ts'
 import { isModel, MODEL_EXPECTED } from '../connection/model.ts'
 import { TIMER_MS } from '../jobs/job-handlers.ts'
 import type { MongoDBSettings } from '../mongodb-options.ts'
@@ -97,9 +97,6 @@ export type WebhookService = MongoDBService<WebhookEndpoint, NewWebhookEndpoint>
 
 /** The service of the deliveries, for a map of services. */
 export type WebhookDeliveryService = MongoDBService<WebhookDelivery>
-
-/** What only services with files have; a webhook needs nothing else of that feature. */
-const FILE_METHODS = ['openFile', 'checkLink']
 
 const PAGES = { default: 20, max: 100 }
 
@@ -199,8 +196,8 @@ function watch(
       if (entry?.app !== app) {
         throw new OptionError(`webhooks(): the application itself has no service '${path}'`)
       }
-      if (FILE_METHODS.every((name) => hasMethod(entry.service, name))) {
-        throw new OptionError(`webhooks(): '${path}' has files, which no transaction can store`)
+      if ('refusesTransactions' in entry.service) {
+        throw new OptionError(`webhooks(): the writes of '${path}' cannot be part of a transaction`)
       }
       const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
       const other = names.find((name) => !known.includes(name))
