@@ -172,7 +172,7 @@ const WEBHOOKS = toNames({
 })
 
 const FILES = toNames({
-  values: 'FileService diskStorage gridFSStorage',
+  values: 'FileService directUploadSchemas diskStorage gridFSStorage',
   types: `
     DirectUpload DiskStorageOptions FileFacts FileRecord FileServiceOptions FileStorage
     GridFSStorageOptions NewFile NewUpload SentUpload Upload UploadRequest

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
 import t from 'tap'
-import { FileService } from '../../src/adapter/files/index.ts'
+import { directUploadSchemas, FileService } from '../../src/adapter/files/index.ts'
 import { s3Storage } from '../../src/adapter/files/s3-storage.ts'
 import { limitTo } from '../../src/adapter/index.ts'
 import { files } from '../../src/client/files/index.ts'
@@ -217,6 +217,32 @@ t.test('downloads are redirected to the storage, but for HEAD and active content
   t.equal(response.headers.get('content-type'), 'text/plain')
   t.match(await call(`/files/${_id}/content`, { method: 'HEAD' }), { status: 200 })
   t.match(await app.request(`/files/${_id}/content`), { status: 403 })
+})
+
+t.test('a service with schemas has those of direct uploads', async (t) => {
+  const { bucket, client } = await startS3(t)
+  const service = new FileService({
+    Model: db.collection('files'),
+    storage: s3Storage({ bucket, client }),
+  })
+  const [string, integer] = [{ type: 'string' }, { type: 'integer' }]
+  const facts = { name: string, type: string, size: integer, hash: string }
+  const schemas = {
+    entity: { type: 'object', properties: { _id: string, ...facts, ticket: integer } },
+    create: { type: 'object', properties: { name: string, ticket: integer } },
+    methods: { createUpload: directUploadSchemas },
+  }
+  const options = { schemas, methods: ['create', 'createUpload'] }
+  const app = await startApp(t, { services: { files: [service, options] } })
+  const begin = (data: object) =>
+    app.request('/files', { headers: TO_BEGIN, body: JSON.stringify(data) })
+  for (const data of [{ size: 0 }, { size: 5, owner: 'eve' }, { type: 'a/b' }]) {
+    t.match(await begin(data), { status: 400, body: { message: 'validation failed' } })
+  }
+  const { url, method, headers, token } = (await begin(TEXT)).body as Begun
+  t.equal((await fetch(url, { method, headers, body: 'hello' })).status, 200)
+  const created = await app.request(`/files?name=a&ticket=7&$upload=${token}`, { method: 'POST' })
+  t.match(created, { status: 201, body: { size: 5, ticket: 7 } })
 })
 
 t.test('a storage without direct uploads says so to the developer', async (t) => {

@@ -3,11 +3,12 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import { InvalidBody } from '../../core/errors/coded-errors.ts'
 import { OptionError } from '../../core/errors/setup-errors.ts'
-import type { FileFacts, SentUpload, Upload } from '../../core/files/file-content.ts'
+import type { SentUpload, Upload } from '../../core/files/file-content.ts'
 import { callDatabase } from '../driver-error.ts'
 import type { CheckedFacts, UploadLimits } from './checked-upload.ts'
 import { CheckedUpload } from './checked-upload.ts'
-import type { FileStorage, UploadRequest } from './file-storage.ts'
+import type { DirectUpload, NewUpload } from './direct-upload.ts'
+import type { FileStorage } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
 
 /** A note that a file is being created or removed: its bytes may be there without its record. */
@@ -23,15 +24,6 @@ type Note = BegunFile & {
   readonly at: Date
   /** The hash of the token of a direct upload, until it is used. */
   readonly token?: string
-}
-
-/** What a client declares of a file that it will send to the storage itself. */
-export type NewUpload = Pick<FileFacts, 'size'> & Partial<Pick<FileFacts, 'type'>>
-
-/** How a client sends the bytes of a file, and the token with which it then creates the file. */
-export interface DirectUpload extends UploadRequest {
-  readonly method: 'PUT'
-  readonly token: string
 }
 
 /** How many notes a sweep reads at a time. */

@@ -13,7 +13,7 @@ import { afterCommit } from '../../core/events/event-gate.ts'
 import type { FileStore, StoredFile, Upload } from '../../core/files/file-content.ts'
 import { FILE_STORE } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
-import { includesType, isMediaType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
+import { includesType } from '../../core/files/media-types.ts'
 import { nameFunction } from '../../core/function-metadata.ts'
 import type { StoredHook } from '../../core/hooks/hook-registry.ts'
 import { findServiceEntry } from '../../core/index.ts'
@@ -30,8 +30,9 @@ import { MongoDBService } from '../mongodb-service.ts'
 import type { AdapterId, NullableAdapterId } from '../object-id.ts'
 import { findTransaction } from '../transactions/transaction-attempt.ts'
 import type { UnreadParams, WriteCount } from '../writes/write-many.ts'
-import { checkSize } from './checked-upload.ts'
-import type { BegunFile, DirectUpload, NewUpload } from './file-bytes.ts'
+import type { DirectUpload, NewUpload } from './direct-upload.ts'
+import { readNewUpload } from './direct-upload.ts'
+import type { BegunFile } from './file-bytes.ts'
 import { FileBytes } from './file-bytes.ts'
 import type {
   FileRecord,
@@ -145,12 +146,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
    * @throws {TypeError} the storage has no direct uploads
    */
   async createUpload(data: NewUpload, _params?: Params): Promise<DirectUpload> {
-    const { size, type = UNKNOWN_TYPE } = (isObject(data) ? data : {}) as NewUpload
-    if (!(Number.isSafeInteger(size) && size > 0 && isMediaType(type))) {
-      throw new InvalidData('An upload needs a size in bytes, and perhaps a media type')
-    }
-    checkSize(size, this.#options)
-    return this.#bytes.beginDirect({ size, type }, LINK_MS)
+    return this.#bytes.beginDirect(readNewUpload(data, this.#options), LINK_MS)
   }
 
   /** @internal */

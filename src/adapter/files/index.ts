@@ -4,9 +4,10 @@
  */
 
 export type { FileFacts, SentUpload, Upload } from '../../core/files/file-content.ts'
+export type { DirectUpload, NewUpload } from './direct-upload.ts'
+export { directUploadSchemas } from './direct-upload.ts'
 export type { DiskStorageOptions } from './disk-storage.ts'
 export { diskStorage } from './disk-storage.ts'
-export type { DirectUpload, NewUpload } from './file-bytes.ts'
 export type { FileRecord, FileServiceOptions, NewFile } from './file-options.ts'
 export { FileService } from './file-service.ts'
 export type { FileStorage, UploadRequest } from './file-storage.ts'

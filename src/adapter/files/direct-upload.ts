@@ -1,0 +1,50 @@
+import { InvalidData } from '../../core/errors/coded-errors.ts'
+import type { FileFacts } from '../../core/files/file-content.ts'
+import { isMediaType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
+import type { CustomMethodSchemas } from '../../core/services/service-schemas.ts'
+import { isObject } from '../../core/value-kind.ts'
+import type { UploadLimits } from './checked-upload.ts'
+import { checkSize } from './checked-upload.ts'
+import type { UploadRequest } from './file-storage.ts'
+
+/** What a client declares of a file that it will send to the storage itself. */
+export type NewUpload = Pick<FileFacts, 'size'> & Partial<Pick<FileFacts, 'type'>>
+
+/** How a client sends the bytes of a file, and the token with which it then creates the file. */
+export interface DirectUpload extends UploadRequest {
+  readonly method: 'PUT'
+  readonly token: string
+}
+
+const STRING = { type: 'string' }
+
+/** The schemas of `createUpload`, for services with schemas: `methods: { createUpload: directUploadSchemas }`. */
+export const directUploadSchemas: CustomMethodSchemas = {
+  data: {
+    type: 'object',
+    required: ['size'],
+    properties: { size: { type: 'integer', minimum: 1 }, type: STRING },
+  },
+  result: {
+    type: 'object',
+    required: ['method', 'url', 'headers', 'token'],
+    properties: {
+      ...{ method: { const: 'PUT' }, url: STRING, token: STRING },
+      headers: { type: 'object', additionalProperties: STRING },
+    },
+  },
+}
+
+/**
+ * Returns what the data of `createUpload` declares.
+ * @throws {BadRequest} the size or the type is not valid
+ * @throws {PayloadTooLarge} the size exceeds the limit
+ */
+export function readNewUpload(data: unknown, limits: UploadLimits): Required<NewUpload> {
+  const { size, type = UNKNOWN_TYPE } = (isObject(data) ? data : {}) as unknown as NewUpload
+  if (!(Number.isSafeInteger(size) && size > 0 && isMediaType(type))) {
+    throw new InvalidData('An upload needs a size in bytes, and perhaps a media type')
+  }
+  checkSize(size, limits)
+  return { size, type }
+}
