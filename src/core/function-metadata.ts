@@ -18,6 +18,28 @@ interface HeaderTerms {
   readonly schema?: Readonly<Record<string, unknown>>
 }
 
+/** A body of bytes of any type. The fields of the data are in the query, or before the bytes in a form. */
+export interface ByteBody {
+  readonly description: string
+  /** The schemas of fields that all data has. They are required, unless there are forms. */
+  readonly fields: Readonly<Record<string, object>>
+  /** The last field of a form, which has the bytes. Default: there are no forms. */
+  readonly formField?: string
+}
+
+/** An operation below the path of a call, with the same callers and errors, that responds with bytes. */
+export interface ByteOperation {
+  /** Added to the path of the call: `/content`. */
+  readonly path: string
+  /** The prefix of its id. */
+  readonly id: string
+  readonly summary: string
+  /** Descriptions of the responses with bytes, by status. */
+  readonly answers: Readonly<Record<number, string>>
+  /** The features of its route, whose terms apply. */
+  readonly features: readonly object[]
+}
+
 /** A kind of call in the description of the API: `patch` of one record and `patch` of many are two kinds. */
 export interface DescribedCall {
   readonly method: string
@@ -51,6 +73,12 @@ export interface CallTerms {
   readonly answers?: Readonly<Record<number, string>>
   /** The statuses that it rejects calls with. */
   readonly errors?: readonly number[]
+  /** The body that it reads in place of JSON. */
+  readonly byteBody?: ByteBody
+  /** An operation that it adds to that of the call. */
+  readonly byteOperation?: ByteOperation
+  /** Set if callers of an added operation may do without the proof that hooks require. */
+  readonly isOpen?: true
 }
 
 /** Facts about a function that are not in its code, for the places that register it. */

@@ -1,8 +1,14 @@
-import type { CallTerms, DescribedCall } from '../../core/function-metadata.ts'
+import type {
+  ByteBody,
+  ByteOperation,
+  CallTerms,
+  DescribedCall,
+} from '../../core/function-metadata.ts'
 import { listTerms } from '../../core/function-metadata.ts'
 import { listEarlyHooks } from '../../core/hooks/hook-registry.ts'
 import type { MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { REST_FEATURES } from '../rest-features.ts'
+import { SCOPE_FEATURES } from '../scope-features.ts'
 import type { DocumentSchema, Parameter } from './components.ts'
 
 /** What features of the transport and the hooks around a method add to its operation. */
@@ -15,23 +21,32 @@ interface OperationTerms {
   /** Other responses, by statuses. */
   readonly responses: Readonly<Record<string, DocumentSchema>>
   readonly errors: readonly number[]
+  readonly byteBody: ByteBody | undefined
+  /** Other operations. */
+  readonly added: readonly ByteOperation[]
+  /** Whether callers may do without a proof. */
+  readonly isOpen: boolean
 }
 
 const STRING: DocumentSchema = { type: 'string' }
 
+const FEATURES: readonly object[] = [...REST_FEATURES, ...SCOPE_FEATURES]
+
 /**
  * Returns what features and hooks add to an operation.
  * @param isRecord whether the response of the operation is one record
+ * @param features those of its route. Default: all
  */
 export function describeCall(
   entry: ServiceEntry,
   { name, spec }: Pick<MethodEntry, 'name' | 'spec'>,
   isRecord: boolean,
+  features: readonly object[] = FEATURES,
 ): OperationTerms {
   const { service, options, methods } = entry
   const hasMethod = (method: string): boolean => methods.get(method)?.external === true
   const call: DescribedCall = { method: name, isRecord, service, options, hasMethod }
-  const terms = [...REST_FEATURES, ...listEarlyHooks(entry, name)]
+  const terms = [...features, ...listEarlyHooks(entry, name)]
     .flatMap(listTerms)
     .filter(
       ({ onlyWrites, isFor }) => !(onlyWrites && spec.verb === 'GET') && isFor?.(call) !== false,
@@ -51,6 +66,9 @@ export function describeCall(
       (description) => ({ description }),
     ),
     errors: terms.flatMap(({ errors = [] }) => errors),
+    byteBody: terms.findLast((one) => one.byteBody !== undefined)?.byteBody,
+    added: terms.flatMap(({ byteOperation }) => byteOperation ?? []),
+    isOpen: terms.some((one) => one.isOpen),
   }
 }
 
@@ -67,7 +85,8 @@ function toParameters(terms: readonly CallTerms[]): readonly Parameter[] {
   return [...headers.values(), ...queries]
 }
 
-function mergeTerms<Term>(
+/** Returns the terms of several functions, each as the document has it. */
+export function mergeTerms<Term>(
   all: readonly (Readonly<Record<string, Term>> | undefined)[],
   write: (term: Term) => DocumentSchema,
 ): Readonly<Record<string, DocumentSchema>> {

@@ -52,6 +52,8 @@ const ERRORS: Readonly<Record<string | number, readonly [name: string, descripti
     'Another record has a value that only one can have, or a request with the same key still runs.',
   ],
   412: ['PreconditionFailed', 'The record has another version.'],
+  413: ['PayloadTooLarge', 'The body is too large.'],
+  415: ['UnsupportedMediaType', 'Bodies of this type are not accepted.'],
   422: ['Unprocessable', 'The `Idempotency-Key` was used for another request.'],
   428: ['PreconditionRequired', 'The version of the record is not named.'],
   429: ['TooManyRequests', 'There were too many requests.'],

@@ -1,5 +1,6 @@
 import { isAuthentication } from '../../auth/default-authentication.ts'
 import { describeMethod } from '../../auth/method-description.ts'
+import type { ByteBody, ByteOperation } from '../../core/function-metadata.ts'
 import type { Application, MethodEntry, ServiceEntry } from '../../core/index.ts'
 import { isStandardMethod } from '../../core/index.ts'
 import type { QueryUse } from '../../core/schema/queries/described-names.ts'
@@ -7,7 +8,8 @@ import { describeName } from '../../core/schema/queries/described-names.ts'
 import { findIdNames } from '../../core/schema/resolvers/selection.ts'
 import { allowsMany } from '../../core/services/multi-option.ts'
 import type { JSONSchema, MethodSchemas } from '../../core/services/service-schemas.ts'
-import { describeCall } from './call-terms.ts'
+import { BYTE_CONTENT, toByteBody } from './bytes.ts'
+import { describeCall, mergeTerms } from './call-terms.ts'
 import type { Components, DocumentSchema, Parameter } from './components.ts'
 import { capitalize, toComponentName } from './components.ts'
 import type { OperationAnswer, OperationKind } from './operation-kinds.ts'
@@ -89,7 +91,7 @@ export class ServiceOperations {
       const login = isAuthentication(service) ? toLoginSchemas(service, name) : undefined
       const schemas = given?.toMethodSchemas(name) ?? description?.schemas ?? login
       const method = { name, spec, schemas, isForMany }
-      const operations = own.map((kind) => this.#toOperation(method, kind))
+      const operations = own.flatMap((kind) => this.#toOperations(method, kind))
       const [first] = operations
       const hasQueryBody = name === 'find' && this.#scope.takesQueryBodies && first !== undefined
       return hasQueryBody ? [...operations, this.#toQueryBody(schemas?.query, first)] : operations
@@ -118,7 +120,8 @@ export class ServiceOperations {
     return { ...find, path: `${find.path}#find`, verb: 'post', operation }
   }
 
-  #toOperation(method: Method, kind: OperationKind): PlacedOperation {
+  /** Returns the operation of a kind, and those that features add to it. */
+  #toOperations(method: Method, kind: OperationKind): PlacedOperation[] {
     const { name, spec, schemas } = method
     const [, id, summary, answer, errors] = kind
     const { app, components } = this.#scope
@@ -129,13 +132,14 @@ export class ServiceOperations {
     const isRecord = answer === 'record' && !this.#isLogin
     const terms = describeCall(this.#entry, method, isRecord)
     const { headers } = terms
+    const { parameters: fields = [], ...body } = this.#toBody(method, terms.byteBody)
     const operation = {
       operationId: components.createOperationId(id, this.#typeName),
       summary,
       tags: [this.#path],
       ...(security === null || security.length === 0 ? {} : { security }),
-      parameters: [...parameters, ...terms.parameters],
-      ...this.#toBody(method),
+      parameters: [...parameters, ...fields, ...terms.parameters],
+      ...body,
       responses: {
         [status]: {
           description,
@@ -153,7 +157,37 @@ export class ServiceOperations {
         ]),
       },
     }
-    return { service: this.#path, path, verb: spec.verb.toLowerCase(), operation }
+    const placed = { service: this.#path, path, verb: spec.verb.toLowerCase(), operation }
+    const added = terms.added.map((one) => this.#toByteOperation(method, placed, one))
+    return [placed, ...added]
+  }
+
+  #toByteOperation(
+    method: Method,
+    call: PlacedOperation,
+    { path, id, summary, answers, features }: ByteOperation,
+  ): PlacedOperation {
+    const { parameters, responses, security, tags } = call.operation
+    const { headers, ...terms } = describeCall(this.#entry, method, true, features)
+    const inPath = (parameters as readonly Parameter[]).filter((one) => one.in === 'path')
+    const errors = Object.entries(responses as object).filter(([, one]) => '$ref' in one)
+    const open = terms.isOpen ? [{}] : []
+    const operation = {
+      operationId: this.#scope.components.createOperationId(id, this.#typeName),
+      ...{ summary, tags },
+      ...(Array.isArray(security) && { security: [...security, ...open] }),
+      parameters: [...inPath, ...terms.parameters],
+      responses: {
+        ...mergeTerms([answers], (description) => ({
+          description,
+          headers,
+          content: BYTE_CONTENT,
+        })),
+        ...terms.responses,
+        ...Object.fromEntries(errors),
+      },
+    }
+    return { ...call, path: `${call.path}${path}`, operation }
   }
 
   #toRecordParts(method: Method, [name, id, , answer]: OperationKind) {
@@ -216,8 +250,12 @@ export class ServiceOperations {
     return this.#scope.components.refer(this.#isLogin ? `${name}Result` : name, record)
   }
 
-  #toBody({ name, spec, schemas, isForMany }: Method): object {
+  #toBody(
+    { name, spec, schemas, isForMany }: Method,
+    bytes: ByteBody | undefined,
+  ): { readonly parameters?: readonly Parameter[]; readonly requestBody?: object } {
     if (!spec.arguments.includes('data')) return {}
+    if (bytes) return toByteBody(this.#scope.components, this.#typeName, bytes, schemas?.data)
     const dataName = `${this.#typeName}${capitalize(name)}Data`
     const required = schemas?.data !== undefined
     const one = required ? this.#scope.components.refer(dataName, schemas.data) : ANY_RECORD
