@@ -11,6 +11,9 @@ import type { Test } from 'tap'
 import t from 'tap'
 import type { Services } from '../../examples/schemas.ts'
 import { addTasks } from '../../examples/schemas.ts'
+import { FileService } from '../../src/adapter/files/index.ts'
+import { ObjectIdSchema } from '../../src/adapter/index.ts'
+import { Type } from '../../src/core/schema/index.ts'
 import type { OpenApiDocument } from '../../src/transport/index.ts'
 import { openapi } from '../../src/transport/index.ts'
 import { compile } from '../support/compile.ts'
@@ -72,6 +75,41 @@ export async function run(baseUrl: string) {
     listed: listed.data?.data.map(({ name }) => name),
     removed: removed.data?.map(({ name }) => name),
   }
+}
+`
+
+/** A program that sends files and reads them. */
+const FILES_PROGRAM = `
+import createClient from 'openapi-fetch'
+import type { paths } from './api.js'
+
+export async function run(baseUrl: string) {
+  const client = createClient<paths>({ baseUrl })
+  const sent = await client.POST('/files', {
+    params: { query: { name: 'a.txt', ticket: 7 } },
+    headers: { 'content-type': 'text/plain' },
+    body: 'Hello',
+    bodySerializer: (body) => body,
+  })
+  const ticket: number | undefined = sent.data?.ticket
+  const filled = await client.POST('/files', {
+    body: { ticket: 8, file: 'Bye' },
+    bodySerializer: (body) => {
+      const form = new FormData()
+      if (typeof body === 'string') return body
+      form.set('ticket', String(body.ticket))
+      form.set('file', new Blob([body.file]), 'b.txt')
+      return form
+    },
+  })
+  const path = { id: String(sent.data?._id) }
+  const whole = await client.GET('/files/{id}/content', { params: { path }, parseAs: 'text' })
+  const part = await client.GET('/files/{id}/content', {
+    params: { path, header: { Range: 'bytes=1-2' } },
+    parseAs: 'text',
+  })
+  const content: string | undefined = whole.data
+  return { ticket, name: filled.data?.name, content, part: part.data }
 }
 `
 
@@ -155,6 +193,26 @@ for (const { title, mode, methodPaths } of WAYS) {
     })
   })
 }
+
+t.test('a generated client sends files and reads them', async (t) => {
+  const Model = await database.empty('files')
+  const ticket = Type.Integer()
+  const name = Type.Optional(Type.String())
+  const entity = Type.Object({ _id: ObjectIdSchema(), name: Type.String(), ticket })
+  const create = Type.Object({ name, ticket })
+  const server = await startServer(t, 'standalone', {
+    services: (app) => {
+      const files = new FileService({ Model, forms: true })
+      app.use('files', files, { schemas: { entity, create } })
+      app.configure(openapi({ info: INFO }))
+    },
+  })
+  const { text: document } = await server.request('/docs/json')
+  const files = { 'api.d.ts': await generateTypes(document), 'program.ts': FILES_PROGRAM }
+  t.strictSame(await compile(t, files), [])
+  const { run } = await load(t, FILES_PROGRAM)
+  t.strictSame(await run(server.url), { ticket: 7, name: 'b.txt', content: 'Hello', part: 'el' })
+})
 
 t.test('the types of a generated client refuse what the services would', async (t) => {
   const collection = await database.empty('countries')

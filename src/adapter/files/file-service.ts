@@ -67,6 +67,8 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   readonly refusesTransactions: true = true
   /** @internal */
   readonly takesForms: boolean
+  /** @internal */
+  readonly hasLinks: boolean
   readonly #options: ResolvedFileOptions
   readonly #bytes: FileBytes
   readonly #links: SignedLinks | null
@@ -81,6 +83,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     Object.defineProperty(this, 'update', { value: undefined })
     Object.defineProperty(this, FILE_STORE, { value: true })
     this.takesForms = files.forms
+    this.hasLinks = files.linkSecret !== undefined
     this.#options = files
     this.#bytes = new FileBytes(() => this.getModel(), files, files.storage)
     this.#links = files.linkSecret === undefined ? null : new SignedLinks(files.linkSecret)

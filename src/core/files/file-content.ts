@@ -47,6 +47,8 @@ export const FILE_STORE: unique symbol = Symbol('remex.fileStore')
 export interface FileStore {
   /** Whether uploads may be forms, `multipart/form-data`. */
   readonly takesForms: boolean
+  /** Whether there are signed links to the content. */
+  readonly hasLinks: boolean
   /**
    * Resolves to a file for a caller who may read it: no hook runs.
    * @throws {NotFound} there is none

@@ -4,6 +4,8 @@ import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
 import { toDisposition } from '../../core/files/file-name.ts'
 import { isActiveType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
+import type { DescribedCall } from '../../core/function-metadata.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { HttpAnswer, Id, ServiceEntry } from '../../core/index.ts'
 import { namesTag } from '../../core/tag-comparison.ts'
 import { credentials, queryToken } from '../credentials.ts'
@@ -105,6 +107,40 @@ const CONTENT_FEATURES: readonly RestFeature[] = [
   functionsAfter,
   sendContent,
 ]
+
+describeFunction(fileRoutes, {
+  terms: {
+    isFor: ({ method, service }) => method === 'get' && isFileStore(service),
+    byteOperation: {
+      ...{ path: '/content', id: 'getContentOf', summary: 'Get the content of a file' },
+      answers: { 200: 'The content.', 206: 'The bytes of the range.' },
+      features: CONTENT_FEATURES,
+    },
+  },
+})
+
+const hasLinks = ({ service }: DescribedCall): boolean => isFileStore(service) && service.hasLinks
+
+describeFunction(sendContent, {
+  terms: [
+    {
+      header: { name: 'Range', description: 'The bytes to return: `bytes=0-99`.' },
+      answerHeaders: {
+        ETag: { description: 'Identifies the content.' },
+        'Accept-Ranges': { description: '`bytes`' },
+        'Content-Disposition': { description: 'The name, and whether to display the file.' },
+      },
+      answers: { 304: 'The caller has the content already.', 416: 'The file has no such bytes.' },
+    },
+    { header: { name: 'If-None-Match', description: 'The `ETag` that the caller has.' } },
+    { isFor: hasLinks, query: { name: 'expires', description: 'From a signed link.' } },
+    {
+      isFor: hasLinks,
+      query: { name: SIGNATURE, description: 'From a signed link.' },
+      isOpen: true,
+    },
+  ],
+})
 
 /** For pages that a file could contain: they are opaque to the site, and run nothing. */
 const POLICY =

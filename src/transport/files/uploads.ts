@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { BodyTooLarge, InvalidBody, InvalidQuery } from '../../core/errors/coded-errors.ts'
 import type { FileStore, SentUpload, Upload } from '../../core/files/file-content.ts'
 import { isFileStore } from '../../core/files/file-content.ts'
+import type { ByteBody, DescribedCall } from '../../core/function-metadata.ts'
+import { describeFunction } from '../../core/function-metadata.ts'
 import type { Query, ServiceEntry } from '../../core/index.ts'
 import { setParsers } from '../body-parsers.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
@@ -114,6 +116,28 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     },
   }
 }
+
+const BODY: ByteBody = {
+  description: 'The file.',
+  fields: { name: { type: 'string', description: 'The name of the file.' } },
+}
+
+const isUpload = ({ method, service }: DescribedCall): boolean =>
+  method === 'create' && isFileStore(service)
+
+const mayBeForm = (call: DescribedCall): boolean =>
+  isUpload(call) && (call.service as FileStore).takesForms
+
+describeFunction(fileUploads, {
+  terms: [
+    { isFor: isUpload, byteBody: BODY, errors: [413, 415] },
+    { isFor: mayBeForm, byteBody: { ...BODY, formField: 'file' } },
+    {
+      isFor: (call) => isUpload(call) && call.hasMethod('createUpload'),
+      query: { name: SENT, description: 'The token of a direct upload, in place of a body.' },
+    },
+  ],
+})
 
 function pickFields(
   transport: RestTransport,
