@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import type { Test } from 'tap'
 import t from 'tap'
-import { FileService } from '../../../src/adapter/files/index.ts'
+import { directUploadSchemas, FileService } from '../../../src/adapter/files/index.ts'
 import { ObjectIdSchema } from '../../../src/adapter/index.ts'
 import { authenticate, rateLimit } from '../../../src/auth/index.ts'
 import type { ServiceOptions } from '../../../src/core/index.ts'
@@ -129,6 +129,17 @@ t.test('a form has the fields, and the bytes as its last one', async (t) => {
   t.match(plain.requestBody?.content, {
     'multipart/form-data': { schema: { properties: { name: {}, file: {} }, required: ['file'] } },
   })
+})
+
+t.test('direct uploads have a method and a token, where they are offered', async (t) => {
+  const methods = ['create', 'createUpload']
+  const served = {
+    methods,
+    schemas: { ...SCHEMAS, methods: { createUpload: directUploadSchemas } },
+  }
+  const { upload, paths } = await describe(t, {}, served)
+  t.strictSame(toNames(upload, 'query'), ['name!', 'ticket!', 'tags', '$upload'])
+  t.match(paths['/files#createUpload'], { post: { responses: { 200: {} } } })
 })
 
 t.test('a change of a record is JSON', async (t) => {
