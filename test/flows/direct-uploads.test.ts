@@ -12,9 +12,6 @@ import { openDatabase } from '../support/database.ts'
 import { startS3 } from '../support/s3-server.ts'
 import { startApp } from '../support/test-app.ts'
 
-// It would warn of its next version on each run with Node 20.
-process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
-
 const { db } = await openDatabase(t)
 
 const methods = ['find', 'get', 'create', 'remove', 'createUpload']

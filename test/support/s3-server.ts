@@ -5,6 +5,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { S3ClientConfig } from '@aws-sdk/client-s3'
 
+// The SDK would warn of its next version on each run with Node 20.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
+
 const SECRET = 'the secret key of this server'
 
 interface StoredObject {
@@ -39,6 +42,11 @@ export async function startS3(t: { teardown(end: () => unknown): void }): Promis
     const key = decodeURIComponent(pathname.slice('/bucket/'.length))
     const bytes = await read(request)
     requests.push(`${method} ${pathname}`)
+    // Pages of all origins may send and get objects.
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('access-control-allow-methods', 'PUT')
+    response.setHeader('access-control-allow-headers', 'content-type')
+    if (method === 'OPTIONS') return end(response, 204)
     if (method === failing) return end(response, 503)
     if (!isSigned(request, bytes)) return end(response, 403, 'SignatureDoesNotMatch')
     const type = request.headers['content-type']

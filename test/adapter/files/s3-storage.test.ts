@@ -4,9 +4,6 @@ import { s3Storage } from '../../../src/adapter/files/s3-storage.ts'
 import { leadClock } from '../../support/clock.ts'
 import { startS3 } from '../../support/s3-server.ts'
 
-// It would warn of its next version on each run with Node 20.
-process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
-
 const ID = '65f000000000000000000001'
 
 async function* inParts(...parts: readonly (Uint8Array | Error)[]) {
