@@ -39,7 +39,7 @@ export function createArchive(
   return app
 }
 
-/** Lets callers upload who know the word. Your application has logins instead. */
+/** Lets callers who know the word upload. Your application has logins instead. */
 function isInOffice({ params }: HookContext): void {
   if (params.headers?.['x-word'] !== 'open sesame') throw new Forbidden('What is the word?')
 }

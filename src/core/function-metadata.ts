@@ -25,6 +25,8 @@ export interface ByteBody {
   readonly fields: Readonly<Record<string, object>>
   /** The last field of a form, which has the bytes. Default: there are no forms. */
   readonly formField?: string
+  /** Whether a request may do without it. Default: it is required. */
+  readonly isOptional?: true
 }
 
 /** An operation below the path of a call, with the same callers and errors, that responds with bytes. */
@@ -73,8 +75,8 @@ export interface CallTerms {
   readonly answers?: Readonly<Record<number, string>>
   /** The statuses that it rejects calls with. */
   readonly errors?: readonly number[]
-  /** The body that it reads in place of JSON. */
-  readonly byteBody?: ByteBody
+  /** What it knows of the body that is read in place of JSON. */
+  readonly byteBody?: Partial<ByteBody>
   /** An operation that it adds to that of the call. */
   readonly byteOperation?: ByteOperation
   /** Set if callers of an added operation may do without the proof that hooks require. */

@@ -7,10 +7,12 @@ import { limitTo } from '../../src/adapter/index.ts'
 import { files } from '../../src/client/files/index.ts'
 import { createClient } from '../../src/client/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
-import { Forbidden } from '../../src/core/index.ts'
+import { createApp, Forbidden } from '../../src/core/index.ts'
 import { openDatabase } from '../support/database.ts'
+import { Gate } from '../support/gate.ts'
 import { startS3 } from '../support/s3-server.ts'
 import { startApp } from '../support/test-app.ts'
+import { until } from '../support/until.ts'
 
 const { db } = await openDatabase(t)
 
@@ -45,7 +47,12 @@ async function start(t: Test, { after = [] as unknown[], redirect = false } = {}
   const s3 = await startS3(t)
   const { bucket, client: config } = s3
   const service = new FileService({
-    ...{ Model: db.collection('files'), maxBytes: 100_000, types: ['image/*', 'text/plain'] },
+    ...{
+      Model: db.collection('files'),
+      maxBytes: 100_000,
+      forms: true,
+      types: ['image/*', 'text/plain'],
+    },
     storage: s3Storage({ bucket, client: config, redirect }),
   })
   const app = await startApp(t, {
@@ -139,23 +146,26 @@ t.test('FILE-13: a token creates one file, in whatever order two requests come',
 })
 
 t.test('FILE-13: the content decides, whatever was declared', async (t) => {
-  const { begin, send, finish, s3 } = await start(t)
+  const { begin, send, call, finish, s3 } = await start(t)
   const page = await begin({ size: 6, type: 'image/png' })
   await send(page, '<html>')
   t.match(await finish(page), { status: 415, body: { message: /text\/html are not accepted/ } })
   const unsent = await begin(TEXT)
   t.match(await finish(unsent), { status: 400, body: { message: /were not sent/ } })
+  await send(unsent, 'hello')
+  t.match(await finish(unsent), { status: 201 }, 'the token stays valid')
+  await call(`/files/${[...s3.objects.keys()]}`, { method: 'DELETE' })
   const larger = await begin(TEXT)
   await send(larger, 'hello')
   // A storage that does not check what it has signed.
-  const [[key = '', { type }] = ['', { type: '' }]] = s3.objects
-  s3.objects.set(key, { type, bytes: Buffer.from('hello world') })
+  const put = (bytes: Buffer): void => {
+    for (const key of s3.objects.keys()) s3.objects.set(key, { headers: {}, bytes })
+  }
+  put(Buffer.from('hello world'))
   t.match(await finish(larger), { status: 400, body: { message: /11 bytes, but 5 were declared/ } })
   const huge = await begin(TEXT)
   await send(huge, 'hello')
-  for (const sent of s3.objects.keys()) {
-    s3.objects.set(sent, { type, bytes: Buffer.alloc(200_000, 'a') })
-  }
+  put(Buffer.alloc(200_000, 'a'))
   t.match(await finish(huge), { status: 413 })
   t.equal(s3.objects.size, 0, 'nothing is left')
   t.equal(await countNotes(), 0)
@@ -163,7 +173,7 @@ t.test('FILE-13: the content decides, whatever was declared', async (t) => {
 
 t.test('rejects what is no upload', async (t) => {
   const { begin, send, call } = await start(t)
-  const invalid = { code: 400, message: /needs a size in bytes/ }
+  const invalid = { code: 400, message: /^The '(?:size|type)' of an upload is/ }
   const values = [{}, { size: 0 }, { size: -1 }, { size: 1.5 }, { size: '5' }, { size: NaN }]
   for (const data of [...values, { size: 5, type: 'a b' }, { size: 5, type: 'a/b\r\nx: y' }, []]) {
     t.match(await begin(data), invalid, JSON.stringify(data))
@@ -175,6 +185,10 @@ t.test('rejects what is no upload', async (t) => {
   const path = `/files?name=a&$upload=${upload.token}`
   t.match(await call(path, { body: 'hello' }), { status: 400, body: { message: /has no body/ } })
   t.match(await call(`/files?$upload=${upload.token}`, { method: 'POST' }), { status: 400 })
+  const form = { ...ADA, 'content-type': 'multipart/form-data; boundary=b' }
+  const parts =
+    '--b\r\ncontent-disposition: form-data; name="f"; filename="a"\r\n\r\nhello\r\n--b--'
+  t.match(await call(path, { headers: form, body: parts }), { status: 400 })
   t.match(await call(path, { method: 'POST' }), { status: 201 }, 'the token was not used')
 })
 
@@ -203,7 +217,7 @@ t.test('FILE-13: the sweep removes what no file was created from', async (t) => 
   t.match(await finish(unsent), { status: 400 })
 })
 
-t.test('downloads are redirected to the storage, but for HEAD and active content', async (t) => {
+t.test('downloads are redirected to the storage, except for HEAD and active content', async (t) => {
   const { client, app, call } = await start(t, { redirect: true })
   const file = new File(['hello'], 'a.txt', { type: 'text/plain' })
   const { _id } = await client.service('files').upload(file)
@@ -211,7 +225,7 @@ t.test('downloads are redirected to the storage, but for HEAD and active content
   t.equal(status, 302)
   const response = await fetch(String(headers['location']))
   t.equal(await response.text(), 'hello')
-  t.equal(response.headers.get('content-type'), 'text/plain')
+  t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8')
   t.match(await call(`/files/${_id}/content`, { method: 'HEAD' }), { status: 200 })
   t.match(await app.request(`/files/${_id}/content`), { status: 403 })
 })
@@ -242,8 +256,64 @@ t.test('a service with schemas has those of direct uploads', async (t) => {
   t.match(created, { status: 201, body: { size: 5, ticket: 7 } })
 })
 
-t.test('a storage without direct uploads says so to the developer', async (t) => {
+t.test('a storage without direct uploads keeps an application from offering them', async (t) => {
   const service = new FileService({ Model: db.collection('files') })
-  const message = 'createUpload(): clients cannot send files to this storage'
-  await t.rejects(service.createUpload(TEXT), new TypeError(message))
+  const error = new TypeError('createUpload(): clients cannot send files to this storage')
+  await t.rejects(service.createUpload(TEXT), error)
+  const app = createApp().use('files', service, { methods: ['createUpload'] })
+  await t.rejects(app.setup(), error)
+})
+
+t.test('FILE-13: a sweep leaves a file alone whose token was used in the meantime', async (t) => {
+  const { begin, send, finish, service, s3 } = await start(t)
+  const [first, second] = [await begin(TEXT), await begin(TEXT)]
+  for (const upload of [first, second]) await send(upload, 'hello')
+  const gate = new Gate()
+  s3.hold('DELETE', gate)
+  const sweeping = service.sweep({ minAgeMs: 0 })
+  await gate.arrivals(1)
+  const finishing = finish(second)
+  await until(
+    async () =>
+      (await db.collection('files.pending').countDocuments({ token: { $exists: true } })) === 0,
+  )
+  gate.open()
+  const { status, body } = await finishing
+  t.equal(status, 201)
+  t.equal(await sweeping, 1)
+  t.strictSame([...s3.objects.keys()], [(body as { _id: string })._id])
+})
+
+t.test('a failure of the storage does not use a token up', async (t) => {
+  const { begin, send, finish, s3 } = await start(t)
+  const upload = await begin(TEXT)
+  await send(upload, 'hello')
+  s3.fail('PUT')
+  t.match(await finish(upload), { status: 500, body: { message: 'Internal error' } })
+  s3.fail(null)
+  t.match(await finish(upload), { status: 201 })
+})
+
+t.test(
+  'the type of a file may have parameters, and an empty file has no direct upload',
+  async (t) => {
+    const { client } = await start(t)
+    const options = { direct: true }
+    const text = new File(['hello'], 'a.txt', { type: 'Text/Plain;charset=utf-8' })
+    t.match(await client.service('files').upload(text, {}, options), {
+      type: 'text/plain',
+      size: 5,
+    })
+    const empty = new File([], 'b.txt', { type: 'text/plain' })
+    t.match(await client.service('files').upload(empty, {}, options), { size: 0 })
+  },
+)
+
+t.test('a download sends the headers of a client to the application alone', async (t) => {
+  const { client, s3 } = await start(t, { redirect: true })
+  const file = new File(['hello'], 'a.txt', { type: 'text/plain' })
+  const { _id } = await client.service('files').upload(file, {}, { direct: true })
+  t.equal(await (await client.service('files').download(_id)).text(), 'hello')
+  t.strictSame(s3.requests.at(-1), `GET /bucket/${_id}`)
+  t.notOk(s3.headers.some((names) => names.includes('x-user')))
 })

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { S3ClientConfig } from '@aws-sdk/client-s3'
+import type { Gate } from './gate.ts'
 
 // The SDK would warn of its next version on each run with Node 20.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
@@ -12,7 +13,8 @@ const SECRET = 'the secret key of this server'
 
 interface StoredObject {
   readonly bytes: Buffer
-  readonly type: string | undefined
+  /** What its sender says about it, among it an encoding. */
+  readonly headers: Readonly<Record<string, string | undefined>>
 }
 
 /** A server with one bucket in memory, for the requests that a storage of files makes. It checks all signatures. */
@@ -26,8 +28,12 @@ export interface S3Server {
   readonly parts: Map<string, Buffer[]>
   /** Method and path of each request, without its query. */
   readonly requests: string[]
+  /** The names of the headers of each request. */
+  readonly headers: string[][]
   /** Rejects the requests of a method with 503 from now on. */
   fail(method: string | null): void
+  /** Has the requests of a method wait at a gate from now on. */
+  hold(method: string, gate: Gate): void
 }
 
 /** Starts the server, until the end of the test. */
@@ -35,13 +41,17 @@ export async function startS3(t: { teardown(end: () => unknown): void }): Promis
   const objects = new Map<string, StoredObject>()
   const parts = new Map<string, Buffer[]>()
   const requests: string[] = []
+  const names: string[][] = []
   let failing: string | null = null
+  const gates = new Map<string, Gate>()
   const server = createServer(async (request, response) => {
     const { method = '', url = '' } = request
     const { pathname, searchParams: query } = new URL(url, 'http://s3')
     const key = decodeURIComponent(pathname.slice('/bucket/'.length))
     const bytes = await read(request)
     requests.push(`${method} ${pathname}`)
+    names.push(Object.keys(request.headers))
+    await gates.get(method)?.pass()
     // Pages of all origins may send and get objects.
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('access-control-allow-methods', 'PUT')
@@ -49,7 +59,9 @@ export async function startS3(t: { teardown(end: () => unknown): void }): Promis
     if (method === 'OPTIONS') return end(response, 204)
     if (method === failing) return end(response, 503)
     if (!isSigned(request, bytes)) return end(response, 403, 'SignatureDoesNotMatch')
-    const type = request.headers['content-type']
+    if (!pathname.startsWith('/bucket/')) return end(response, 404, 'NoSuchBucket')
+    const { 'content-type': type, 'content-encoding': encoding } = request.headers
+    const headers = { 'content-type': type, 'content-encoding': encoding }
     const upload = query.get('uploadId')
     const source = request.headers['x-amz-copy-source']
     if (method === 'DELETE') {
@@ -63,30 +75,36 @@ export async function startS3(t: { teardown(end: () => unknown): void }): Promis
       return send(response, `<R><UploadId>${id}</UploadId></R>`)
     }
     if (method === 'POST' && upload !== null) {
-      objects.set(key, { bytes: Buffer.concat(parts.get(upload) ?? []), type })
+      objects.set(key, { bytes: Buffer.concat(parts.get(upload) ?? []), headers })
       parts.delete(upload)
       return send(response, '<R><ETag>"whole"</ETag></R>')
     }
     if (upload !== null) {
-      parts.get(upload)?.splice(Number(query.get('partNumber')) - 1, 1, bytes)
+      // In any order.
+      Object.assign(parts.get(upload) ?? [], { [Number(query.get('partNumber')) - 1]: bytes })
       return end(response.setHeader('etag', '"part"'), 200)
     }
     const found = objects.get(
       source === undefined ? key : decodeURIComponent(String(source)).slice('bucket/'.length),
     )
     if (method === 'PUT' && source === undefined) {
-      objects.set(key, { bytes, type })
+      objects.set(key, { bytes, headers })
       return end(response, 200)
     }
     if (found === undefined) return end(response, 404, 'NoSuchKey')
     if (method === 'PUT') {
-      objects.set(key, found)
+      const isReplaced = request.headers['x-amz-metadata-directive'] === 'REPLACE'
+      objects.set(key, isReplaced ? { ...found, headers } : found)
       return send(response, '<R><ETag>"copy"</ETag></R>')
     }
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
     const shown = query.get('response-content-disposition')
     if (shown !== null) response.setHeader('content-disposition', shown)
-    response.setHeader('content-type', query.get('response-content-type') ?? found.type ?? '')
+    for (const [name, value] of Object.entries(found.headers)) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
+    const shownType = query.get('response-content-type')
+    if (shownType !== null) response.setHeader('content-type', shownType)
     response.statusCode = first === undefined ? 200 : 206
     return response.end(found.bytes.subarray(Number(first ?? 0), Number(last ?? Infinity) + 1))
   })
@@ -109,7 +127,9 @@ export async function startS3(t: { teardown(end: () => unknown): void }): Promis
   const fail = (method: string | null): void => {
     failing = method
   }
-  return { bucket: 'bucket', client, objects, parts, requests, fail }
+  const hold = (method: string, gate: Gate): unknown => gates.set(method, gate)
+  const shared = { bucket: 'bucket', client, objects, parts, requests, headers: names }
+  return { ...shared, fail, hold }
 }
 
 async function read(request: IncomingMessage): Promise<Buffer> {

@@ -82,12 +82,6 @@ export class CheckedUpload {
     this.#isWhole = true
   }
 
-  /** Reads content that is stored already. */
-  async readAll(): Promise<void> {
-    const parts = this.read()
-    while (!(await parts.next()).done);
-  }
-
   #findType(head: readonly Uint8Array[]): void {
     this.#type = toMediaType(Buffer.concat(head), this.#upload.type)
     if (includesType(this.#limits.types, this.#type)) return

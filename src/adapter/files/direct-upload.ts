@@ -41,10 +41,13 @@ export const directUploadSchemas: CustomMethodSchemas = {
  * @throws {PayloadTooLarge} the size exceeds the limit
  */
 export function readNewUpload(data: unknown, limits: UploadLimits): Required<NewUpload> {
-  const { size, type = UNKNOWN_TYPE } = (isObject(data) ? data : {}) as unknown as NewUpload
-  if (!(Number.isSafeInteger(size) && size > 0 && isMediaType(type))) {
-    throw new InvalidData('An upload needs a size in bytes, and perhaps a media type')
+  const { size, type: given = UNKNOWN_TYPE } = (isObject(data) ? data : {}) as Partial<NewUpload>
+  if (!(Number.isSafeInteger(size) && Number(size) > 0)) {
+    throw new InvalidData("The 'size' of an upload is a whole number of bytes from 1 on")
   }
+  // Without parameters, as that of other uploads.
+  const type = String(given).split(';', 1)[0]?.trim().toLowerCase()
+  if (!isMediaType(type)) throw new InvalidData("The 'type' of an upload is a media type")
   checkSize(size, limits)
-  return { size, type }
+  return { size: Number(size), type: String(type) }
 }

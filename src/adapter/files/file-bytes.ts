@@ -3,12 +3,13 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import { InvalidBody } from '../../core/errors/coded-errors.ts'
 import { OptionError } from '../../core/errors/setup-errors.ts'
-import type { SentUpload, Upload } from '../../core/files/file-content.ts'
-import { callDatabase } from '../driver-error.ts'
-import type { CheckedFacts, UploadLimits } from './checked-upload.ts'
+import type { Upload } from '../../core/files/file-content.ts'
+import { callDatabase, readOutcome } from '../driver-error.ts'
+import type { CheckedFacts } from './checked-upload.ts'
 import { CheckedUpload } from './checked-upload.ts'
 import type { DirectUpload, NewUpload } from './direct-upload.ts'
-import type { FileStorage } from './file-storage.ts'
+import type { ResolvedFileOptions } from './file-options.ts'
+import type { DirectStorage, FileStorage } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
 
 /** A note that a file is being created or removed: its bytes may be there without its record. */
@@ -16,15 +17,18 @@ export interface BegunFile {
   readonly _id: ObjectId
   /** The id of the file. */
   readonly file: ObjectId
-  /** What its client has declared, if it sends the bytes to the storage itself. */
-  readonly sent?: NewUpload
 }
 
 type Note = BegunFile & {
   readonly at: Date
-  /** The hash of the token of a direct upload, until it is used. */
+  /** What the client of a direct upload has declared. */
+  readonly sent?: Required<NewUpload>
+  /** The hash of the token of a direct upload, unless it was used. */
   readonly token?: string
 }
+
+/** A begun file whose bytes are stored, and what was found in them. */
+type StoredBytes = readonly [begun: BegunFile, facts: CheckedFacts]
 
 /** How many notes a sweep reads at a time. */
 const BATCH = 100
@@ -35,18 +39,21 @@ const BATCH = 100
  */
 export class FileBytes {
   readonly #openRecords: () => Promise<Collection>
-  readonly #limits: UploadLimits
+  readonly #options: ResolvedFileOptions
+  readonly #warn: (error: unknown) => void
   readonly #readStreams: WeakSet<object> = new WeakSet()
   #storage: FileStorage | undefined
 
+  /** @param warn gets the errors of steps that the next sweep repeats */
   constructor(
     openRecords: () => Promise<Collection>,
-    limits: UploadLimits,
-    storage: FileStorage | undefined,
+    options: ResolvedFileOptions,
+    warn: (error: unknown) => void,
   ) {
     this.#openRecords = openRecords
-    this.#limits = limits
-    this.#storage = storage
+    this.#options = options
+    this.#warn = warn
+    this.#storage = options.storage
   }
 
   /** Resolves to the storage: by default GridFS, next to the records. */
@@ -56,6 +63,16 @@ export class FileBytes {
       this.#storage ??= gridFSStorage(db, { bucketName: collectionName })
     }
     return this.#storage
+  }
+
+  /**
+   * Resolves to the storage, if clients can send bytes to it.
+   * @throws {TypeError} they cannot
+   */
+  async openDirect(): Promise<DirectStorage> {
+    const storage = await this.openStorage()
+    if (storage.requestUpload && storage.takeUpload) return storage as DirectStorage
+    throw new OptionError('createUpload(): clients cannot send files to this storage')
   }
 
   async #openNotes(): Promise<Collection<Note>> {
@@ -73,85 +90,122 @@ export class FileBytes {
     return { _id, file }
   }
 
-  /** Begins a file whose bytes a client sends to the storage. If it never creates the file, the sweep removes them. */
-  async beginDirect(upload: Required<NewUpload>, expiresInMs: number): Promise<DirectUpload> {
-    const storage = await this.openStorage()
-    if (storage.requestUpload === undefined) {
-      throw new OptionError('createUpload(): clients cannot send files to this storage')
+  /** Stores the bytes of a new file. If it fails, they are removed. */
+  async write(upload: Upload): Promise<StoredBytes> {
+    const begun = await this.begin(new ObjectId())
+    try {
+      const storage = await this.openStorage()
+      const checked = new CheckedUpload(upload, this.#options, this.#readStreams)
+      await storage.write(String(begun.file), checked.read())
+      return [begun, checked.toFacts()]
+    } catch (error) {
+      await this.abandon(begun, error)
+      throw error
     }
-    const secret = randomBytes(32).toString('base64url')
-    const { _id, file } = await this.begin(new ObjectId(), { sent: upload, token: toKey(secret) })
-    const request = await storage.requestUpload(String(file), upload, expiresInMs)
+  }
+
+  /** Begins a direct upload. The sweep removes what no file is created from. */
+  async beginDirect(sent: Required<NewUpload>, expiresInMs: number): Promise<DirectUpload> {
+    const storage = await this.openDirect()
+    const [file, secret] = [new ObjectId(), randomBytes(32).toString('base64url')]
+    const request = await storage.requestUpload(String(file), sent, expiresInMs)
+    const { _id } = await this.begin(file, { sent, token: toKey(secret) })
     return { method: 'PUT', ...request, token: `${_id}.${secret}` }
   }
 
   /**
-   * Returns the begun file of a token, which works once.
-   * @throws {BadRequest} the token is unknown, or was used
+   * Takes over the bytes of a direct upload. The token works once, but stays valid if they are not there yet.
+   * @throws {BadRequest} the token is unknown or was used, or the client has sent nothing
    */
-  async useToken(given: string): Promise<BegunFile> {
+  async take(given: string, signal: AbortSignal | undefined): Promise<StoredBytes> {
+    const storage = await this.openDirect()
     const [id = '', secret = ''] = given.split('.', 2)
     const _id = /^[\da-f]{24}$/.test(id) ? new ObjectId(id) : new ObjectId()
+    const token = toKey(secret)
     const notes = await this.#openNotes()
-    const used = { $unset: { token: true }, $currentDate: { at: true } } as const
-    const note = await callDatabase(() =>
-      notes.findOneAndUpdate({ _id, token: toKey(secret) }, used),
-    )
+    const use = { $unset: { token: true }, $currentDate: { at: true } } as const
+    const note = await callDatabase(() => notes.findOneAndUpdate({ _id, token }, use))
     if (note === null) throw new InvalidBody('The token of the upload is unknown, or was used')
-    return note
-  }
-
-  /**
-   * Stores the bytes of a begun file. Resolves to what was found in them.
-   * @throws {BadRequest} its client has sent nothing to the storage
-   */
-  async write({ file, sent }: BegunFile, upload: Upload | SentUpload): Promise<CheckedFacts> {
-    const [id, storage] = [String(file), await this.openStorage()]
-    if (!('token' in upload)) {
-      const checked = new CheckedUpload(upload, this.#limits, this.#readStreams)
-      await storage.write(id, checked.read())
-      return checked.toFacts()
+    const { file, sent } = note
+    try {
+      if (!(await storage.takeUpload(String(file)))) {
+        throw new InvalidBody('The bytes of the file were not sent to its storage')
+      }
+    } catch (error) {
+      await this.#tidy(() => notes.updateOne({ _id }, { $set: { token } }))
+      throw error
     }
-    if (!(await storage.takeUpload?.(id))) {
-      throw new InvalidBody('The bytes of the file were not sent to its storage')
+    try {
+      // One more byte than allowed: what the storage has may be larger than declared.
+      const content = storage.read(String(file), 0, this.#options.maxBytes + 1)
+      const checked = new CheckedUpload({ content, ...sent }, this.#options, this.#readStreams)
+      for await (const _part of checked.read()) signal?.throwIfAborted()
+      return [note, checked.toFacts()]
+    } catch (error) {
+      await this.abandon(note, error)
+      throw error
     }
-    // One more byte than allowed: what the storage has may be larger than declared.
-    const content = storage.read(id, 0, this.#limits.maxBytes + 1)
-    const checked = new CheckedUpload({ content, ...sent }, this.#limits, this.#readStreams)
-    await checked.readAll()
-    return checked.toFacts()
   }
 
   /** Ends a begun file whose record and bytes are both there, or both gone. */
-  async confirm({ _id }: BegunFile): Promise<void> {
-    const notes = await this.#openNotes()
-    await callDatabase(() => notes.deleteOne({ _id }))
+  async confirm(begun: BegunFile): Promise<void> {
+    await this.#tidy(() => this.#confirm(begun))
   }
 
   /** Ends a begun file by removing whatever is there of it. */
   async discard(begun: BegunFile): Promise<void> {
-    const records = await this.#openRecords()
-    await callDatabase(() => records.deleteOne({ _id: begun.file }))
-    await this.settle(begun)
+    await this.#tidy(async () => {
+      const records = await this.#openRecords()
+      await callDatabase(() => records.deleteOne({ _id: begun.file }))
+      await this.#settle(begun)
+    })
+  }
+
+  /** Discards a begun file after an error. If its record may be there, or may still come, the sweep finds out. */
+  async abandon(begun: BegunFile, error: unknown): Promise<void> {
+    if (readOutcome(error) !== 'unknown') await this.discard(begun)
   }
 
   /** Ends a begun file: without a record, its bytes are removed. */
   async settle(begun: BegunFile): Promise<void> {
+    await this.#tidy(() => this.#settle(begun))
+  }
+
+  async #confirm({ _id }: BegunFile): Promise<void> {
+    const notes = await this.#openNotes()
+    await callDatabase(() => notes.deleteOne({ _id }))
+  }
+
+  async #settle(begun: BegunFile): Promise<void> {
     const { file } = begun
     const records = await this.#openRecords()
     const options = { projection: { _id: 1 }, readPreference: 'primary' } as const
     const record = await callDatabase(() => records.findOne({ _id: file }, options))
     if (record === null) await (await this.openStorage()).remove(String(file))
-    await this.confirm(begun)
+    await this.#confirm(begun)
   }
 
-  /**
-   * Settles the files that were begun at least this long ago, in ms. Resolves to their number.
-   * @param onFailure gets the error of each file that could not be settled
-   */
-  async sweep(minAgeMs: number, onFailure: (error: unknown) => void): Promise<number> {
+  /** Runs a step that cannot change the outcome of a call: if it fails, the sweep does it. */
+  async #tidy(step: () => Promise<unknown>): Promise<boolean> {
+    try {
+      return (await step()) !== false
+    } catch (error) {
+      this.#warn(error)
+      return false
+    }
+  }
+
+  /** Settles the files that were begun at least this long ago, in ms. Resolves to their number. */
+  async sweep(minAgeMs: number): Promise<number> {
     const isOld = { $expr: { $lte: ['$at', { $subtract: ['$$NOW', minAgeMs] }] } }
     const notes = await this.#openNotes()
+    const settle = async (note: Note): Promise<boolean> => {
+      // A token may have been used since the note was read: then a file is being created.
+      const [same, end] = [{ _id: note._id, at: note.at }, { $unset: { token: true } }] as const
+      const { matchedCount } = await callDatabase(() => notes.updateOne(same, end))
+      if (matchedCount === 1) await this.#settle(note)
+      return matchedCount === 1
+    }
     let settled = 0
     for (let last = {}; ; ) {
       const old = await callDatabase(() =>
@@ -162,7 +216,7 @@ export class FileBytes {
           .toArray(),
       )
       for (const note of old) {
-        await this.settle(note).then(() => (settled += 1), onFailure)
+        if (await this.#tidy(() => settle(note))) settled += 1
       }
       const { _id } = old.at(-1) ?? {}
       if (_id === undefined) return settled

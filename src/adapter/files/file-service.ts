@@ -1,4 +1,4 @@
-import { ObjectId } from 'mongodb'
+import type { ObjectId } from 'mongodb'
 import type { AroundHook, HookContext } from '../../core/application-defaults.ts'
 import {
   InvalidBody,
@@ -10,7 +10,7 @@ import {
 import { ServiceError } from '../../core/errors/index.ts'
 import { ArgumentError, OptionError } from '../../core/errors/setup-errors.ts'
 import { afterCommit } from '../../core/events/event-gate.ts'
-import type { FileStore, StoredFile, Upload } from '../../core/files/file-content.ts'
+import type { FileStore, StoredFile } from '../../core/files/file-content.ts'
 import { FILE_STORE } from '../../core/files/file-content.ts'
 import { toFileName } from '../../core/files/file-name.ts'
 import { includesType } from '../../core/files/media-types.ts'
@@ -22,7 +22,7 @@ import type { Id, Params, Query } from '../../core/params.ts'
 import type { RecordQuery } from '../../core/services/record-query.ts'
 import { changeParams } from '../../core/transport-facts.ts'
 import { isObject } from '../../core/value-kind.ts'
-import { callDatabase, readOutcome } from '../driver-error.ts'
+import { callDatabase } from '../driver-error.ts'
 import type { NewRecord } from '../hookless-service.ts'
 import type { AnyDriver, MongoDBParams } from '../mongodb-params.ts'
 import { getGivenOptions } from '../mongodb-params.ts'
@@ -64,11 +64,13 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   implements FileStore
 {
   /** @internal */
-  readonly refusesTransactions: true = true
+  readonly createsOutsideTransactions: true = true
   /** @internal */
   readonly takesForms: boolean
   /** @internal */
   readonly hasLinks: boolean
+  /** @internal */
+  readonly redirects: boolean
   readonly #options: ResolvedFileOptions
   readonly #bytes: FileBytes
   readonly #links: SignedLinks | null
@@ -84,20 +86,27 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     Object.defineProperty(this, FILE_STORE, { value: true })
     this.takesForms = files.forms
     this.hasLinks = files.linkSecret !== undefined
+    this.redirects = files.storage?.link !== undefined
     this.#options = files
-    this.#bytes = new FileBytes(() => this.getModel(), files, files.storage)
+    this.#bytes = new FileBytes(
+      () => this.getModel(),
+      files,
+      (error) => this.#warn(error),
+    )
     this.#links = files.linkSecret === undefined ? null : new SignedLinks(files.linkSecret)
   }
 
   /**
-   * Creates the indexes of the service, and removes what killed processes have left.
+   * Creates the indexes of the service, and removes what killed processes and abandoned direct uploads have left.
    * @throws {Error} an index cannot be created
+   * @throws {TypeError} the service offers `createUpload`, but its storage has no direct uploads
    */
   override async setup(...given: Parameters<MongoDBService['setup']>): Promise<void> {
     await super.setup(...given)
     this.#addHook()
+    if (findServiceEntry(this)?.methods.has('createUpload')) await this.#bytes.openDirect()
     // A storage that is down must not keep the application from starting.
-    this.#sweeping = this.#tidy(() => this.sweep())
+    this.#sweeping = this.sweep().catch((error) => this.#warn(error))
   }
 
   /** Waits until the sweep of the start has ended. */
@@ -107,16 +116,16 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
   }
 
   /**
-   * Removes the bytes that killed processes have left. The application does this when it starts; call it in a job, for
-   * applications that run for weeks. Resolves to the number of interrupted calls; those that it cannot tidy up are logged,
-   * and left to the next sweep.
-   * @param options `minAgeMs`: how long ago these calls have begun, at least as long as an upload may take. Default: a day
+   * Removes the bytes that killed processes and abandoned direct uploads have left. The application does this when it
+   * starts; call it in a job, for applications that run for weeks. Resolves to the number of these files; those that it
+   * cannot tidy up are logged, and left to the next sweep.
+   * @param options `minAgeMs`: how long ago these files were begun, at least as long as an upload may take. Default: a day
    * @throws {TypeError} an option is unknown or has an invalid value
    */
   async sweep(options: { readonly minAgeMs?: number } = {}): Promise<number> {
     checkOptions('sweep()', options, { minAgeMs: OPTION.count })
     const { minAgeMs = DAY_MS } = options
-    return this.#bytes.sweep(minAgeMs, (error) => this.#warn(error))
+    return this.#bytes.sweep(minAgeMs)
   }
 
   /**
@@ -192,22 +201,19 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
       )
     }
     await this.#checkUpload(params)
-    const begun =
+    const [begun, facts] =
       'token' in upload
-        ? await this.#bytes.useToken(upload.token)
-        : await this.#bytes.begin(new ObjectId())
+        ? await this.#bytes.take(upload.token, params.signal)
+        : await this.#bytes.write(upload)
     try {
-      const facts = await this.#bytes.write(begun, upload)
-      const { name: sentName = '' } = upload as Partial<Upload>
-      const name = toFileName(String(given['name'] ?? sentName))
+      const name = toFileName(String(given['name'] ?? upload.name ?? ''))
       const data = { ...given, name, ...facts, _id: begun.file }
       const record = await super._create(data as never, params)
-      if (created === undefined) await this.#tidy(() => this.#bytes.confirm(begun))
+      if (created === undefined) await this.#bytes.confirm(begun)
       else created.push(begun)
       return record as never
     } catch (error) {
-      // If the record may be there, or may still come, the sweep finds out.
-      if (readOutcome(error) !== 'unknown') await this.#tidy(() => this.#bytes.discard(begun))
+      await this.#bytes.abandon(begun, error)
       throw error
     }
   }
@@ -229,7 +235,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     } catch (error) {
       // If the call was rejected, the bytes stay. If its outcome is unknown, the sweep finds out.
       const isRejected = error instanceof ServiceError && error.code < 500
-      if (isRejected) await this.#tidy(() => this.#bytes.confirm(begun))
+      if (isRejected) await this.#bytes.confirm(begun)
       throw error
     }
   }
@@ -255,27 +261,18 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     try {
       await next()
     } catch (error) {
-      for (const begun of created) await this.#tidy(() => this.#bytes.discard(begun))
+      for (const begun of created) await this.#bytes.discard(begun)
       throw error
     }
-    for (const begun of created) await this.#tidy(() => this.#bytes.confirm(begun))
+    for (const begun of created) await this.#bytes.confirm(begun)
   })
 
   /** Runs a step once the removal of a call is final: after the commit of its transaction. */
   async #afterRemoval(params: Params, step: () => Promise<void>): Promise<void> {
-    if (afterCommit(() => void this.#tidy(step))) return
+    if (afterCommit(() => void step())) return
     // Nothing says when the session of a caller commits: the sweep does it.
     if (hasTransaction(params as MongoDBParams)) return
-    await this.#tidy(step)
-  }
-
-  /** Runs a step that cannot change the outcome of the call: if it fails, the sweep does it. */
-  async #tidy(step: () => Promise<unknown>): Promise<void> {
-    try {
-      await step()
-    } catch (error) {
-      this.#warn(error)
-    }
+    await step()
   }
 
   #warn(err: unknown): void {

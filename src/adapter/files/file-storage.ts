@@ -24,13 +24,17 @@ export interface FileStorage {
   /**
    * Resolves to a request by which a client may send the bytes of a new file, as many as `size`. Services need it, and
    * `takeUpload`, for direct uploads.
-   * @param expiresInMs when the storage stops to accept the request
+   * @param expiresInMs when the storage stops accepting the request
    */
   requestUpload?(
     id: string,
     file: Pick<FileFacts, 'size' | 'type'>,
     expiresInMs: number,
   ): Promise<UploadRequest>
-  /** Takes over what a client has sent, so that it can no longer change it. Resolves to whether there was anything. */
+  /** Takes over what a client has sent, so that the client can no longer change it. Resolves to whether there was any. */
   takeUpload?(id: string): Promise<boolean>
 }
+
+/** A storage to which clients send bytes themselves. */
+export type DirectStorage = FileStorage &
+  Required<Pick<FileStorage, 'requestUpload' | 'takeUpload'>>

@@ -9,14 +9,15 @@ import {
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  NoSuchKey,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { OptionError } from '../../core/errors/setup-errors.ts'
 import { checkOptions, OPTION } from '../../core/options/option-check.ts'
+import { isPlainObject } from '../../core/value-kind.ts'
 import type { FileStorage } from './file-storage.ts'
 
 /** Options of {@link s3Storage}. */
@@ -29,15 +30,16 @@ export interface S3StorageOptions {
   readonly prefix?: string
   /**
    * Whether downloads are redirected to URLs that S3 signs, and that expire after a minute. For `fetch` in browsers, the
-   * bucket must allow the origin. Default: `false`, the application sends the bytes.
+   * bucket must allow all origins. Default: `false`, the application sends the bytes.
    */
   readonly redirect?: boolean
 }
 
 const RULES = {
   bucket: OPTION.string,
-  client: OPTION.object,
-  prefix: OPTION.string,
+  // A client would lose its settings as a part of other options.
+  client: { expected: 'an object with options of S3Client', isValid: isPlainObject },
+  prefix: { expected: 'a string', isValid: (value: unknown) => typeof value === 'string' },
   redirect: OPTION.boolean,
 }
 
@@ -91,13 +93,14 @@ export function s3Storage(options: S3StorageOptions): FileStorage {
     },
 
     async takeUpload(id) {
-      const CopySource = encodeURI(`${Bucket}/${toSent(id).Key}`)
+      const path = [Bucket, ...toSent(id).Key.split('/')]
+      // Otherwise headers that the client has chosen would come with the bytes, such as an encoding.
+      const source = { CopySource: path.map(encodeURIComponent).join('/') }
+      const copy = { ...toObject(id), ...source, MetadataDirective: 'REPLACE' } as const
       try {
-        await client.send(new CopyObjectCommand({ ...toObject(id), CopySource }))
+        await client.send(new CopyObjectCommand(copy))
       } catch (error) {
-        if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) {
-          return false
-        }
+        if (error instanceof NoSuchKey) return false
         throw error
       }
       await client.send(new DeleteObjectCommand(toSent(id)))

@@ -196,8 +196,8 @@ function watch(
       if (entry?.app !== app) {
         throw new OptionError(`webhooks(): the application itself has no service '${path}'`)
       }
-      if ('refusesTransactions' in entry.service) {
-        throw new OptionError(`webhooks(): the writes of '${path}' cannot be part of a transaction`)
+      if ('createsOutsideTransactions' in entry.service) {
+        throw new OptionError(`webhooks(): a create of '${path}' cannot be part of a transaction`)
       }
       const known = [...STANDARD_EVENTS, ...entry.options.serviceEvents]
       const other = names.find((name) => !known.includes(name))

@@ -4,7 +4,7 @@ import { ArgumentError } from '../../core/errors/setup-errors.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RecordId } from '../../core/params.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
-import type { ResponseType } from '../connection.ts'
+import type { Answer, PreparedRequest, ResponseType } from '../connection.ts'
 import { RemoteService } from '../remote-service.ts'
 import type { FoundRecord } from '../remote-services.ts'
 import { mergeHeaders } from '../requests/request-headers.ts'
@@ -13,7 +13,7 @@ import { sendCall } from '../sent-call.ts'
 import type { OnProgress } from './sent-file.ts'
 import { sendFile } from './sent-file.ts'
 
-/** Options of {@link download}, and those of {@link upload} but for its progress. */
+/** Options that {@link upload} and {@link download} share. */
 export interface TransferOptions {
   /** Aborts the call, which then rejects with the reason of the signal. Default: there is no time limit. */
   readonly signal?: AbortSignal | undefined
@@ -87,7 +87,8 @@ export async function upload<S extends object>(
   if (given.name === undefined) throw new InvalidCall("The file has no name: { name: 'plan.pdf' }")
   const sendRequest = sendFile.bind(null, content, onProgress)
   const post = { method: 'POST', responseType: 'json' } as const
-  if (direct) {
+  // Without bytes there is nothing to send to the storage.
+  if (direct && content.size > 0) {
     const headers = { ...JSON_TYPES, 'x-service-method': 'createUpload' }
     const body = JSON.stringify({ size: content.size, type: content.type || undefined })
     const request = await transfer(remote, options, { ...post, headers, body })
@@ -113,7 +114,23 @@ export async function download(
 ): Promise<Blob> {
   const path = `/${encodeSegment(id, 'id for .download')}/content`
   const parts = { method: 'GET', path, headers: { accept: '*/*' }, responseType: 'blob' } as const
-  return transfer(toRemote(service), options, parts) as Promise<Blob>
+  const remote = toRemote(service)
+  const sendRequest = { value: sendDownload.bind(null, remote) }
+  return transfer(Object.create(remote, { sendRequest }), options, parts) as Promise<Blob>
+}
+
+/** The headers that may stay on the way to another server: libraries take the second one away. */
+const UNBOUND: readonly string[] = ['accept', 'authorization']
+
+/** Sends a request for content, which may be in a storage: other headers of the client are not for that. */
+async function sendDownload(remote: RemoteService, request: PreparedRequest): Promise<Answer> {
+  const names = Object.keys(request.headers)
+  if (names.every((name) => UNBOUND.includes(name))) return remote.sendRequest(request)
+  const answer = await remote.sendRequest({ ...request, redirect: 'manual', isBound: true })
+  const { location } = answer.readHeaders()
+  if (answer.status !== 302 || location === undefined) return answer
+  const url = new URL(location, request.url).href
+  return remote.sendRequest({ ...request, url, headers: {}, libraryOptions: {} })
 }
 
 function transfer(

@@ -13,8 +13,8 @@ export interface Upload {
 }
 
 /** A new file whose bytes a client has sent to the storage itself. */
-export interface SentUpload {
-  /** What `createUpload()` has given. It works once. */
+export interface SentUpload extends Pick<Upload, 'name'> {
+  /** The single-use token that `createUpload()` returned. */
   readonly token: string
 }
 
@@ -49,6 +49,8 @@ export interface FileStore {
   readonly takesForms: boolean
   /** Whether there are signed links to the content. */
   readonly hasLinks: boolean
+  /** Whether the content may be at another server. */
+  readonly redirects: boolean
   /**
    * Resolves to a file for a caller who may read it: no hook runs.
    * @throws {NotFound} there is none

@@ -133,6 +133,10 @@ describeFunction(sendContent, {
       answers: { 304: 'The caller has the content already.', 416: 'The file has no such bytes.' },
     },
     { header: { name: 'If-None-Match', description: 'The `ETag` that the caller has.' } },
+    {
+      isFor: ({ service }) => isFileStore(service) && service.redirects,
+      answers: { 302: 'The content is at another URL.' },
+    },
     { isFor: hasLinks, query: { name: 'expires', description: 'From a signed link.' } },
     {
       isFor: hasLinks,
@@ -159,18 +163,19 @@ async function sendFile(
   const disposition = toDisposition(isInline ? 'inline' : 'attachment', name)
   const isCached = Object.keys(http.headers ?? {}).some((one) => /^cache-control$/i.test(one))
   if (!isCached) reply.header('cache-control', 'private, no-cache')
+  const etag = `"${hash}"`
+  const isKnown = namesTag(headers['if-none-match'], etag, () => false)
+  if (isKnown) return void reply.code(304).header('etag', etag).send()
   // As it may be a script, it must not have a type by which a page could load it.
   const isHarmless = isInline || !isActiveType(type)
-  const shownType = isHarmless ? type : UNKNOWN_TYPE
+  const shownType = withCharset(isHarmless ? type : UNKNOWN_TYPE)
   // Another server does not know the policy, and a signature is for one method.
   const isElsewhere = method === 'GET' && !(isInline && isActiveType(type))
   const url = isElsewhere ? await file.findURL(shownType, disposition) : null
   if (url !== null) return void reply.header('cache-control', 'no-store').redirect(url, 302)
-  const etag = `"${hash}"`
   // Compressed content has no ranges.
   headers['x-no-compression'] = 'true'
   reply.header('etag', etag).header('accept-ranges', 'bytes')
-  if (namesTag(headers['if-none-match'], etag, () => false)) return void reply.code(304).send()
   const isWhole = method === 'HEAD' || (headers['if-range'] ?? etag) !== etag
   const range = isWhole ? null : readRange(headers.range, size)
   if (range !== null && range.start >= range.end) {
@@ -179,7 +184,7 @@ async function sendFile(
   const { start, end } = range ?? { start: 0, end: size }
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`)
   reply
-    .header('content-type', withCharset(shownType))
+    .header('content-type', shownType)
     .header('content-length', end - start)
     .header('content-disposition', disposition)
   if (type !== UNBOXED) reply.header('content-security-policy', POLICY)

@@ -92,12 +92,13 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     const kind = request[KIND]
     if (kind === undefined) return undefined
     const fields = pickFields(transport, request, (field) => !field.startsWith('$'))
-    if (kind === 'form') return readForm(request, reply, fields)
+    const { [SENT]: token } = transport.readQuery(request)
+    if (token !== undefined) refuseBody(request.raw)
+    else if (kind === 'form') return readForm(request, reply, fields)
     if (typeof fields['name'] !== 'string' || fields['name'] === '') {
       throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
     }
-    const { [SENT]: token } = transport.readQuery(request)
-    request[UPLOAD] = token === undefined ? toUpload(request, reply) : toSent(request.raw, token)
+    request[UPLOAD] = token === undefined ? toUpload(request, reply) : { token: String(token) }
     request.body = fields
     return undefined
   }
@@ -131,9 +132,10 @@ const mayBeForm = (call: DescribedCall): boolean =>
 describeFunction(fileUploads, {
   terms: [
     { isFor: isUpload, byteBody: BODY, errors: [413, 415] },
-    { isFor: mayBeForm, byteBody: { ...BODY, formField: 'file' } },
+    { isFor: mayBeForm, byteBody: { formField: 'file' } },
     {
       isFor: (call) => isUpload(call) && call.hasMethod('createUpload'),
+      byteBody: { isOptional: true },
       query: { name: SENT, description: 'The token of a direct upload, in place of a body.' },
     },
   ],
@@ -155,11 +157,9 @@ function toUpload({ body, raw }: UploadRequest, reply: FastifyReply): Upload {
   return { content, type, size: length === undefined ? undefined : Number(length) }
 }
 
-function toSent({ headers }: UploadRequest['raw'], token: unknown): SentUpload {
-  const hasBody = 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > 0
-  if (hasBody)
-    throw new InvalidBody(`A request with '${SENT}' has no body: the file was sent before`)
-  return { token: String(token) }
+function refuseBody({ headers }: IncomingMessage): void {
+  if (!('transfer-encoding' in headers) && Number(headers['content-length'] ?? 0) === 0) return
+  throw new InvalidBody(`A request with '${SENT}' has no body: the file was sent before`)
 }
 
 /** Reads a form up to its file, which hooks have to accept before it is read. */

@@ -13,7 +13,7 @@ export const BYTE_CONTENT: DocumentSchema = { '*/*': { schema: BYTES } }
 export function toByteBody(
   components: Components,
   typeName: string,
-  { description, fields, formField }: ByteBody,
+  { description, fields, formField, isOptional }: ByteBody,
   data: JSONSchema = true,
 ): { readonly parameters: readonly Parameter[]; readonly requestBody: DocumentSchema } {
   const required = formField === undefined ? Object.keys(fields) : []
@@ -21,7 +21,7 @@ export function toByteBody(
   const parameters = toQueryParameters(components, typeName, schema, 'record')
   // The page and generated clients send the first type.
   const content = { 'application/octet-stream': { schema: BYTES }, ...BYTE_CONTENT }
-  const body = { description, required: true, content }
+  const body = { description, required: !isOptional, content }
   if (formField === undefined) return { parameters, requestBody: body }
   const properties = Object.fromEntries(parameters.map((one) => [one.name, one.schema]))
   const form = {

@@ -51,6 +51,7 @@ export function describeCall(
     .filter(
       ({ onlyWrites, isFor }) => !(onlyWrites && spec.verb === 'GET') && isFor?.(call) !== false,
     )
+  const bodies = terms.flatMap(({ byteBody }) => byteBody ?? [])
   return {
     parameters: toParameters(terms),
     headers: mergeTerms(
@@ -66,7 +67,7 @@ export function describeCall(
       (description) => ({ description }),
     ),
     errors: terms.flatMap(({ errors = [] }) => errors),
-    byteBody: terms.findLast((one) => one.byteBody !== undefined)?.byteBody,
+    byteBody: bodies.length === 0 ? undefined : Object.assign({}, ...bodies),
     added: terms.flatMap(({ byteOperation }) => byteOperation ?? []),
     isOpen: terms.some((one) => one.isOpen),
   }

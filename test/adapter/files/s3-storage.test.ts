@@ -1,3 +1,5 @@
+import { gzipSync } from 'node:zlib'
+import { S3Client } from '@aws-sdk/client-s3'
 import t from 'tap'
 import type { FileStorage } from '../../../src/adapter/files/index.ts'
 import { s3Storage } from '../../../src/adapter/files/s3-storage.ts'
@@ -90,12 +92,31 @@ t.test('FILE-13: what was taken over cannot be replaced', async (t) => {
   t.equal(objects.size, 0, 'what was sent later is removed too')
 })
 
+t.test('FILE-13: what a client says of its bytes does not come with them', async (t) => {
+  const { bucket, client, objects } = await startS3(t)
+  const storage = s3Storage({ bucket, client, prefix: 'a+b?/', redirect: true })
+  const packed = gzipSync('<script>')
+  const declared = { size: packed.length, type: 'text/plain' }
+  const { url, headers } = (await storage.requestUpload?.(ID, declared, 60_000)) ?? { url: '' }
+  const more = { ...headers, 'content-encoding': 'gzip' }
+  t.equal((await fetch(url, { method: 'PUT', headers: more, body: packed })).status, 200)
+  t.match([...objects.values()], [{ headers: { 'content-encoding': 'gzip' } }])
+  t.equal(await storage.takeUpload?.(ID), true)
+  const file = { name: 'a.txt', hash: '', ...declared }
+  const response = await fetch(String(await storage.link?.(ID, file, 'inline')))
+  t.equal(response.headers.get('content-encoding'), null)
+  t.ok(packed.equals(Buffer.from(await response.arrayBuffer())))
+})
+
 t.test('a bucket that does not answer is an error, not a file that was never sent', async (t) => {
   const { bucket, client, fail } = await startS3(t)
   const storage = s3Storage({ bucket, client })
   fail('PUT')
   await t.rejects(storage.write(ID, inParts(Buffer.from('a'))))
   await t.rejects(Promise.resolve(storage.takeUpload?.(ID)), { name: /./ })
+  fail(null)
+  const other = s3Storage({ bucket: 'other', client })
+  await t.rejects(Promise.resolve(other.takeUpload?.(ID)), { name: 'NoSuchBucket' })
 })
 
 t.test('downloads are redirected where they should be', async (t) => {
@@ -117,5 +138,8 @@ t.test('rejects options that it does not know', async (t) => {
   const make = (options: object) => () => s3Storage(options as never)
   t.throws(make({}), new TypeError("s3Storage(): the option 'bucket' is required"))
   t.throws(make({ bucket: '' }), /'bucket' must be a non-empty string/)
+  t.doesNotThrow(make({ bucket: 'a', prefix: '' }))
+  const client = new S3Client({ region: 'eu-west-1' })
+  t.throws(make({ bucket: 'a', client }), /'client' must be an object with options of S3Client/)
   t.throws(make({ bucket: 'a', redirects: true }), /'redirects'; did you mean 'redirect'\?/)
 })

@@ -479,7 +479,7 @@ t.test('can only be configured so that nothing is missed', async (t) => {
   const files = new FileService({ Model: db.collection('files') })
   await t.rejects(setUp({ orders: ['created'] }, files), {
     errorCode: 'INVALID_OPTION',
-    message: "webhooks(): the writes of 'orders' cannot be part of a transaction",
+    message: "webhooks(): a create of 'orders' cannot be part of a transaction",
   })
   const mounted = createApp().use('notes', notes())
   await t.rejects(setUp({ 'orders/notes': ['created'] }, mounted), /no service 'orders\/notes'/)
