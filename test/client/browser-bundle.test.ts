@@ -18,7 +18,7 @@ const MAX_BYTES = {
   "{ createClient } from 'remex/client'": 16_250,
   "{ rest } from 'remex/client'": 11_730,
   "* from 'remex/client'": 23_100,
-  "{ createClient } from 'remex/client'; export { files } from 'remex/client/files'": 17_600,
+  "{ createClient } from 'remex/client'; export { files } from 'remex/client/files'": 17_700,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'": 22_800,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'; export * from 'remex/react'": 23_300,
   "{ createClient } from 'remex/client'; export { realtime } from 'remex/client/realtime'; export * from 'remex/vue'": 23_300,

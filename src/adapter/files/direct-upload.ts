@@ -12,7 +12,9 @@ export type NewUpload = Pick<FileFacts, 'size'> & Partial<Pick<FileFacts, 'type'
 
 /** How a client sends the bytes of a file, and the token with which it then creates the file. */
 export interface DirectUpload extends UploadRequest {
+  /** The method of the request. */
   readonly method: 'PUT'
+  /** Creates the file once the bytes are there. Single-use. */
   readonly token: string
 }
 
