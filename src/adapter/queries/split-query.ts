@@ -36,7 +36,7 @@ export function splitQuery(query: Query, settings: MongoDBSettings): SplitQuery 
   const { $limit, $skip, $sort, $select, ...conditions } = query
   for (const name of CURSOR_NAMES) {
     if (conditions[name] === undefined) continue
-    throw new InvalidQuery(`${name} is only possible in find, and not in live queries`)
+    throw new InvalidQuery(`${name} is only possible in find, and not in live queries and exports`)
   }
   const isSearch = Object.hasOwn(conditions, '$search') && isTextSearch('$search', settings)
   const withObjectIds = !settings.disableObjectify

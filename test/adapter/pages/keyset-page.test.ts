@@ -344,7 +344,7 @@ for (const [title, call] of Object.entries(ELSEWHERE)) {
     const { service } = await startWith(2, { multi: true })
     await t.rejects(call(service as unknown as MongoDBService), {
       name: 'BadRequest',
-      message: / is only possible in find, and not in live queries$/,
+      message: / is only possible in find, and not in live queries and exports$/,
     })
   })
 }
