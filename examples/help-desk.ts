@@ -65,6 +65,8 @@ export interface Setup {
   readonly isDevelopment?: boolean
   /** Tests run the jobs themselves. */
   readonly startJobs?: boolean
+  /** Tests hash passwords quickly, with 1,024. */
+  readonly scryptCost?: number
 }
 
 declare module 'remex/jobs' {
@@ -95,13 +97,17 @@ export function createHelpDesk(setup: Setup): App {
   return app
 }
 
-function addUsers(app: App, { db, secret }: Setup): void {
+function addUsers(app: App, { db, secret, scryptCost = 131_072 }: Setup): void {
   app.set('authentication', {
     secret,
     entity: 'user',
     service: 'users',
     authStrategies: ['jwt', 'local'],
-    local: { usernameField: 'email', passwordField: 'password' },
+    local: {
+      usernameField: 'email',
+      passwordField: 'password',
+      scrypt: { cost: scryptCost },
+    },
   })
   const logins = new AuthenticationService(app)
   logins.register('jwt', new JwtStrategy()).register('local', new LocalStrategy())

@@ -91,6 +91,7 @@ export const LONG: readonly string[] = [
   'flows/late-logins',
   'flows/live-lists',
   'flows/live-pages',
+  'flows/live-processes',
   'flows/live-random',
   'flows/live-tabs',
   'flows/live-tasks',

@@ -18,7 +18,7 @@ async function start(t: TestScope, given: Partial<Setup> = {}) {
   await db.dropDatabase()
   const emails: Email[] = []
   const app = createHelpDesk({
-    ...{ db, secret: SECRET, isDevelopment: true, startJobs: false },
+    ...{ db, secret: SECRET, isDevelopment: true, startJobs: false, scryptCost: 1_024 },
     sendEmail: async (to, text) => void emails.push([to, text]),
     ...given,
   })
