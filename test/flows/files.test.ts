@@ -8,6 +8,7 @@ import { FileService, gridFSStorage } from '../../src/adapter/files/index.ts'
 import { limitTo } from '../../src/adapter/index.ts'
 import type { HookContext } from '../../src/core/index.ts'
 import { Forbidden } from '../../src/core/index.ts'
+import { isSlowBody } from '../../src/transport/server/slow-bodies.ts'
 import { leadClock } from '../support/clock.ts'
 import { openDatabase } from '../support/database.ts'
 import { Gate } from '../support/gate.ts'
@@ -492,26 +493,34 @@ t.test('an idle connection is closed after an upload that was rejected in betwee
   const write = async (_id: string, content: AsyncIterable<Uint8Array>) => {
     for await (const _part of content) throw new Forbidden('full')
   }
+  const storage = { ...gridFSStorage(db, { bucketName: 'files' }), write }
+  const app = await start(t, { storage })
+  const opened = once(app.fastify.server, 'connection')
+  const headers = { ...ADA, 'content-length': '100000', connection: 'keep-alive' }
+  const { request, answered } = begin(app, headers)
+  const ended = once(app.fastify.server, 'request').then(([one]) => once(one, 'end'))
+  request.write(Buffer.alloc(50_000))
+  const [socket] = (await opened) as [Socket]
+  t.equal(await answered, 403)
+  request.end(Buffer.alloc(50_000))
+  await ended
+  // Node adds a second.
+  await until(() => (socket.timeout ?? 0) >= app.fastify.server.keepAliveTimeout)
+  request.destroy()
+})
+
+t.test('the body of an upload that a hook rejects has the limits of other bodies', async (t) => {
   const reject = () => {
     throw new Forbidden('no')
   }
-  const storage = { ...gridFSStorage(db, { bucketName: 'files' }), write }
-  for (const hooks of [{}, { files: { before: { create: [reject] } } }]) {
-    const app = await start(t, { storage }, { hooks })
-    const opened = once(app.fastify.server, 'connection')
-    const headers = { ...ADA, 'content-length': '100000', connection: 'keep-alive' }
-    const { request, answered } = begin(app, headers)
-    const ended = once(app.fastify.server, 'request').then(([one]) => once(one, 'end'))
-    request.write(Buffer.alloc(50_000))
-    const [socket] = (await opened) as [Socket]
-    t.equal(await answered, 403)
-    await until(() => socket.timeout !== 0)
-    request.end(Buffer.alloc(50_000))
-    await ended
-    // Node adds a second.
-    t.ok((socket.timeout ?? 0) >= app.fastify.server.keepAliveTimeout)
-    request.destroy()
-  }
+  const app = await start(t, {}, { hooks: { files: { before: { create: [reject] } } } })
+  const opened = once(app.fastify.server, 'connection')
+  const { request, answered } = begin(app, { ...ADA, 'content-length': '100000' })
+  request.write(Buffer.alloc(50_000))
+  const [socket] = (await opened) as [Socket]
+  t.equal(await answered, 403)
+  t.notOk(isSlowBody(socket))
+  request.destroy()
 })
 
 t.test('many uploads of one connection leave no listeners on it', async (t) => {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** How long a slow body may pause, in ms. */
@@ -11,7 +11,7 @@ type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
 
 /** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
 export function letBodyTakeItsTime(request: IncomingMessage, response: ServerResponse): void {
-  const { socket }: { readonly socket: SlowSocket } = request
+  const socket = request.socket as SlowSocket
   const { timeout = 0 } = socket
   socket[SLOW] = request
   const endSilence = (): void => {
@@ -22,10 +22,13 @@ export function letBodyTakeItsTime(request: IncomingMessage, response: ServerRes
   // Node asks the response also when the whole body has arrived, and the server has not read it.
   response.setTimeout(MAX_SILENCE_MS, endSilence)
   request.once('end', () => {
-    // After the response, Node has set the time limit of an idle connection.
-    if (response.writableFinished) return
     response.off('timeout', endSilence)
-    response.setTimeout(timeout)
+    if (!response.writableFinished) response.setTimeout(timeout)
+    // After the response, Node has set the time limit of an idle connection; 20.19 and 22.12 have not.
+    else if (!socket.timeout) {
+      const { server } = socket as unknown as { readonly server: Server }
+      socket.setTimeout(server.keepAliveTimeout)
+    }
   })
 }
 
