@@ -1,22 +1,13 @@
 import { InvalidData } from '../../core/errors/coded-errors.ts'
 import type { FileFacts } from '../../core/files/file-content.ts'
-import { isMediaType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
+import { readMediaType, UNKNOWN_TYPE } from '../../core/files/media-types.ts'
 import type { CustomMethodSchemas } from '../../core/services/service-schemas.ts'
 import { isObject } from '../../core/value-kind.ts'
 import type { UploadLimits } from './checked-upload.ts'
 import { checkSize } from './checked-upload.ts'
-import type { UploadRequest } from './file-storage.ts'
 
 /** What a client declares of a file that it will send to the storage itself. */
 export type NewUpload = Pick<FileFacts, 'size'> & Partial<Pick<FileFacts, 'type'>>
-
-/** How a client sends the bytes of a file, and the token with which it then creates the file. */
-export interface DirectUpload extends UploadRequest {
-  /** The method of the request. */
-  readonly method: 'PUT'
-  /** Creates the file once the bytes are there. Single-use. */
-  readonly token: string
-}
 
 const STRING = { type: 'string' }
 
@@ -47,9 +38,8 @@ export function readNewUpload(data: unknown, limits: UploadLimits): Required<New
   if (!(Number.isSafeInteger(size) && Number(size) > 0)) {
     throw new InvalidData("The 'size' of an upload is a whole number of bytes from 1 on")
   }
-  // Without parameters, as that of other uploads.
-  const type = String(given).split(';', 1)[0]?.trim().toLowerCase()
-  if (!isMediaType(type)) throw new InvalidData("The 'type' of an upload is a media type")
+  const type = readMediaType(String(given))
+  if (type === null) throw new InvalidData("The 'type' of an upload is a media type")
   checkSize(size, limits)
-  return { size: Number(size), type: String(type) }
+  return { size: Number(size), type }
 }

@@ -1,13 +1,13 @@
-import { hash, randomBytes } from 'node:crypto'
 import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import { InvalidBody } from '../../core/errors/coded-errors.ts'
 import { OptionError } from '../../core/errors/setup-errors.ts'
-import type { Upload } from '../../core/files/file-content.ts'
+import type { DirectUpload, Upload } from '../../core/files/file-content.ts'
+import { createRandom, hashString } from '../../core/secrets/opaque-token.ts'
 import { callDatabase, readOutcome } from '../driver-error.ts'
 import type { CheckedFacts } from './checked-upload.ts'
 import { CheckedUpload } from './checked-upload.ts'
-import type { DirectUpload, NewUpload } from './direct-upload.ts'
+import type { NewUpload } from './direct-upload.ts'
 import type { ResolvedFileOptions } from './file-options.ts'
 import type { DirectStorage, FileStorage } from './file-storage.ts'
 import { gridFSStorage } from './grid-fs.ts'
@@ -107,9 +107,9 @@ export class FileBytes {
   /** Begins a direct upload. The sweep removes what no file is created from. */
   async beginDirect(sent: Required<NewUpload>, expiresInMs: number): Promise<DirectUpload> {
     const storage = await this.openDirect()
-    const [file, secret] = [new ObjectId(), randomBytes(32).toString('base64url')]
+    const [file, secret] = [new ObjectId(), createRandom()]
     const request = await storage.requestUpload(String(file), sent, expiresInMs)
-    const { _id } = await this.begin(file, { sent, token: toKey(secret) })
+    const { _id } = await this.begin(file, { sent, token: hashString(secret) })
     return { method: 'PUT', ...request, token: `${_id}.${secret}` }
   }
 
@@ -121,7 +121,7 @@ export class FileBytes {
     const storage = await this.openDirect()
     const [id = '', secret = ''] = given.split('.', 2)
     const _id = /^[\da-f]{24}$/.test(id) ? new ObjectId(id) : new ObjectId()
-    const token = toKey(secret)
+    const token = hashString(secret)
     const notes = await this.#openNotes()
     const use = { $unset: { token: true }, $currentDate: { at: true } } as const
     const note = await callDatabase(() => notes.findOneAndUpdate({ _id, token }, use))
@@ -186,12 +186,11 @@ export class FileBytes {
   }
 
   /** Runs a step that cannot change the outcome of a call: if it fails, the sweep does it. */
-  async #tidy(step: () => Promise<unknown>): Promise<boolean> {
+  async #tidy(step: () => Promise<unknown>): Promise<void> {
     try {
-      return (await step()) !== false
+      await step()
     } catch (error) {
       this.#warn(error)
-      return false
     }
   }
 
@@ -199,14 +198,15 @@ export class FileBytes {
   async sweep(minAgeMs: number): Promise<number> {
     const isOld = { $expr: { $lte: ['$at', { $subtract: ['$$NOW', minAgeMs] }] } }
     const notes = await this.#openNotes()
-    const settle = async (note: Note): Promise<boolean> => {
+    let settled = 0
+    const settle = async (note: Note): Promise<void> => {
       // A token may have been used since the note was read: then a file is being created.
       const [same, end] = [{ _id: note._id, at: note.at }, { $unset: { token: true } }] as const
       const { matchedCount } = await callDatabase(() => notes.updateOne(same, end))
-      if (matchedCount === 1) await this.#settle(note)
-      return matchedCount === 1
+      if (matchedCount === 0) return
+      await this.#settle(note)
+      settled += 1
     }
-    let settled = 0
     for (let last = {}; ; ) {
       const old = await callDatabase(() =>
         notes
@@ -216,7 +216,7 @@ export class FileBytes {
           .toArray(),
       )
       for (const note of old) {
-        if (await this.#tidy(() => settle(note))) settled += 1
+        await this.#tidy(() => settle(note))
       }
       const { _id } = old.at(-1) ?? {}
       if (_id === undefined) return settled
@@ -224,9 +224,4 @@ export class FileBytes {
       last = { _id: { $gt: _id } }
     }
   }
-}
-
-/** Returns what is stored of a token. */
-function toKey(secret: string): string {
-  return hash('sha256', secret, 'base64url')
 }

@@ -1,12 +1,4 @@
-import type { FileFacts } from '../../core/files/file-content.ts'
-
-/** A request by which a client sends the bytes of a file to a storage. The method is `PUT`. */
-export interface UploadRequest {
-  /** Where it is sent to; expires. */
-  readonly url: string
-  /** The headers that it must have. */
-  readonly headers: Readonly<Record<string, string>>
-}
+import type { FileFacts, UploadRequest } from '../../core/files/file-content.ts'
 
 /** Where the bytes of files are kept. An id is 24 hexadecimal digits, and content never changes. */
 export interface FileStorage {

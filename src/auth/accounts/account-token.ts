@@ -1,5 +1,5 @@
+import { createRandom, hashString } from '../../core/secrets/opaque-token.ts'
 import { orUnavailable } from '../auth-errors.ts'
-import { createRandom, hashString } from '../tokens/opaque-token.ts'
 
 /** The purpose of an emailed token: to verify an address, to reset a password, or to verify a new address. */
 export type TokenPurpose = 'verify' | 'reset' | 'change'

@@ -5,9 +5,9 @@ import { HookError } from '../../core/errors/setup-errors.ts'
 import type { IdObject } from '../../core/index.ts'
 import type { OptionRule } from '../../core/options/option-check.ts'
 import { OPTION } from '../../core/options/option-check.ts'
+import { hashString } from '../../core/secrets/opaque-token.ts'
 import { isNonEmptyString } from '../../core/value-kind.ts'
 import { createRefusal, orNull } from '../auth-errors.ts'
-import { hashString } from '../tokens/opaque-token.ts'
 
 /** The section of the API key strategy. */
 export interface ApiKeyConfiguration {

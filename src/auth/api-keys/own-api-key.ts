@@ -5,6 +5,7 @@ import {
   ScopeRequired,
 } from '../../core/errors/coded-errors.ts'
 import type { AroundHook, HookContext, IdObject, Params } from '../../core/index.ts'
+import { hashString } from '../../core/secrets/opaque-token.ts'
 import type { Serving } from '../../core/services/service-map.ts'
 import type { JSONSchema } from '../../core/services/service-schemas.ts'
 import { isKeyString, isPlainObject } from '../../core/value-kind.ts'
@@ -12,7 +13,6 @@ import type { Authentication } from '../authentication.ts'
 import type { NoQuery, OwnerClaims, OwnFound, PagingQuery } from '../kept-records.ts'
 import { describeOwn, proveOwner, serveOwn } from '../kept-records.ts'
 import type { MethodDescriber } from '../method-description.ts'
-import { hashString } from '../tokens/opaque-token.ts'
 import type { ApiKeyConfiguration, ApiKeyRecord, ApiKeyService, StoredApiKey } from './api-key.ts'
 import { createSecret, formatApiKey, toStart } from './api-key.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createRandom, hashString } from '../../core/secrets/opaque-token.ts'
 import { deriveKey } from '../../core/secrets/secret.ts'
-import { createRandom, hashString } from '../tokens/opaque-token.ts'
 import { findSealed, sealData } from '../tokens/sealed-data.ts'
 
 /** The keys of one authentication service, which authenticate tokens. The first creates codes, and all verify them. */

@@ -1,6 +1,7 @@
 import type { AnyApplication } from '../../core/app.ts'
 import { InvalidCall } from '../../core/errors/coded-errors.ts'
 import { ArgumentError } from '../../core/errors/setup-errors.ts'
+import type { DirectUpload } from '../../core/files/file-content.ts'
 import { createConfigurator } from '../../core/options/configurator.ts'
 import type { RecordId } from '../../core/params.ts'
 import type { ServiceEntryFace } from '../../core/services/method-entry.ts'
@@ -41,14 +42,6 @@ type RequestParts = {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   readonly responseType: ResponseType
-}
-
-/** How a client sends a file to a storage. */
-interface DirectUpload {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly token: string
 }
 
 /**
@@ -93,7 +86,10 @@ export async function upload<S extends object>(
     const body = JSON.stringify({ size: content.size, type: content.type || undefined })
     const request = await transfer(remote, options, { ...post, headers, body })
     const { token, ...place } = request as DirectUpload
-    await sendDirect(remote, { ...place, sendRequest, signal: options.signal })
+    // Without the credentials and headers of the client, which are not for the storage.
+    const storage = { name: remote.name, base: remote.base, sendRequest }
+    const { origin } = new URL(place.url)
+    await sendWithoutLimit(storage, options.signal, origin, { ...place, responseType: 'text' })
     const query = remote.getQuery({ ...given, $upload: token })
     return transfer(remote, options, { ...post, query, headers: JSON_TYPES }) as never
   }
@@ -140,45 +136,34 @@ function transfer(
 ): Promise<unknown> {
   const { pattern, fill } = createServiceURL(remote.base, remote.name)
   const { headers: shared, connection: libraryOptions } = remote.options
-  const label = { method, path: pattern + path }
-  return sendCall(remote, {
-    ...{ method: method === 'POST' ? 'create' : 'get', headers: {}, signal, label },
-    ...ONCE,
-    request: {
-      ...{
-        method,
-        url: fill(route) + path + query,
-        headers: { ...mergeHeaders(shared), ...headers },
-      },
-      ...{ body, timeoutMs: Number.POSITIVE_INFINITY, responseType, libraryOptions },
-    },
+  return sendWithoutLimit(remote, signal, pattern + path, {
+    ...{ method, url: fill(route) + path + query, body, responseType, libraryOptions },
+    headers: { ...mergeHeaders(shared), ...headers },
   })
 }
 
-/** Sends a file to a storage, without the credentials and headers of the client. */
-async function sendDirect(
-  { name, base }: RemoteService,
-  {
-    sendRequest,
-    signal,
-    ...request
-  }: Omit<DirectUpload, 'token'> &
-    Pick<RemoteService, 'sendRequest'> &
-    Pick<TransferOptions, 'signal'>,
-): Promise<void> {
-  const label = { method: request.method, path: new URL(request.url).origin }
-  const limits = { timeoutMs: Number.POSITIVE_INFINITY, responseType: 'text' } as const
-  await sendCall(
-    { name, base, sendRequest },
-    {
-      ...{ method: 'create', headers: {}, signal, label, ...ONCE },
-      request: { ...request, ...limits, body: undefined, libraryOptions: {} },
+/** Sends a request that is not repeated and has no time limit, as files may be large. */
+function sendWithoutLimit(
+  sender: Parameters<typeof sendCall>[0],
+  signal: AbortSignal | undefined,
+  path: string,
+  request: Pick<PreparedRequest, 'method' | 'url' | 'headers' | 'responseType'> &
+    Partial<PreparedRequest>,
+): Promise<unknown> {
+  const { method } = request
+  return sendCall(sender, {
+    ...{
+      method: method === 'GET' ? 'get' : 'create',
+      headers: {},
+      signal,
+      label: { method, path },
     },
-  )
+    ...{ accept: undefined, retries: 0, isExport: false },
+    request: {
+      ...{ body: undefined, libraryOptions: {}, timeoutMs: Number.POSITIVE_INFINITY, ...request },
+    },
+  })
 }
-
-/** No time limit of a call makes sense for files, and none is sent twice. */
-const ONCE = { accept: undefined, retries: 0, isExport: false } as const
 
 function toRemote(service: object): RemoteService {
   if (service instanceof RemoteService) return service

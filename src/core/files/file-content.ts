@@ -12,6 +12,22 @@ export interface Upload {
   readonly size?: number | undefined
 }
 
+/** A request by which a client sends the bytes of a file to a storage. The method is `PUT`. */
+export interface UploadRequest {
+  /** Where it is sent to; expires. */
+  readonly url: string
+  /** The headers that it must have. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** How a client sends the bytes of a file, and the token with which it then creates the file. */
+export interface DirectUpload extends UploadRequest {
+  /** The method of the request. */
+  readonly method: 'PUT'
+  /** Creates the file once the bytes are there. Single-use. */
+  readonly token: string
+}
+
 /** A new file whose bytes a client has sent to the storage itself. */
 export interface SentUpload extends Pick<Upload, 'name'> {
   /** The single-use token that `createUpload()` returned. */

@@ -42,13 +42,14 @@ export function toMediaType(head: Uint8Array, declared = ''): string {
   const found = SIGNATURES.find(([, pattern]) => pattern.test(text))
   if (found !== undefined) return found[0]
   if (MARKUP.test(text)) return SVG.test(text) ? 'image/svg+xml' : 'text/html'
-  const type = declared.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  return isMediaType(type) && !RECOGNISED.has(type) ? type : UNKNOWN_TYPE
+  const type = readMediaType(declared)
+  return type === null || RECOGNISED.has(type) ? UNKNOWN_TYPE : type
 }
 
-/** Whether a value is a media type without parameters. */
-export function isMediaType(value: unknown): boolean {
-  return typeof value === 'string' && /^[\w.+-]{1,64}\/[\w.+-]{1,128}$/.test(value)
+/** Returns a declared media type in lower case and without its parameters, `null` if it is none. */
+export function readMediaType(declared: string): string | null {
+  const type = declared.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return /^[\w.+-]{1,64}\/[\w.+-]{1,128}$/.test(type) ? type : null
 }
 
 /** Whether browsers may run a file of this type. */

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import t from 'tap'
 import type { ApiKeyService } from '../../../src/auth/api-keys/api-key.ts'
 import { createSecret, findApiKey, formatApiKey } from '../../../src/auth/api-keys/api-key.ts'
-import { hashString } from '../../../src/auth/tokens/opaque-token.ts'
 import { NotFound, Unavailable } from '../../../src/core/index.ts'
+import { hashString } from '../../../src/core/secrets/opaque-token.ts'
 
 const ID = '0123456789abcdef01234567'
 const secret = createSecret()
