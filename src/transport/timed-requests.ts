@@ -2,13 +2,18 @@ import { ResponseTimeout } from '../core/errors/coded-errors.ts'
 import { isAnswered } from './replies/reply-state.ts'
 import type { RestFeature, WatchedCall } from './rest-plan.ts'
 import { isRead } from './rest-plan.ts'
+import { needsTime } from './server/slow-bodies.ts'
 
 /** Ends calls that take longer than the option `handlerTimeoutMs`, and aborts their `params.signal`. */
 export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
   if (timeLimit === null) return null
   return {
     watch: (call) => {
-      const timed = timeLimit.start((limitMs) => failLate(call, limitMs))
+      const timeOut = (limitMs: number): void => {
+        if (needsTime(call.request.raw)) timed = timeLimit.start(timeOut)
+        else failLate(call, limitMs)
+      }
+      let timed = timeLimit.start(timeOut)
       return ({ reply }) => {
         // A function or a formatter may send the response later, or never.
         if (isAnswered(reply)) timed.endWatch()

@@ -224,9 +224,15 @@ async function* toContent(
   { raw: response }: FastifyReply,
 ): AsyncGenerator<Uint8Array, void> {
   letBodyTakeItsTime(request, response)
+  const { socket } = request
+  // After the response, Node closes a connection without its request.
+  const breakOff = (): void => void stream.destroy()
+  socket.once('close', breakOff)
   try {
     yield* stream.iterator({ destroyOnReturn: false })
   } catch (cause) {
     throw new InvalidBody(BROKEN, null, { cause })
+  } finally {
+    socket.off('close', breakOff)
   }
 }

@@ -7,13 +7,24 @@ const MAX_SILENCE_MS = 30_000
 /** The key under which a connection keeps the request whose body may take long. */
 const SLOW: unique symbol = Symbol('remex.slowBody')
 
-type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
+interface SlowBody {
+  readonly request: IncomingMessage
+  /** What the connection had received at the last look. */
+  bytesRead: number
+  /** Whether there was more to come at the last look. */
+  isArriving: boolean
+}
 
-/** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
+type SlowSocket = Socket & { [SLOW]?: SlowBody }
+
+/**
+ * Lets the body of a request take longer than `requestTimeout` of its server and `handlerTimeoutMs`, as long as
+ * something of it arrives.
+ */
 export function letBodyTakeItsTime(request: IncomingMessage, response: ServerResponse): void {
   const socket = request.socket as SlowSocket
   const { timeout = 0 } = socket
-  socket[SLOW] = request
+  socket[SLOW] = { request, bytesRead: 0, isArriving: true }
   const endSilence = (): void => {
     // The client waits for us.
     if (request.complete || request.readableLength > 0) response.setTimeout(MAX_SILENCE_MS)
@@ -34,5 +45,19 @@ export function letBodyTakeItsTime(request: IncomingMessage, response: ServerRes
 
 /** Whether the request that a connection is receiving may take long. */
 export function isSlowBody(socket: SlowSocket): boolean {
-  return socket[SLOW]?.complete === false
+  return socket[SLOW]?.request.complete === false
+}
+
+/**
+ * Whether a request needs more time for its body: since the last look, something of it has arrived, or was waited for.
+ */
+export function needsTime(request: IncomingMessage): boolean {
+  const socket = request.socket as SlowSocket
+  const slow = socket[SLOW]
+  if (slow?.request !== request || !slow.isArriving) return false
+  const { bytesRead } = socket
+  const isProgress = request.complete || bytesRead > slow.bytesRead || request.readableLength === 0
+  slow.bytesRead = bytesRead
+  slow.isArriving = !request.complete
+  return isProgress
 }
