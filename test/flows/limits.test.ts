@@ -150,6 +150,9 @@ t.test('limits that Node does not keep are refused (RES-14)', (t) => {
   }
   const { server } = fastifyApp(createApp(), { requestTimeout: 20_000 })
   t.strictSame([server.headersTimeout, server.requestTimeout], [10_000, 20_000])
+  // More than what Node has by default.
+  const long = { requestTimeout: 600_000, headersTimeout: 600_000 }
+  t.match(fastifyApp(createApp(), long).server, long)
   t.end()
 })
 

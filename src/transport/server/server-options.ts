@@ -81,6 +81,8 @@ export function toServerOptions(
   const http = {
     ...options.http,
     headersTimeout,
+    // Node compares the two when it makes the server; Fastify sets this one later.
+    requestTimeout: limits.requestTimeout,
     connectionsCheckingInterval,
     // The request guard checks this and responds with a body.
     requireHostHeader: false,
