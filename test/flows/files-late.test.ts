@@ -38,7 +38,10 @@ async function start(t: Test, change: (storage: FileStorage) => Partial<FileStor
       ({ ...gridFS, ...change(gridFS) }).write(id, watch(content)),
   }
   const files = new FileService({ Model: db.collection('files'), storage, forms: true })
-  const app = await startApp(t, { services: { files }, handlerTimeoutMs: LIMIT_MS })
+  const app = await startApp(t, {
+    services: { files },
+    handlerTimeoutMs: LIMIT_MS,
+  })
   const begin = (headers: Record<string, string> = {}, path = '/files?name=a') => {
     const target = { port: app.port, host: '127.0.0.1', path, method: 'POST', headers }
     const request = sendRequest({ ...target, agent: false })
@@ -46,7 +49,7 @@ async function start(t: Test, change: (storage: FileStorage) => Partial<FileStor
     answered.catch(() => undefined)
     return { request, answered }
   }
-  return { app, begin, taken: () => taken }
+  return { app, files, begin, taken: () => taken }
 }
 
 t.test('FILE-10: the time limit of a call begins when its file has arrived', async (t) => {
@@ -84,6 +87,37 @@ t.test('FILE-10: a storage that is slow, but takes something, has its time', asy
   request.end()
   t.equal(await answered, 201)
 })
+
+t.test(
+  'FILE-10: a direct upload has its time as long as the storage sends its bytes',
+  async (t) => {
+    for (const stops of [false, true]) {
+      const time = stopTime(t)
+      const gates = Array.from({ length: 4 }, () => new Gate())
+      const { app, files } = await start(t, () => ({
+        requestUpload: async () => ({ url: 'https://storage.example', headers: {} }),
+        takeUpload: async () => true,
+        async *read() {
+          for (const gate of gates) {
+            yield Buffer.alloc(10_000)
+            await gate.pass()
+          }
+        },
+        remove: async () => undefined,
+      }))
+      const { token } = await files.createUpload({ size: 40_000, type: 'text/plain' })
+      const answered = app.request(`/files?name=a&$upload=${token}`, { method: 'POST' })
+      for (const gate of stops ? gates.slice(0, 1) : gates) {
+        await gate.arrivals(1)
+        time.pass((stops ? 2.2 : 0.8) * LIMIT_MS)
+        gate.open()
+      }
+      t.match(await answered, { status: stops ? 503 : 201 })
+      await until(async () => (await count())[3] === 0)
+      t.equal((await count())[0], stops ? 0 : 1)
+    }
+  },
+)
 
 const FORM = 'multipart/form-data; boundary=b'
 const HEAD = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'

@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import { ObjectId } from 'mongodb'
 import { InvalidBody } from '../../core/errors/coded-errors.ts'
 import { OptionError } from '../../core/errors/setup-errors.ts'
-import type { DirectUpload, Upload } from '../../core/files/file-content.ts'
+import type { DirectUpload, SentUpload, Upload } from '../../core/files/file-content.ts'
 import { createRandom, hashString } from '../../core/secrets/opaque-token.ts'
 import { callDatabase, readOutcome } from '../driver-error.ts'
 import type { CheckedFacts } from './checked-upload.ts'
@@ -117,9 +117,9 @@ export class FileBytes {
    * Takes over the bytes of a direct upload. The token works once, but stays valid if they are not there yet.
    * @throws {BadRequest} the token is unknown or was used, or the client has sent nothing
    */
-  async take(given: string, signal: AbortSignal | undefined): Promise<StoredBytes> {
+  async take(upload: SentUpload, signal: AbortSignal | undefined): Promise<StoredBytes> {
     const storage = await this.openDirect()
-    const [id = '', secret = ''] = given.split('.', 2)
+    const [id = '', secret = ''] = upload.token.split('.', 2)
     const _id = /^[\da-f]{24}$/.test(id) ? new ObjectId(id) : new ObjectId()
     const token = hashString(secret)
     const notes = await this.#openNotes()
@@ -139,10 +139,13 @@ export class FileBytes {
       // One more byte than allowed: what the storage has may be larger than declared.
       const content = storage.read(String(file), 0, this.#options.maxBytes + 1)
       const checked = new CheckedUpload({ content, ...sent }, this.#options, this.#readStreams)
-      for await (const _part of checked.read()) signal?.throwIfAborted()
+      for await (const _part of checked.read()) {
+        signal?.throwIfAborted()
+        upload.onRead?.()
+      }
       return [note, checked.toFacts()]
     } catch (error) {
-      await this.abandon(note, error)
+      await this.discard(note)
       throw error
     }
   }

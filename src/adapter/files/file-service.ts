@@ -203,7 +203,7 @@ export class FileService<T extends FileRecord = FileRecord, D = NewFile<T>>
     await this.#checkUpload(params)
     const [begun, facts] =
       'token' in upload
-        ? await this.#bytes.take(upload.token, params.signal)
+        ? await this.#bytes.take(upload, params.signal)
         : await this.#bytes.write(upload)
     try {
       const name = toFileName(String(given['name'] ?? upload.name ?? ''))

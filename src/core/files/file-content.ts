@@ -32,6 +32,8 @@ export interface DirectUpload extends UploadRequest {
 export interface SentUpload extends Pick<Upload, 'name'> {
   /** The single-use token that `createUpload()` returned. */
   readonly token: string
+  /** Called for each part of the bytes that is read: the time limit of the call begins again. */
+  readonly onRead?: (() => void) | undefined
 }
 
 /** The fields that every record of a file has. */

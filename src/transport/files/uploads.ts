@@ -14,7 +14,7 @@ import { createUnsupportedType } from '../parsing/request-body.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
-import { letBodyTakeItsTime } from '../server/slow-bodies.ts'
+import { letBodyTakeItsTime, noteProgress } from '../server/slow-bodies.ts'
 
 /** The media type by which Fastify finds the parser, whatever type a file has. */
 const BYTES = 'application/octet-stream'
@@ -98,7 +98,10 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     if (typeof fields['name'] !== 'string' || fields['name'] === '') {
       throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
     }
-    request[UPLOAD] = token === undefined ? toUpload(request, reply) : { token: String(token) }
+    request[UPLOAD] =
+      token === undefined
+        ? toUpload(request, reply)
+        : { token: String(token), onRead: () => noteProgress(request.raw) }
     request.body = fields
     return undefined
   }
@@ -229,7 +232,10 @@ async function* toContent(
   const breakOff = (): void => void stream.destroy()
   socket.once('close', breakOff)
   try {
-    yield* stream.iterator({ destroyOnReturn: false })
+    for await (const part of stream.iterator({ destroyOnReturn: false })) {
+      noteProgress(request)
+      yield part
+    }
   } catch (cause) {
     throw new InvalidBody(BROKEN, null, { cause })
   } finally {

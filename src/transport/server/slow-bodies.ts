@@ -7,24 +7,17 @@ const MAX_SILENCE_MS = 30_000
 /** The key under which a connection keeps the request whose body may take long. */
 const SLOW: unique symbol = Symbol('remex.slowBody')
 
-interface SlowBody {
-  readonly request: IncomingMessage
-  /** What the connection had received at the last look. */
-  bytesRead: number
-  /** Whether there was more to come at the last look. */
-  isArriving: boolean
-}
+/** The key under which a request keeps that something of its body was taken since the last look. */
+const PROGRESS: unique symbol = Symbol('remex.progress')
 
-type SlowSocket = Socket & { [SLOW]?: SlowBody }
+type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
+type SlowRequest = IncomingMessage & { [PROGRESS]?: boolean }
 
-/**
- * Lets the body of a request take longer than `requestTimeout` of its server and `handlerTimeoutMs`, as long as
- * something of it arrives.
- */
+/** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
 export function letBodyTakeItsTime(request: IncomingMessage, response: ServerResponse): void {
   const socket = request.socket as SlowSocket
   const { timeout = 0 } = socket
-  socket[SLOW] = { request, bytesRead: 0, isArriving: true }
+  socket[SLOW] = request
   const endSilence = (): void => {
     // The client waits for us.
     if (request.complete || request.readableLength > 0) response.setTimeout(MAX_SILENCE_MS)
@@ -45,19 +38,18 @@ export function letBodyTakeItsTime(request: IncomingMessage, response: ServerRes
 
 /** Whether the request that a connection is receiving may take long. */
 export function isSlowBody(socket: SlowSocket): boolean {
-  return socket[SLOW]?.request.complete === false
+  return socket[SLOW]?.complete === false
 }
 
-/**
- * Whether a request needs more time for its body: since the last look, something of it has arrived, or was waited for.
- */
-export function needsTime(request: IncomingMessage): boolean {
-  const socket = request.socket as SlowSocket
-  const slow = socket[SLOW]
-  if (slow?.request !== request || !slow.isArriving) return false
-  const { bytesRead } = socket
-  const isProgress = request.complete || bytesRead > slow.bytesRead || request.readableLength === 0
-  slow.bytesRead = bytesRead
-  slow.isArriving = !request.complete
-  return isProgress
+/** Notes that a call makes progress: the time limit `handlerTimeoutMs` begins again. */
+export function noteProgress(request: SlowRequest): void {
+  request[PROGRESS] = true
+}
+
+/** Whether a call needs more time: since the last look it made progress, or it waits for its client. */
+export function needsTime(request: SlowRequest): boolean {
+  const isProgress = request[PROGRESS] === true
+  request[PROGRESS] = false
+  const isReceived = request.complete || request.readableLength > 0
+  return isProgress || (!isReceived && (request.socket as SlowSocket)[SLOW] === request)
 }
