@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Refusal } from '../refusal.ts'
 import { editSource } from './feathers-edits.ts'
 import { REPLACED } from './import-edits.ts'
@@ -122,13 +121,18 @@ function checkGit(): void {
 
 /** Returns the paths of the files that may be edited. */
 function readSources(): string[] {
-  const sources = FOLDERS.filter(existsSync).flatMap((folder) =>
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /(?<!\.d)\.[cm]?[jt]s$/.test(entry.name))
-      .map(({ parentPath, name }) => join(parentPath, name).replaceAll('\\', '/'))
-      .filter((path) => !path.includes('node_modules/')),
-  )
+  const sources = FOLDERS.filter(existsSync).flatMap(findSources)
   return ['tsconfig.json', ...sources.toSorted()].filter(existsSync)
+}
+
+/** Returns the sources in a folder. Links are not followed: what they lead to may belong to somebody else. */
+function findSources(folder: string): string[] {
+  // Node 24 follows links if it reads folders recursively itself.
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : findSources(path)
+    return entry.isFile() && /(?<!\.d)\.[cm]?[jt]s$/.test(entry.name) ? [path] : []
+  })
 }
 
 function describeLeft(files: readonly SourceFile[], packages: Packages): string[] {
