@@ -245,10 +245,11 @@ function sendOverSocket(port: number, path: string, options: RequestOptions): Pr
   })
 }
 
-export function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer, next = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: LOOPBACK })
     const chunks: Buffer[] = []
+    socket.once('data', () => socket.write(next))
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', reject)
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')))

@@ -10,7 +10,7 @@ import type { Query, ServiceEntry } from '../../core/index.ts'
 import { setParsers } from '../body-parsers.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
 import { askToInstall } from '../missing-package.ts'
-import { createUnsupportedType } from '../parsing/request-body.ts'
+import { createUnsupportedType, hasBody } from '../parsing/request-body.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
@@ -93,7 +93,7 @@ export const fileUploads: RestFeature = ({ name, entry }, transport) => {
     if (kind === undefined) return undefined
     const fields = pickFields(transport, request, (field) => !field.startsWith('$'))
     const { [SENT]: token } = transport.readQuery(request)
-    if (token !== undefined) refuseBody(request.raw)
+    if (token !== undefined) refuseBody(request)
     else if (kind === 'form') return readForm(request, reply, fields)
     if (typeof fields['name'] !== 'string' || fields['name'] === '') {
       throw new InvalidQuery("A file needs a name in the query: '?name=plan.pdf'")
@@ -160,9 +160,9 @@ function toUpload({ body, raw }: UploadRequest, reply: FastifyReply): Upload {
   return { content, type, size: length === undefined ? undefined : Number(length) }
 }
 
-function refuseBody({ headers }: IncomingMessage): void {
-  if (!('transfer-encoding' in headers) && Number(headers['content-length'] ?? 0) === 0) return
-  throw new InvalidBody(`A request with '${SENT}' has no body: the file was sent before`)
+function refuseBody(request: FastifyRequest): void {
+  if (hasBody(request))
+    throw new InvalidBody(`A request with '${SENT}' has no body: the file was sent before`)
 }
 
 /** Reads a form up to its file, which hooks have to accept before it is read. */

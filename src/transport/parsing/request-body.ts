@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import formbody from '@fastify/formbody'
 import type {
@@ -245,6 +246,12 @@ export function refuseOtherEncodings(scope: FastifyInstance): void {
 /** Returns the error for a body that no parser of a service accepts. */
 export function createUnsupportedType(): UnsupportedMediaType {
   return new BodyTypeUnsupported('The body must be JSON or URL-encoded')
+}
+
+/** Whether a request has a body, by its headers. */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
+  return Number(length) !== 0 || encoding !== undefined
 }
 
 /** Returns whether a route has a verb with a body, so that reads cost nothing. */

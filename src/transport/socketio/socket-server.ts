@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Server, ServerOptions, Socket } from 'socket.io'
 import { OriginNotAllowed } from '../../core/errors/coded-errors.ts'
 import { askToInstall } from '../missing-package.ts'
+import { hasBody } from '../parsing/request-body.ts'
 import { sendErrorBody } from '../replies/body.ts'
 
 /** The request that opened a connection, in Fastify's form. */
@@ -99,9 +100,11 @@ export function addPort(server: FastifyInstance, port: number): void {
 
 /** Sends upgrade requests through the routes of Fastify. Routes other than that of Socket.IO respond as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
+  // Newer versions of Node ask, and the others read the request again.
+  if ('shouldUpgradeCallback' in http) http.shouldUpgradeCallback = isForSocket
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
-    const { headers, socket } = raw
-    if (headers.upgrade?.toLowerCase() !== 'websocket') {
+    const { socket } = raw
+    if (!isForSocket(raw)) {
       socket.unshift(Buffer.concat([writeHead(raw), head]))
       http.emit('connection', socket)
       return
@@ -114,6 +117,11 @@ function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
     response.once('finish', () => socket.end())
     server.routing(raw, response)
   })
+}
+
+/** Whether a request opens a WebSocket. What has a body does not: versions of Node differ in where they put it. */
+function isForSocket(raw: IncomingMessage): boolean {
+  return raw.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(raw)
 }
 
 /**

@@ -178,13 +178,20 @@ t.test('SIO-25: requests that ask for another protocol than that of sockets', as
         ...[`${method} ${path} HTTP/1.1`, 'Host: a', 'Connection: Upgrade, HTTP2-Settings'],
         ...['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'],
         ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
-        ...['GET /notes/2 HTTP/1.1', 'Host: a', 'Connection: close', '', ''],
       ].join('\r\n'),
+      'GET /notes/2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
     )
   const posted = await ask('POST', '/notes', '{"a":"b"}\r\n')
   t.match(posted, /^HTTP\/1.1 201 Created[\s\S]*\{"a":"b"\}HTTP\/1.1 200 OK[\s\S]*"id":"2"/)
   const sockets = await ask('GET', '/socket.io/?EIO=4&transport=websocket', '')
   t.match(sockets, /^HTTP\/1.1 400/)
+  const withBody = await sendRaw(
+    port,
+    'POST /notes HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a":"b"}',
+    'GET /notes/2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  )
+  t.match(withBody, /^HTTP\/1.1 201 Created[\s\S]*\{"a":"b"\}HTTP\/1.1 200 OK[\s\S]*"id":"2"/)
 })
 
 t.test('SIO-23: an app-wide publisher and the records of logins', async (t) => {
