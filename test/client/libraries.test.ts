@@ -104,7 +104,7 @@ for (const [library, connect] of Object.entries(READING)) {
     const { url } = await startOddServer(t, (_request, response) => {
       responses.push(response)
       response.writeHead(404, { 'content-type': 'application/json' })
-      const write = (): boolean => response.write('x'.repeat(100_000), () => write())
+      const write = (): unknown => response.write('x'.repeat(100_000), (error) => error ?? write())
       write()
     })
     const app = createApp().configure(connect(url))

@@ -65,7 +65,8 @@ for (const [library, { connect }] of STREAMING) {
       const { url } = await startOddServer(t, (_request, response) => {
         responses.push(response)
         response.writeHead(404, JSON_TYPE)
-        const write = (): boolean => response.write('x'.repeat(100_000), () => write())
+        const write = (): unknown =>
+          response.write('x'.repeat(100_000), (error) => error ?? write())
         write()
       })
       const error = await errorOf(findStream(url))
