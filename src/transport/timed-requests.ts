@@ -1,5 +1,5 @@
 import { ResponseTimeout } from '../core/errors/coded-errors.ts'
-import { isAnswered } from './replies/reply-state.ts'
+import { isAnswered, isGone } from './replies/reply-state.ts'
 import type { RestFeature, WatchedCall } from './rest-plan.ts'
 import { isRead } from './rest-plan.ts'
 import { needsTime } from './server/slow-bodies.ts'
@@ -16,7 +16,7 @@ export const timeLimitOfCalls: RestFeature = (_method, { timeLimit }) => {
       let timed = timeLimit.start(timeOut)
       return ({ reply }) => {
         // A function or a formatter may send the response later, or never.
-        if (isAnswered(reply)) timed.endWatch()
+        if (isAnswered(reply) || isGone(reply.raw)) timed.endWatch()
         else reply.raw.once('close', () => timed.endWatch())
       }
     },

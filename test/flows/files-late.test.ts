@@ -1,16 +1,21 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
-import type { Socket } from 'node:net'
+import { connect } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { FileStorage } from '../../src/adapter/files/index.ts'
 import { FileService, gridFSStorage } from '../../src/adapter/files/index.ts'
+import type { HookContext, NextFunction } from '../../src/core/index.ts'
+import { createApp, remex } from '../../src/transport/index.ts'
 import { stopTime } from '../support/clock.ts'
 import { openDatabase } from '../support/database.ts'
 import { Gate } from '../support/gate.ts'
+import { openHost } from '../support/own-server.ts'
+import type { TestAppOptions } from '../support/test-app.ts'
 import { startApp } from '../support/test-app.ts'
-import { until } from '../support/until.ts'
+import { laterTurns, until } from '../support/until.ts'
 
 const LIMIT_MS = 100
 
@@ -21,7 +26,11 @@ const NAMES = ['files', 'files.files', 'files.chunks', 'files.pending']
 const count = async () => Promise.all(NAMES.map((name) => db.collection(name).countDocuments()))
 
 /** Starts a service of files whose calls have a time limit. */
-async function start(t: Test, change: (storage: FileStorage) => Partial<FileStorage> = () => ({})) {
+async function start(
+  t: Test,
+  change: (storage: FileStorage) => Partial<FileStorage> = () => ({}),
+  others: TestAppOptions = {},
+) {
   await Promise.all(NAMES.map((name) => db.collection(name).deleteMany({})))
   const gridFS = gridFSStorage(db, { bucketName: 'files' })
   let taken = 0
@@ -38,10 +47,7 @@ async function start(t: Test, change: (storage: FileStorage) => Partial<FileStor
       ({ ...gridFS, ...change(gridFS) }).write(id, watch(content)),
   }
   const files = new FileService({ Model: db.collection('files'), storage, forms: true })
-  const app = await startApp(t, {
-    services: { files },
-    handlerTimeoutMs: LIMIT_MS,
-  })
+  const app = await startApp(t, { services: { files }, handlerTimeoutMs: LIMIT_MS, ...others })
   const begin = (headers: Record<string, string> = {}, path = '/files?name=a') => {
     const target = { port: app.port, host: '127.0.0.1', path, method: 'POST', headers }
     const request = sendRequest({ ...target, agent: false })
@@ -159,3 +165,124 @@ for (const [kind, path, headers, head] of [
     await until(async () => (await count()).join() === '0,0,0,0')
   })
 }
+
+t.test('FILE-7: an upload whose hooks were too late stores nothing', async (t) => {
+  for (const [headers, path, head] of [
+    [{}, '/files?name=a', ''],
+    [{ 'content-type': FORM }, '/files', HEAD],
+  ] as const) {
+    const time = stopTime(t)
+    const [late, done] = [new Gate(), new Gate()]
+    const around = async (_context: HookContext, next: NextFunction): Promise<void> => {
+      await late.pass()
+      await next().finally(() => done.pass())
+    }
+    const hooks = { files: { around: { create: [around] } } }
+    const { begin } = await start(t, undefined, { hooks })
+    const { request, answered } = begin(headers, path)
+    request.on('error', () => undefined)
+    request.write(head)
+    request.write(Buffer.alloc(50_000))
+    await late.arrivals(1)
+    time.pass(2.2 * LIMIT_MS)
+    t.equal(await answered, 503)
+    request.destroy()
+    late.open()
+    await done.arrivals(1)
+    t.strictSame(await count(), [0, 0, 0, 0])
+    done.open()
+  }
+})
+
+t.test(
+  'the rest of a file is read after an error of its storage, also if that leaves it open',
+  async (t) => {
+    const { app } = await start(t, () => ({
+      write: async (_id, content) => {
+        await content[Symbol.asyncIterator]().next()
+        throw new Error('The disk is full')
+      },
+    }))
+    const body = 'x'.repeat(1_000_000)
+    const head = `POST /files?name=a HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`
+    const next = 'GET /files HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    t.match(await app.raw(head + body + next), /^HTTP\/1.1 500[\s\S]*HTTP\/1.1 200 OK/)
+    t.strictSame(await count(), [0, 0, 0, 0])
+  },
+)
+
+t.test('a download whose time limit has passed opens no file', async (t) => {
+  const time = stopTime(t)
+  const gate = new Gate()
+  let reads = 0
+  const { app } = await start(t, () => ({
+    link: async () => gate.pass(null) as never,
+    read: () => {
+      reads += 1
+      return [] as never
+    },
+  }))
+  const { body } = await app.request('/files?name=a', { body: 'x' })
+  const answered = app.request(`/files/${(body as { _id: string })._id}/content`)
+  await gate.arrivals(1)
+  time.pass(2.2 * LIMIT_MS)
+  t.match(await answered, { status: 503 })
+  gate.open()
+  await laterTurns()
+  t.equal(reads, 0)
+})
+
+t.test('over HTTP/2, uploads of one connection have a time limit each', async (t) => {
+  await Promise.all(NAMES.map((name) => db.collection(name).deleteMany({})))
+  const time = stopTime(t)
+  const gate = new Gate()
+  const gridFS = gridFSStorage(db, { bucketName: 'files' })
+  let taken = 0
+  const write = (id: string, content: AsyncIterable<Uint8Array>) =>
+    gridFS.write(
+      id,
+      (async function* () {
+        for await (const part of content) {
+          taken += part.length
+          yield part
+          if (Buffer.from(part).includes('stop')) await gate.pass()
+        }
+      })(),
+    )
+  const files = new FileService({ Model: db.collection('files'), storage: { ...gridFS, write } })
+  const host = openHost(t, { http2: true })
+  const requests: IncomingMessage[] = []
+  host.addHook('onRequest', async ({ raw }) => void requests.push(raw))
+  const app = createApp().use('files', files)
+  const log = (): void => undefined
+  app.logger = { error: log, warn: log, info: log }
+  host.register(remex, { app: app as never, handlerTimeoutMs: LIMIT_MS })
+  await host.listen({ port: 0, host: '127.0.0.1' })
+  const session = connect(`http://127.0.0.1:${(host.server.address() as AddressInfo).port}`)
+  t.teardown(() => session.close())
+  const begin = () => {
+    const upload = session.request({ ':method': 'POST', ':path': '/files?name=a' })
+    const answered = once(upload, 'response').then(([headers]) => headers[':status'])
+    answered.catch(() => undefined)
+    return { upload: upload.resume(), answered }
+  }
+  const [stopped, gone, whole] = [begin(), begin(), begin()]
+  const uploads = [stopped, gone, whole]
+  for (const { upload } of uploads) upload.write(Buffer.alloc(2_000))
+  await until(() => taken === 6_000)
+  time.pass(10 * LIMIT_MS)
+  for (const { upload } of uploads) upload.write(Buffer.alloc(2_000))
+  await until(() => taken === 12_000)
+  gone.upload.on('error', () => undefined).destroy(new Error('gone'))
+  stopped.upload.write('stop')
+  await gate.arrivals(1)
+  stopped.upload.write('more')
+  await until(() => (requests[0]?.readableLength ?? 0) > 0)
+  time.pass(10 * LIMIT_MS)
+  t.equal(await stopped.answered, 503)
+  whole.upload.end('3')
+  t.equal(await whole.answered, 201)
+  gate.open()
+  stopped.upload.end()
+  await until(async () => (await count()).join() === '2,2,2,0')
+})

@@ -93,12 +93,16 @@ export class FileBytes {
   /** Stores the bytes of a new file. If it fails, they are removed. */
   async write(upload: Upload): Promise<StoredBytes> {
     const begun = await this.begin(new ObjectId())
+    let content: AsyncGenerator<Uint8Array, void> | undefined
     try {
       const storage = await this.openStorage()
       const checked = new CheckedUpload(upload, this.#options, this.#readStreams)
-      await storage.write(String(begun.file), checked.read())
+      content = checked.read()
+      await storage.write(String(begun.file), content)
       return [begun, checked.toFacts()]
     } catch (error) {
+      // A storage may have left it open. It is not awaited, as it may wait for its client.
+      content?.return().catch(() => undefined)
       await this.abandon(begun, error)
       throw error
     }

@@ -11,7 +11,7 @@ import { namesTag } from '../../core/tag-comparison.ts'
 import { credentials, queryToken } from '../credentials.ts'
 import { functionsAfter, functionsBefore, replyData } from '../functions-around.ts'
 import { sendBody } from '../replies/body.ts'
-import { markAnswered } from '../replies/reply-state.ts'
+import { isAnswered, markAnswered } from '../replies/reply-state.ts'
 import { SOCKET_FEATURES } from '../rest-features.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import { RestPlans } from '../rest-plan.ts'
@@ -172,6 +172,8 @@ async function sendFile(
   // Another server does not know the policy, and a signature is for one method.
   const isElsewhere = method === 'GET' && !(isInline && isActiveType(type))
   const url = isElsewhere ? await file.findURL(shownType, disposition) : null
+  // The time limit of the call has passed.
+  if (isAnswered(reply)) return
   if (url !== null) return void reply.header('cache-control', 'no-store').redirect(url, 302)
   // Compressed content has no ranges.
   headers['x-no-compression'] = 'true'

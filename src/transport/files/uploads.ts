@@ -11,6 +11,7 @@ import { setParsers } from '../body-parsers.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
 import { askToInstall } from '../missing-package.ts'
 import { createUnsupportedType, hasBody } from '../parsing/request-body.ts'
+import { isAnswered } from '../replies/reply-state.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
@@ -224,13 +225,15 @@ const BROKEN = 'The connection closed before the whole body had arrived'
 async function* toContent(
   stream: Readable,
   request: IncomingMessage,
-  { raw: response }: FastifyReply,
+  reply: FastifyReply,
 ): AsyncGenerator<Uint8Array, void> {
-  letBodyTakeItsTime(request, response)
-  const { socket } = request
+  // After an early response, such as that of a time limit, the client may send no more.
+  if (isAnswered(reply)) throw new InvalidBody(BROKEN)
+  letBodyTakeItsTime(request, reply.raw)
   // After the response, Node closes a connection without its request.
   const breakOff = (): void => void stream.destroy()
-  socket.once('close', breakOff)
+  const connection = (request as { readonly stream?: Readable }).stream ?? request.socket
+  connection.once('close', breakOff)
   try {
     for await (const part of stream.iterator({ destroyOnReturn: false })) {
       noteProgress(request)
@@ -239,6 +242,6 @@ async function* toContent(
   } catch (cause) {
     throw new InvalidBody(BROKEN, null, { cause })
   } finally {
-    socket.off('close', breakOff)
+    connection.off('close', breakOff)
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /** How long a slow body may pause, in ms. */
@@ -7,27 +8,40 @@ const MAX_SILENCE_MS = 30_000
 /** The key under which a connection keeps the request whose body may take long. */
 const SLOW: unique symbol = Symbol('remex.slowBody')
 
-/** The key under which a request keeps that something of its body was taken since the last look. */
-const PROGRESS: unique symbol = Symbol('remex.progress')
-
 type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
-type SlowRequest = IncomingMessage & { [PROGRESS]?: boolean }
+
+/** The key under which a request keeps that it waits for its body. */
+const WAITS: unique symbol = Symbol('remex.waitsForBody')
+
+/** The key under which a request keeps that its call has read something since the last look. */
+const HAS_READ: unique symbol = Symbol('remex.hasRead')
+
+interface SlowRequest extends IncomingMessage {
+  [WAITS]?: boolean
+  [HAS_READ]?: boolean
+  /** With HTTP/2: the connection has many of them. */
+  readonly stream?: ServerHttp2Stream
+}
 
 /** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
-export function letBodyTakeItsTime(request: IncomingMessage, response: ServerResponse): void {
-  const socket = request.socket as SlowSocket
-  const { timeout = 0 } = socket
-  socket[SLOW] = request
+export function letBodyTakeItsTime(request: SlowRequest, response: ServerResponse): void {
+  const { stream } = request
+  const socket: SlowSocket = request.socket
+  request[WAITS] = true
+  if (stream === undefined) socket[SLOW] = request
+  const timed = stream ?? response
+  const timeout = stream === undefined ? (socket.timeout ?? 0) : 0
   const endSilence = (): void => {
     // The client waits for us.
-    if (request.complete || request.readableLength > 0) response.setTimeout(MAX_SILENCE_MS)
-    else socket.destroy()
+    if (isReceived(request)) timed.setTimeout(MAX_SILENCE_MS)
+    else (stream ?? socket).destroy()
   }
-  // Node asks the response also when the whole body has arrived, and the server has not read it.
-  response.setTimeout(MAX_SILENCE_MS, endSilence)
+  // Node asks also when the whole body has arrived, and the server has not read it.
+  timed.on('timeout', endSilence)
+  timed.setTimeout(MAX_SILENCE_MS)
   request.once('end', () => {
-    response.off('timeout', endSilence)
-    if (!response.writableFinished) response.setTimeout(timeout)
+    timed.off('timeout', endSilence)
+    if (stream !== undefined || !response.writableFinished) timed.setTimeout(timeout)
     // After the response, Node has set the time limit of an idle connection; 20.19 and 22.12 have not.
     else if (!socket.timeout) {
       const { server } = socket as unknown as { readonly server: Server }
@@ -43,13 +57,16 @@ export function isSlowBody(socket: SlowSocket): boolean {
 
 /** Notes that a call makes progress: the time limit `handlerTimeoutMs` begins again. */
 export function noteProgress(request: SlowRequest): void {
-  request[PROGRESS] = true
+  request[HAS_READ] = true
 }
 
 /** Whether a call needs more time: since the last look it made progress, or it waits for its client. */
 export function needsTime(request: SlowRequest): boolean {
-  const isProgress = request[PROGRESS] === true
-  request[PROGRESS] = false
-  const isReceived = request.complete || request.readableLength > 0
-  return isProgress || (!isReceived && (request.socket as SlowSocket)[SLOW] === request)
+  const hasRead = request[HAS_READ] === true
+  request[HAS_READ] = false
+  return hasRead || (request[WAITS] === true && !isReceived(request))
 }
+
+/** Whether the next step is ours: a part of the body, or all of it, has arrived. */
+const isReceived = ({ complete, readableLength }: IncomingMessage): boolean =>
+  complete || readableLength > 0
