@@ -8,7 +8,7 @@ import { isAnswered, watchSend } from './replies/reply-state.ts'
 import { ExternalParams, getFeathersParams, RequestFacts } from './request-params.ts'
 import type { CallEnd, ContextCall, RestPlan, ServedCall, Target } from './rest-plan.ts'
 import { runInTurn } from './server/pipelined-requests.ts'
-import { answerError, answerResult } from './service-reply.ts'
+import { answerError, answerResult, discardResult } from './service-reply.ts'
 
 const RESOLVED = Promise.resolve()
 
@@ -170,7 +170,9 @@ export class RestCall implements ServedCall {
   }
 
   fail(error: unknown): void {
+    const isUnsent = !isAnswered(this.reply) || this.facts?.signal.aborted
     this.#answerError(error)
+    if (isUnsent && this.context !== null) discardResult(this.context)
     this.end()
   }
 

@@ -4,7 +4,7 @@ import type { HookContext, MethodEntry, ServiceError } from '../core/index.ts'
 import { toExternalForm, toServiceError } from '../core/index.ts'
 import { finishCall } from '../core/services/run-method.ts'
 import { isSocketUrl, SOCKETS_HINT, toNotFoundBody } from './errors/not-found.ts'
-import { isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
+import { discardBody, isEndless, isSentAsItIs, sendBody } from './replies/body.ts'
 import { keepPrivate, removeHeaders, setHeaders, setPrivate } from './replies/headers.ts'
 import { isAnswered, markAnswered } from './replies/reply-state.ts'
 import { getFeathersParams } from './request-params.ts'
@@ -57,7 +57,7 @@ export function answerResult(plan: RestPlan, call: ContextCall, returned: unknow
   try {
     finishCall(method, context, returned)
     if (isAnswered(reply)) {
-      call.end()
+      endAnswered(call)
       return
     }
     call.body = toBody(context.dispatch === undefined ? context.result : context.dispatch)
@@ -78,11 +78,24 @@ export function answerResult(plan: RestPlan, call: ContextCall, returned: unknow
 async function transformBody(plan: RestPlan, call: ContextCall): Promise<void> {
   for (const transform of plan.transform) {
     if (!(await transform(call))) {
-      call.end()
+      endAnswered(call)
       return
     }
   }
   sendResult(plan, call)
+}
+
+/** Ends a call that has its response. */
+function endAnswered(call: ContextCall): void {
+  // Too late, or the client has gone. Otherwise a function has responded, and may be sending this stream.
+  if (call.facts?.signal.aborted) discardResult(call.context)
+  call.end()
+}
+
+/** Closes the stream in a result that is not sent. */
+export function discardResult({ result, dispatch }: HookContext): void {
+  discardBody(dispatch)
+  discardBody(result)
 }
 
 function sendResult(plan: RestPlan, call: ContextCall): void {

@@ -45,13 +45,27 @@ function sendAsItIs(reply: FastifyReply, body: object): void {
     reply.send(toCheckedStream(body))
     return
   }
-  const { status, headers, body: inner = body } = body as Partial<Response>
+  const { status, headers } = body as Partial<Response>
   if (status !== undefined) reply.code(status)
   for (const [name, value] of headers ?? []) reply.header(name, value)
-  const { destroy, cancel } = (inner ?? {}) as Partial<Readable & ReadableStream>
+  discardBody(body)
+  reply.send()
+}
+
+/** What streams of Node and of the web have to close them. */
+interface Closable extends Pick<Readable, 'destroy'>, Pick<ReadableStream, 'cancel'> {
+  on(event: 'error', listener: () => void): unknown
+}
+
+/** Closes a body that is a stream, as it is not sent. Does nothing for other bodies. */
+export function discardBody(body: unknown): void {
+  if (!isSentAsItIs(body) || ArrayBuffer.isView(body)) return
+  const { body: inner = body } = body as Partial<Response>
+  const { destroy, cancel, on } = (inner ?? {}) as Partial<Closable>
+  // It may fail all the same, and an error without a listener ends the process.
+  on?.call(inner, 'error', () => undefined)
   if (destroy !== undefined) destroy.call(inner)
   else cancel?.call(inner).catch(() => undefined)
-  reply.send()
 }
 
 /** Fastify does not know the content type of what a custom serializer writes. */

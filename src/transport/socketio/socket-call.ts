@@ -22,7 +22,7 @@ import type { RestPlan, WatchedCall } from '../rest-plan.ts'
 import { RestPlans } from '../rest-plan.ts'
 import type { ServiceMatch } from '../routing/service-router.ts'
 import { ServiceRouter } from '../routing/service-router.ts'
-import { toBody } from '../service-reply.ts'
+import { discardResult, toBody } from '../service-reply.ts'
 import type { Client, Hub } from './connection.ts'
 import { SocketFacts } from './connection.ts'
 
@@ -84,6 +84,7 @@ async function runCall(
     finishCall(method, opened, pending === undefined ? opened.result : await pending)
     answer(null, toResult(method, opened))
   } catch (thrown) {
+    if (context !== null) discardResult(context)
     fail(thrown)
   } finally {
     facts.release()

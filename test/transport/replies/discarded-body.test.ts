@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream'
+import t from 'tap'
+import type { HookContext } from '../../../src/core/index.ts'
+import { realtime } from '../../../src/transport/realtime/index.ts'
+import { stopTime } from '../../support/clock.ts'
+import { Gate } from '../../support/gate.ts'
+import { startApp } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
+import { startSocketServer } from '../socketio/socket-server.ts'
+
+const LIMIT_MS = 100
+
+/** Opens streams, and counts those that are still open. */
+class Streams {
+  opened = 0
+  closed = 0
+
+  /** Whether there were as many, and none is open. */
+  readonly wereClosed = (count: number): boolean => this.opened === count && this.closed === count
+
+  readonly close = (): void => {
+    this.closed += 1
+  }
+
+  readonly node = (): Readable => {
+    this.opened += 1
+    return new Readable({ read: () => undefined }).once('close', this.close)
+  }
+
+  readonly web = (): ReadableStream => {
+    this.opened += 1
+    return new ReadableStream({ cancel: this.close })
+  }
+
+  readonly response = (): Response => new Response(this.web())
+}
+
+const KINDS = ['node', 'web', 'response'] as const
+
+for (const kind of KINDS) {
+  t.test(`a result that is too late is closed: ${kind}`, async (t) => {
+    const time = stopTime(t)
+    const gate = new Gate()
+    const streams = new Streams()
+    const get = async () => {
+      await gate.pass()
+      return streams[kind]()
+    }
+    const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
+    const answered = app.request('/reports/1')
+    await gate.arrivals(1)
+    time.pass(2.2 * LIMIT_MS)
+    t.match(await answered, { status: 503 })
+    gate.open()
+    await until(() => streams.wereClosed(1))
+  })
+
+  t.test(`a result that an error replaces is closed: ${kind}`, async (t) => {
+    const streams = new Streams()
+    const service = { get: async () => streams[kind](), find: async () => streams[kind]() }
+    const fail = (): void => {
+      throw new Error('after')
+    }
+    const setStatus = ({ http }: HookContext): void => {
+      http.status = 999
+    }
+    const app = await startApp(t, {
+      plugins: [realtime()],
+      services: {
+        'failing-hook': service,
+        status: service,
+        function: [service, fail],
+        events: service,
+      },
+      hooks: {
+        'failing-hook': { after: { get: [fail] } },
+        status: { after: { get: [setStatus] } },
+      },
+    })
+    for (const [index, name] of ['failing-hook', 'status', 'function'].entries()) {
+      t.match(await app.request(`/${name}/1`), { status: 500 })
+      await until(() => streams.wereClosed(index + 1))
+    }
+    const headers = { accept: 'text/event-stream' }
+    t.match(await app.request('/events', { headers }), { status: 406 })
+    await until(() => streams.wereClosed(4))
+  })
+
+  t.test(`a result that no socket can send is closed: ${kind}`, async (t) => {
+    const streams = new Streams()
+    const { connect } = await startSocketServer(t, (app) => {
+      app.use('reports', { get: async () => streams[kind]() })
+    })
+    const client = await connect()
+    await t.rejects(client.call('get', 'reports', '1'), { code: 500 })
+    await until(() => streams.wereClosed(1))
+  })
+}
+
+t.test('the error of a result that is not sent ends no process', async (t) => {
+  const time = stopTime(t)
+  const gate = new Gate()
+  const get = async () => {
+    await gate.pass()
+    const construct = (done: (error: Error) => void): void => {
+      setImmediate(() => {
+        hasFailed = true
+        done(new Error('There is no such file'))
+      })
+    }
+    return new Readable({ construct, read: () => undefined })
+  }
+  let hasFailed = false
+  const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
+  const answered = app.request('/reports/1')
+  await gate.arrivals(1)
+  time.pass(2.2 * LIMIT_MS)
+  t.match(await answered, { status: 503 })
+  gate.open()
+  await until(() => hasFailed)
+  t.match(await app.request('/none'), { status: 404 })
+})
