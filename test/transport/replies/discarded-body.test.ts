@@ -1,6 +1,7 @@
+import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import type { HookContext } from '../../../src/core/index.ts'
+import type { HookContext, Params } from '../../../src/core/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
 import { stopTime } from '../../support/clock.ts'
 import { Gate } from '../../support/gate.ts'
@@ -119,4 +120,29 @@ t.test('the error of a result that is not sent ends no process', async (t) => {
   gate.open()
   await until(() => hasFailed)
   t.match(await app.request('/none'), { status: 404 })
+})
+
+t.test('a call whose client has gone is not logged as too late', async (t) => {
+  const time = stopTime(t)
+  const gate = new Gate()
+  const streams = new Streams()
+  let hasGone = false
+  const get = async (_id: string, params: Params) => {
+    const { signal } = params as Params & { signal: AbortSignal }
+    signal.addEventListener('abort', () => {
+      hasGone = true
+    })
+    await gate.pass()
+    return streams.node()
+  }
+  const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
+  const request = sendRequest(`${app.url}/reports/1`, { agent: false })
+  request.on('error', () => undefined).end()
+  await gate.arrivals(1)
+  request.destroy()
+  await until(() => hasGone)
+  gate.open()
+  await until(() => streams.wereClosed(1))
+  time.pass(3 * LIMIT_MS)
+  t.strictSame(app.logged, [])
 })
