@@ -30,11 +30,14 @@ export class JobAttempt {
   readonly #handler: ResolvedHandler
   /** The time that counts as now for the next time of a schedule, if it is later than that of the server. */
   readonly #at: Date | undefined
+  /** When the command was sent that has claimed or extended the lease: it may end `leaseMs` later. */
+  #heldAt: number
   readonly #controller = new AbortController()
 
-  constructor(setup: AttemptSetup, job: ClaimedJob, at?: Date) {
+  constructor(setup: AttemptSetup, job: ClaimedJob, claimedAt: number, at?: Date) {
     this.#setup = setup
     this.#job = job
+    this.#heldAt = claimedAt
     this.#at = at
     this.#handler = setup.handlers.get(job.name) as ResolvedHandler
   }
@@ -55,6 +58,7 @@ export class JobAttempt {
     ]
     let error: unknown = null
     try {
+      this.#controller.signal.throwIfAborted()
       if (this.#job.attempts > attempts) throw new Error('The process ended in the last attempt')
       await this.#runHandler()
     } catch (thrown) {
@@ -92,17 +96,18 @@ export class JobAttempt {
   #keepLease(): NodeJS.Timeout {
     const { store, options } = this.#setup
     const { leaseMs } = options
-    let heldAt = performance.now()
     const extend = async (): Promise<void> => {
       const askedAt = performance.now()
-      if (askedAt - heldAt >= leaseMs) return this.#lose()
+      if (askedAt - this.#heldAt >= leaseMs) return this.#lose()
       try {
         if (!(await store.extend(this.#job, leaseMs))) return this.#lose()
-        heldAt = askedAt
+        this.#heldAt = askedAt
       } catch (error) {
         this.#log('warn', 'The lease of a job could not be extended', error)
       }
     }
+    // The reply to the claim may have come late.
+    if (performance.now() - this.#heldAt >= leaseMs / 3) void extend()
     return setInterval(() => void extend(), leaseMs / 3)
   }
 

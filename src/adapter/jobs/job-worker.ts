@@ -106,6 +106,7 @@ export class JobWorker {
 
   async #runAll(counts: JobCounts, at?: Date): Promise<void> {
     while (!this.#isStopped) {
+      const claimedAt = performance.now()
       const job = await this.#claim(at)
       if (job === null) return
       if (this.#isStopped) {
@@ -113,7 +114,7 @@ export class JobWorker {
         return
       }
       this.#addLane()
-      const attempt = new JobAttempt(this.#setup, job, at)
+      const attempt = new JobAttempt(this.#setup, job, claimedAt, at)
       this.#attempts.add(attempt)
       counts[(await attempt.run()) ? 'done' : 'failed'] += 1
       this.#attempts.delete(attempt)

@@ -6,6 +6,7 @@ import type { JobHandler, JobParams, JobsOptions } from '../../../src/adapter/jo
 import { jobs } from '../../../src/adapter/jobs/index.ts'
 import type { AnyApplication } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
+import { holdIntervals, stopClock } from '../../support/clock.ts'
 import { openDatabase } from '../../support/database.ts'
 import { Gate } from '../../support/gate.ts'
 import { replaceMethods } from '../../support/replaced-methods.ts'
@@ -454,6 +455,51 @@ t.test('JOB-4: an attempt ends with its lease even if the database does not resp
     return (await dead(app)).length === 1
   })
   t.match(reasons, [{ kind: 'lost' }])
+})
+
+t.test('JOB-4: no attempt begins if its lease may have ended before the reply', async (t) => {
+  const collection = db.collection('jobs')
+  const clock = stopClock(t)
+  const intervals = holdIntervals(t)
+  let [lateMs, extended] = [600_000, 0]
+  const findOneAndUpdate = async (...args: Parameters<Collection['findOneAndUpdate']>) => {
+    const job = await collection.findOneAndUpdate(...args)
+    if (job?.['lease'] != null) clock.advance(lateMs)
+    return job
+  }
+  const updateOne = async (...args: Parameters<Collection['updateOne']>) => {
+    const result = await collection.updateOne(...args)
+    extended += 1
+    return result
+  }
+  const begun: number[] = []
+  const gate = new Gate()
+  const { app } = await start(
+    t,
+    {
+      greet: async (_data, { job }) => {
+        begun.push(job.attempt)
+        if (lateMs < 600_000) await gate.pass()
+      },
+    },
+    { leaseMs: 600_000, collection: replaceMethods(collection, { findOneAndUpdate, updateOne }) },
+  )
+  await app.jobs.enqueue('greet', {})
+  t.strictSame(await app.jobs.run(), { done: 0, failed: 1 })
+  t.strictSame([begun, extended], [[], 0])
+  const [left] = await stored()
+  t.match(left, { attempts: 1, lease: String, error: null }, 'it stores nothing')
+  await db.collection('jobs').updateMany({}, { $set: { runAt: new Date(0) } })
+  lateMs = 400_000
+  const running = app.jobs.run()
+  await gate.arrivals(1)
+  await until(() => extended >= 1, running)
+  clock.advance(400_000)
+  intervals.fire()
+  await until(() => extended >= 2, running)
+  gate.open()
+  t.strictSame(await running, { done: 1, failed: 0 }, 'a late reply that is in time')
+  t.strictSame(begun, [2])
 })
 
 t.test('a later date does not take jobs that run, and ends with a schedule', async (t) => {
