@@ -1,6 +1,6 @@
 import type { AnyApplication } from '../../core/app.ts'
 import type { JobFunction, ResolvedHandler } from './job-handlers.ts'
-import { RetryLater } from './job-handlers.ts'
+import { Postponed, RetryLater } from './job-handlers.ts'
 import type { AttemptEnd, ClaimedJob, JobStore } from './job-store.ts'
 
 /** What attempts need. */
@@ -47,8 +47,8 @@ export class JobAttempt {
     this.#abort('closing', 'The application closes')
   }
 
-  /** Resolves to whether the job has succeeded. Never rejects: an end that is not stored leads to another attempt. */
-  async run(): Promise<boolean> {
+  /** Resolves to how the attempt ended. Never rejects: an end that is not stored leads to another attempt. */
+  async run(): Promise<'done' | 'failed' | 'postponed'> {
     const { attempts, timeoutMs } = this.#handler
     const timers = [
       this.#keepLease(),
@@ -66,16 +66,17 @@ export class JobAttempt {
     } finally {
       for (const timer of timers) clearTimeout(timer)
     }
+    const isPostponed = error instanceof Postponed
     try {
       const isHeld = await this.#settle(error)
       const isLast = this.#job.attempts >= attempts
       if (error instanceof RetryLater && !isLast) this.#log('info', error.message)
-      else if (error !== null) this.#log('error', 'A job failed', error)
+      else if (error !== null && !isPostponed) this.#log('error', 'A job failed', error)
       else if (!isHeld) this.#log('warn', 'A job ended after its lease')
     } catch (failure) {
       this.#log('error', 'The end of a job could not be stored', failure)
     }
-    return error === null
+    return error === null ? 'done' : isPostponed ? 'postponed' : 'failed'
   }
 
   /** Runs the handler until it ends, or the signal aborts. */
@@ -126,6 +127,7 @@ export class JobAttempt {
     const kind = error instanceof Interruption ? error.kind : undefined
     if (kind === 'lost') return false
     if (kind === 'closing') return store.release(job)
+    if (error instanceof Postponed) return store.release(job, error.due)
     const text = error === null ? null : toText(error)
     const { schedule } = this.#handler
     const isRepeated = job.key === '' && schedule !== null

@@ -37,6 +37,16 @@ export class RetryLater extends Error {
   override readonly name: string = 'RetryLater'
 }
 
+/** What a handler throws to run again at a date, as if this attempt had not begun. */
+export class Postponed extends Error {
+  readonly due: Date
+
+  constructor(due: Date) {
+    super(`Postponed until ${due.toISOString()}`)
+    this.due = due
+  }
+}
+
 /** Gives the times of a schedule: an object `new Cron('0 3 * * *')` of the package `croner`, or one like it. */
 export interface Recurrence {
   /** Returns the first time after another one, `null` for none. */

@@ -29,6 +29,8 @@ export interface JobRecord {
   readonly error: string | null
   /** At most one waiting job of a name has this key; an attempt removes it. That of a schedule is empty, and stays. */
   readonly key?: string
+  /** Jobs of a group, which is not a name, take at most a quarter of a process's places, and move together. */
+  readonly group?: string
   /** Changes with each enqueue, so that a transaction conflicts with an attempt that begins before its commit. */
   readonly mark: ObjectId
   /** The id of the HTTP request that enqueued it. */
@@ -38,7 +40,7 @@ export interface JobRecord {
 /** The fields of a new job. */
 export interface NewJob
   extends Pick<JobRecord, 'name' | 'data' | 'priority'>,
-    Pick<Partial<JobRecord>, 'key' | 'requestId'> {
+    Pick<Partial<JobRecord>, 'key' | 'group' | 'requestId'> {
   /** When it is due: a date, or a delay in ms. */
   readonly due: Date | number
 }
@@ -61,6 +63,7 @@ export const JOB_INDEXES: readonly IndexDescription[] = [
     unique: true,
     partialFilterExpression: { state: 'open', key: { $exists: true } },
   },
+  { key: { group: 1 }, sparse: true },
 ]
 
 const NEW = { state: 'open', attempts: 0, lease: null, dueAt: null, error: null } as const
@@ -131,12 +134,19 @@ export class JobStore {
 
   /**
    * Begins an attempt of the next due job of some handlers. Resolves to `null` if none is due.
+   * @param busy the groups whose jobs have to wait
    * @param leaseMs how long the attempt holds the job, unless this time is extended
    * @param at also takes waiting jobs that are due by this date
    */
-  async claim(names: Iterable<string>, leaseMs: number, at?: Date): Promise<ClaimedJob | null> {
+  async claim(
+    names: Iterable<string>,
+    busy: readonly string[],
+    leaseMs: number,
+    at?: Date,
+  ): Promise<ClaimedJob | null> {
     const isDue = { $expr: { $lte: ['$runAt', '$$NOW'] } }
     const isAwaited = at === undefined ? [] : [{ lease: null, runAt: { $lte: at } }]
+    const isFree = busy.length === 0 ? {} : { group: { $nin: busy } }
     const attempt = {
       ...{ lease: new ObjectId().toHexString(), dueAt: '$runAt', runAt: toTime(leaseMs) },
       attempts: { $add: ['$attempts', 1] },
@@ -145,7 +155,7 @@ export class JobStore {
     const collection = await this.open()
     return callDatabase(() =>
       collection.findOneAndUpdate(
-        { state: 'open', name: { $in: [...names] }, $or: [isDue, ...isAwaited] },
+        { state: 'open', name: { $in: [...names] }, ...isFree, $or: [isDue, ...isAwaited] },
         [{ $set: attempt }],
         { sort: { priority: -1, runAt: 1 }, returnDocument: 'after' },
       ),
@@ -168,8 +178,16 @@ export class JobStore {
   }
 
   /** Ends an attempt as if it had not begun. Resolves to whether it held its lease. */
-  release(job: ClaimedJob): Promise<boolean> {
-    return this.end(job, { attempts: job.attempts - 1, due: 0 })
+  release(job: ClaimedJob, due: Date = job.dueAt): Promise<boolean> {
+    return this.end(job, { attempts: job.attempts - 1, due })
+  }
+
+  /** Changes when the waiting jobs of a group are due that are due at a date, or before one. */
+  async reschedule(group: string, runAt: Date | { $lt: Date }, due: Date | number): Promise<void> {
+    const collection = await this.open()
+    const waiting = { group, state: 'open', lease: null, runAt } as const
+    const update = [{ $set: { runAt: toTime(due) } }]
+    await callDatabase(() => collection.updateMany(waiting, update))
   }
 
   /** Ends an attempt whose job remains. Resolves to whether the attempt held its lease. */

@@ -34,7 +34,7 @@ export class JobWorker {
   readonly #context = new AsyncResource('remex:jobs')
   readonly #attempts = new Set<JobAttempt>()
   readonly #lanes = new Set<Promise<void>>()
-  /** How many attempts of each handler run, or are about to. */
+  /** How many attempts of each handler and each group run, or are about to. */
   readonly #counts = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   /** Whether jobs may have been added since the lanes looked for some. */
@@ -116,29 +116,44 @@ export class JobWorker {
       this.#addLane()
       const attempt = new JobAttempt(this.#setup, job, claimedAt, at)
       this.#attempts.add(attempt)
-      counts[(await attempt.run()) ? 'done' : 'failed'] += 1
+      const end = await attempt.run()
+      if (end !== 'postponed') counts[end] += 1
       this.#attempts.delete(attempt)
-      this.#count(job.name, -1)
+      this.#uncount(job)
     }
   }
 
-  /** Claims a job of a handler below its limit. Each of them has a place until it is known whose job it is. */
+  /** Claims a job of a handler and a group below their limits. Each of them has a place until it is known whose job it is. */
   async #claim(at: Date | undefined): Promise<ClaimedJob | null> {
     const { store, handlers, options } = this.#setup
     const isFree = (name: string, limit: number) => (this.#counts.get(name) ?? 0) < limit
     const free = [...handlers].filter(([name, { concurrency }]) => isFree(name, concurrency))
     const names = free.map(([name]) => name)
+    const most = Math.max(1, Math.floor(options.concurrency / 4))
+    const groups = [...this.#counts.keys()].filter((key) => !handlers.has(key))
+    const busy = groups.filter((group) => !isFree(group, most))
     for (const name of names) this.#count(name, 1)
     let job: ClaimedJob | null = null
     try {
-      job = await store.claim(names, options.leaseMs, at)
+      job = await store.claim(names, busy, options.leaseMs, at)
     } finally {
       for (const name of names) if (name !== job?.name) this.#count(name, -1)
     }
-    return job
+    if (job?.group === undefined || this.#count(job.group, 1) <= most) return job
+    // Another lane has claimed a job of this group at the same time.
+    this.#uncount(job)
+    await store.release(job)
+    return this.#claim(at)
   }
 
-  #count(name: string, change: number): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + change)
+  #uncount({ name, group }: ClaimedJob): void {
+    for (const key of group === undefined ? [name] : [name, group]) this.#count(key, -1)
+  }
+
+  #count(key: string, change: number): number {
+    const count = (this.#counts.get(key) ?? 0) + change
+    if (count === 0) this.#counts.delete(key)
+    else this.#counts.set(key, count)
+    return count
   }
 }

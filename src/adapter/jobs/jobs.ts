@@ -219,13 +219,18 @@ export class JobService extends MongoDBService<JobRecord> {
   /** @internal Stores many jobs at once, which are due now. Their keys must be new. */
   async enqueueAll(
     name: string,
-    added: readonly { readonly data: unknown; readonly key: string }[],
+    added: readonly { readonly data: unknown; readonly key: string; readonly group: string }[],
     { params, priority }: { readonly params: MongoDBParams; readonly priority: number },
   ): Promise<void> {
     const { requestId } = params
     const shared = { name, priority, ...(requestId === undefined ? {} : { requestId }) }
     const list = added.map((one) => ({ ...one, ...shared }))
     await this.#store(params, (session) => this.#jobs.addAll(list, session))
+  }
+
+  /** @internal Changes when the waiting jobs of a group are due that are due at a date, or before one. */
+  async reschedule(group: string, runAt: Date | { $lt: Date }, due: Date | number): Promise<void> {
+    await this.#jobs.reschedule(group, runAt, due)
   }
 
   /** Stores jobs in the session of the params, or in the transaction that runs, and then runs them. */

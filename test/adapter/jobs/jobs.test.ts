@@ -4,6 +4,7 @@ import t from 'tap'
 import { MongoDBService, transaction } from '../../../src/adapter/index.ts'
 import type { JobHandler, JobParams, JobsOptions } from '../../../src/adapter/jobs/index.ts'
 import { jobs } from '../../../src/adapter/jobs/index.ts'
+import { Postponed } from '../../../src/adapter/jobs/job-handlers.ts'
 import type { AnyApplication } from '../../../src/core/index.ts'
 import { createApp } from '../../../src/core/index.ts'
 import { holdIntervals, stopClock } from '../../support/clock.ts'
@@ -574,4 +575,60 @@ t.test('a handler with a limit of its own leaves lanes to other jobs', async (t)
   gate.open()
   await until(async () => (await stored()).length === 0)
   t.strictSame([gate.arrived, most], [8, 2])
+})
+
+t.test('a job that is postponed has lost no attempt, and has not failed', async (t) => {
+  const attempts: number[] = []
+  const { app, logged } = await start(t, {
+    greet: {
+      attempts: 1,
+      run: (_data, { job }) => {
+        attempts.push(job.attempt)
+        if (job.dueAt < LATER) throw new Postponed(LATER)
+      },
+    },
+  })
+  await app.jobs.enqueue('greet', {})
+  t.strictSame(await app.jobs.run(), { done: 0, failed: 0 })
+  t.match(await stored(), [{ attempts: 0, lease: null, runAt: LATER, error: null }])
+  t.strictSame(await app.jobs.run({ at: LATER }), { done: 1, failed: 0 })
+  t.strictSame([attempts, logged], [[1, 1], []])
+})
+
+/** Jobs of a group, which are due now. */
+const listGroup = (data: string, group: string) =>
+  Array.from({ length: 5 }, (_, index) => ({ data, group, key: `${data}${index}` }))
+
+t.test('jobs of a group take a quarter of the places', async (t) => {
+  const gate = new Gate()
+  const run = async (data: unknown) => {
+    if (data === 'slow') await gate.pass()
+    else greeted += 1
+  }
+  let greeted = 0
+  const { app } = await start(t, { greet: run }, { start: true, concurrency: 8 })
+  const added = [...listGroup('slow', 'a/1'), ...listGroup('quick', 'a/2')]
+  await app.jobs.enqueueAll('greet', added, { params: {}, priority: 0 })
+  await until(() => greeted >= 5 && gate.arrived >= 2)
+  t.equal(gate.arrived, 2)
+  gate.open()
+  await until(async () => (await stored()).length === 0)
+  t.equal(gate.arrived, 5)
+})
+
+t.test('reschedules the waiting jobs of a group', async (t) => {
+  const seen: unknown[] = []
+  const { app } = await start(t, { greet: (data) => void seen.push(data) })
+  const added = [...listGroup('a', 'a/1'), ...listGroup('b', 'a/2')]
+  await app.jobs.enqueueAll('greet', added, { params: {}, priority: 0 })
+  const taken = { lease: 'of another process', runAt: new Date('2090-01-01') }
+  await db.collection('jobs').updateOne({ key: 'a0' }, { $set: taken })
+  await app.jobs.reschedule('a/1', { $lt: LATER }, LATER)
+  t.strictSame(await app.jobs.run(), { done: 5, failed: 0 })
+  await app.jobs.reschedule('a/1', new Date(0), 0)
+  t.strictSame(await app.jobs.run(), { done: 0, failed: 0 })
+  await app.jobs.reschedule('a/1', LATER, 0)
+  t.strictSame(await app.jobs.run(), { done: 4, failed: 0 })
+  t.strictSame(seen, [...Array(5).fill('b'), ...Array(4).fill('a')])
+  t.match(await stored(), [taken])
 })
