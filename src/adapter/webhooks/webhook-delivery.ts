@@ -7,8 +7,10 @@ import type { ServiceSchemas } from '../../core/services/service-schemas.ts'
 import { MAX_TIMER_MS } from '../connection/connect-mongodb.ts'
 import type { Job, JobHandler } from '../jobs/job-handlers.ts'
 import { RetryLater } from '../jobs/job-handlers.ts'
+import type { JobService } from '../jobs/jobs.ts'
 import { ObjectIdSchema } from '../object-id.ts'
 import type { RecordService } from '../record-hooks/record-hook.ts'
+import { admitDelivery, notePause } from './endpoint-pause.ts'
 import type { StoredEndpoint } from './webhook-endpoints.ts'
 
 /** What an endpoint has answered. */
@@ -93,6 +95,14 @@ interface DeliveryOptions {
   /** How many are sent at the same time. */
   readonly concurrency: number
   readonly logger: () => Logger
+  readonly jobs: JobService
+}
+
+/** The data of the job that sends a delivery. */
+interface DeliveryJob {
+  readonly id: ObjectId
+  /** Whether its owner has asked for it. */
+  readonly isResend?: boolean
 }
 
 /** Returns the handler of the jobs that send deliveries. It asks for a retry as long as a delivery is to be sent again. */
@@ -100,25 +110,27 @@ export function createDeliveryHandler(
   options: DeliveryOptions,
   deliveryService: RecordService,
   endpointService: RecordService,
-): JobHandler<{ readonly id: ObjectId }> {
+): JobHandler<DeliveryJob> {
   const { attempts, backoffMs, concurrency } = options
+  const timeoutMs = Math.min(options.timeoutMs + STORE_MS, MAX_TIMER_MS)
   return {
     // One more than are made: a process may end in the last one.
-    ...{ attempts: attempts + 1, backoffMs, concurrency },
-    timeoutMs: Math.min(options.timeoutMs + STORE_MS, MAX_TIMER_MS),
-    async run({ id: _id }, { job }) {
+    ...{ attempts: attempts + 1, backoffMs, concurrency, timeoutMs },
+    async run({ id: _id, isResend = false }, { job }) {
       const deliveries = (await deliveryService.getModel()) as unknown as Collection<StoredDelivery>
       const endpoints = (await endpointService.getModel()) as unknown as Collection<StoredEndpoint>
       // The clock of a process may be wrong, and receivers reject signatures of another time.
       const now = { $currentDate: { sentAt: true } } as const
       const delivery = await deliveries.findOneAndUpdate({ _id }, now, { returnDocument: 'after' })
       if (delivery === null || delivery.status === 'delivered') return
-      const endpoint = await endpoints.findOne({ _id: delivery.endpointId, enabled: true })
+      const pausing = { endpoints, jobs: options.jobs, job, probeMs: timeoutMs }
+      const endpoint = await admitDelivery(delivery.endpointId, isResend, pausing)
       const { answer, problem = answer.error } = await send(endpoint, delivery, options, job)
       const isLast = endpoint === null || answer.status === GONE || job.attempt >= attempts
       const status = answer.error === null ? 'delivered' : isLast ? 'failed' : 'pending'
       const $push = { answers: { $each: [answer], $slice: -MAX_ANSWERS } }
       await deliveries.updateOne({ _id }, { $set: { status }, $push })
+      if (endpoint !== null) await notePause(endpoint, answer, pausing)
       const text = `Webhook ${_id} was not delivered: ${problem}`
       if (status === 'pending') throw new RetryLater(text)
       const { id, name, attempt } = job

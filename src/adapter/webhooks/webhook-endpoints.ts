@@ -39,11 +39,23 @@ export interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'url' | 'event
   readonly rotateSecret?: true
 }
 
+/** Why the deliveries to an endpoint wait: its last request got no response. */
+interface EndpointPause {
+  /** How long it takes, in ms. */
+  readonly ms: number
+  /** When it ends, by the clock of the database. While a delivery goes first: when another one may. */
+  readonly until: Date
+  /** The id of the job whose delivery goes first, `null` for none yet. */
+  readonly probe: string | null
+}
+
 /** An endpoint as it is stored. */
 export interface StoredEndpoint extends Omit<WebhookEndpoint, 'secret'> {
   readonly owner: unknown
   /** How many deliveries in a row have failed. */
   readonly failures: number
+  /** Set after a request without a response, until there is one. */
+  readonly pause?: EndpointPause | null
   /** The newest first. */
   readonly secrets: readonly { readonly key: string; readonly at: Date }[]
 }
@@ -122,7 +134,9 @@ export function createEndpointHooks(
     const { rotateSecret, enabled, ...others } = context.data as Partial<NewWebhookEndpoint>
     checkEndpoint(others, setup)
     const reason = enabled ? null : 'Disabled by its owner'
-    context.data = { ...others, ...(enabled === undefined ? {} : { enabled, reason, failures: 0 }) }
+    const state = enabled === undefined ? {} : { enabled, reason, failures: 0 }
+    const isOther = enabled !== undefined || others.url !== undefined
+    context.data = { ...others, ...state, ...(isOther ? { pause: null } : {}) }
     if (rotateSecret !== true) return
     const secrets = { $each: [addSecret(context)], $position: 0, $slice: MAX_SECRETS }
     // A rule, since the data of external callers may have no such operators.

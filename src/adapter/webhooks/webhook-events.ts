@@ -18,6 +18,7 @@ import { pickSession } from '../mongodb-params.ts'
 import { isSameId } from '../object-id.ts'
 import type { RecordService } from '../record-hooks/record-hook.ts'
 import { transaction } from '../transactions/transaction.ts'
+import { toGroup } from './endpoint-pause.ts'
 import type { StoredDelivery } from './webhook-delivery.ts'
 import { DELIVERY_JOB, DELIVERY_PRIORITY } from './webhook-delivery.ts'
 import type { StoredEndpoint } from './webhook-endpoints.ts'
@@ -100,7 +101,9 @@ async function storeDeliveries(setup: EventSetup, context: HookContext): Promise
     throw new InvalidRequest(`The call has ${many}. Write fewer records at once`)
   }
   await setup.deliveries._create(stored, { ...session, adapter: { multi: true } })
-  const added = stored.map(({ _id: id }) => ({ data: { id }, key: String(id) }))
+  const added = stored.map(({ _id: id, endpointId }) => ({
+    ...{ data: { id }, key: String(id), group: toGroup(endpointId) },
+  }))
   await setup.app.jobs.enqueueAll(DELIVERY_JOB, added, { params, priority: DELIVERY_PRIORITY })
 }
 

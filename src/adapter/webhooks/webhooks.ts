@@ -145,7 +145,7 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
   })
   const sendAgain: Hook = async ({ id, data, params }) => {
     if ((data as Partial<WebhookDelivery>).status !== 'pending') return
-    const job = { id: deliveries.getObjectId(id as string) }
+    const job = { id: deliveries.getObjectId(id as string), isResend: true }
     const choices = { params, key: String(id), priority: DELIVERY_PRIORITY }
     await app.jobs.enqueue(DELIVERY_JOB, job as never, choices)
   }
@@ -169,7 +169,7 @@ function addWebhooks(app: AnyApplication, options: Resolved): void {
     after: { patch: [sendAgain] },
   })
   const concurrency = Math.ceil(app.jobs.concurrency / 2)
-  const sending = { ...options, concurrency, logger: () => app.logger }
+  const sending = { ...options, concurrency, logger: () => app.logger, jobs: app.jobs }
   app.jobs.handle(DELIVERY_JOB, createDeliveryHandler(sending, deliveries, endpoints))
   watch(app, new Map(Object.entries(events)), { app, options, endpoints, deliveries })
 }

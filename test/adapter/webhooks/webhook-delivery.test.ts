@@ -143,7 +143,7 @@ t.test('connects to no private network, whatever is stored (HOOK-1)', async (t) 
   await addEndpoint('https://hooks.example/')
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '169.254.169.254']) {
     const url = `https://${host}:${server.port}/`
-    await db.collection('webhooks').updateOne({}, { $set: { url } })
+    await db.collection('webhooks').updateOne({}, { $set: { url, pause: null } })
     await send('POST', '/orders', {})
     await app.jobs.run()
     const { answers } = (await listDeliveries()).at(-1)
