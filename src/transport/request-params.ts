@@ -104,6 +104,12 @@ export class RequestFacts implements TransportFacts {
     return this.#controller.signal
   }
 
+  /** Whether the call took too long, or its client has gone. Unlike `signal`, it creates nothing. */
+  get isAborted(): boolean {
+    const { raw } = this.#reply
+    return this.#controller?.signal.aborted ?? (isGone(raw) && !raw.writableEnded)
+  }
+
   /** Calls a function if the client has left, or leaves before the response to the call. */
   protected watchClient(onGone: () => void): void {
     const { raw } = this.#reply

@@ -170,7 +170,7 @@ export class RestCall implements ServedCall {
   }
 
   fail(error: unknown): void {
-    const isUnsent = !isAnswered(this.reply) || this.facts?.signal.aborted
+    const isUnsent = !isAnswered(this.reply) || this.facts?.isAborted
     this.#answerError(error)
     if (isUnsent && this.context !== null) discardResult(this.context)
     this.end()

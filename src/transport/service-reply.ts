@@ -85,14 +85,14 @@ async function transformBody(plan: RestPlan, call: ContextCall): Promise<void> {
   sendResult(plan, call)
 }
 
-/** Ends a call that has its response. */
+/** Ends a call whose response has already been sent. */
 function endAnswered(call: ContextCall): void {
-  // Too late, or the client has gone. Otherwise a function has responded, and may be sending this stream.
-  if (call.facts?.signal.aborted) discardResult(call.context)
+  // Aborted: too late, or the client has gone. Otherwise a function has responded and may be sending this stream.
+  if (call.facts?.isAborted) discardResult(call.context)
   call.end()
 }
 
-/** Closes the stream in a result that is not sent. */
+/** Closes the streams in a result that will not be sent. */
 export function discardResult({ result, dispatch }: HookContext): void {
   discardBody(dispatch)
   discardBody(result)

@@ -29,7 +29,7 @@ async function* note(content: AsyncIterable<Uint8Array>, tell: () => void) {
   yield* { [Symbol.asyncIterator]: () => parts }
 }
 
-/** However long the machine takes for all of them. */
+/** Long enough for 1,000 uploads on a slow machine. */
 const LIMITS = { requestTimeout: 600_000, headersTimeout: 600_000 }
 
 t.test('FILE-7: 1,000 half uploads at a time leave nothing, and the server answers', async (t) => {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { connect } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import type { Test } from 'tap'
 import t from 'tap'
 import type { FileStorage } from '../../src/adapter/files/index.ts'
@@ -58,7 +59,7 @@ async function start(
   return { app, files, begin, taken: () => taken }
 }
 
-t.test('FILE-10: the time limit of a call begins when its file has arrived', async (t) => {
+t.test('FILE-10: an upload that waits for its client does not time out', async (t) => {
   const time = stopTime(t)
   const { begin, taken } = await start(t)
   const { request, answered } = begin()
@@ -73,57 +74,58 @@ t.test('FILE-10: the time limit of a call begins when its file has arrived', asy
   t.strictSame(await count(), [1, 1, 1, 0])
 })
 
-t.test('FILE-10: a storage that is slow, but takes something, has its time', async (t) => {
+t.test('FILE-10: an upload does not time out while its storage makes progress', async (t) => {
   const time = stopTime(t)
   const gates = Array.from({ length: 4 }, () => new Gate())
   let parts = 0
-  const { begin } = await start(t, () => ({
+  const { app, begin } = await start(t, () => ({
     write: async (_id, content) => {
       for await (const _part of content) await gates[parts++]?.pass()
     },
   }))
+  const opened = once(app.fastify.server, 'connection')
   const { request, answered } = begin()
+  // More than the server and the connection hold.
+  request.end(Buffer.alloc(8_000_000))
+  const [socket] = (await opened) as [Socket]
+  const { parser } = socket as unknown as { parser: { incoming: IncomingMessage } }
   for (const gate of gates) {
-    request.write(Buffer.alloc(65_536))
     await gate.arrivals(1)
+    await until(() => parser.incoming.readableLength > 0)
     // Less than the limit for each, more than it for all.
     time.pass(0.8 * LIMIT_MS)
     gate.open()
   }
-  request.end()
   t.equal(await answered, 201)
 })
 
-t.test(
-  'FILE-10: a direct upload has its time as long as the storage sends its bytes',
-  async (t) => {
-    for (const stops of [false, true]) {
-      const time = stopTime(t)
-      const gates = Array.from({ length: 4 }, () => new Gate())
-      const { app, files } = await start(t, () => ({
-        requestUpload: async () => ({ url: 'https://storage.example', headers: {} }),
-        takeUpload: async () => true,
-        async *read() {
-          for (const gate of gates) {
-            yield Buffer.alloc(10_000)
-            await gate.pass()
-          }
-        },
-        remove: async () => undefined,
-      }))
-      const { token } = await files.createUpload({ size: 40_000, type: 'text/plain' })
-      const answered = app.request(`/files?name=a&$upload=${token}`, { method: 'POST' })
-      for (const gate of stops ? gates.slice(0, 1) : gates) {
-        await gate.arrivals(1)
-        time.pass((stops ? 2.2 : 0.8) * LIMIT_MS)
-        gate.open()
-      }
-      t.match(await answered, { status: stops ? 503 : 201 })
-      await until(async () => (await count())[3] === 0)
-      t.equal((await count())[0], stops ? 0 : 1)
+t.test('FILE-10: a direct upload times out only if its storage stalls', async (t) => {
+  for (const stops of [false, true]) {
+    const time = stopTime(t)
+    const gates = Array.from({ length: 4 }, () => new Gate())
+    const { app, files } = await start(t, () => ({
+      requestUpload: async () => ({ url: 'https://storage.example', headers: {} }),
+      takeUpload: async () => true,
+      async *read() {
+        for (const gate of gates) {
+          yield Buffer.alloc(10_000)
+          await gate.pass()
+        }
+      },
+      remove: async () => undefined,
+    }))
+    const { token } = await files.createUpload({ size: 40_000, type: 'text/plain' })
+    const answered = app.request(`/files?name=a&$upload=${token}`, { method: 'POST' })
+    for (const gate of stops ? gates.slice(0, 1) : gates) {
+      await gate.arrivals(1)
+      time.pass((stops ? 2.2 : 0.8) * LIMIT_MS)
+      gate.open()
     }
-  },
-)
+    t.match(await answered, { status: stops ? 503 : 201 })
+    await until(async () => (await count())[3] === 0)
+    t.equal((await count())[0], stops ? 0 : 1)
+  }
+})
 
 const FORM = 'multipart/form-data; boundary=b'
 const HEAD = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
@@ -132,41 +134,44 @@ for (const [kind, path, headers, head] of [
   ['file', '/files?name=a', {}, ''],
   ['form', '/files', { 'content-type': FORM }, HEAD],
 ] as const) {
-  t.test(`FILE-7: a storage that stops is 503, and nothing stays: ${kind}`, async (t) => {
-    const time = stopTime(t)
-    const gate = new Gate()
-    const { app, begin } = await start(t, (gridFS) => ({
-      write: (id, content) =>
-        gridFS.write(
-          id,
-          (async function* () {
-            for await (const part of content) {
-              yield part
-              await gate.pass()
-            }
-          })(),
-        ),
-    }))
-    const opened = once(app.fastify.server, 'connection')
-    const { request, answered } = begin(headers, path)
-    request.on('error', () => undefined)
-    request.write(head)
-    // More than the server and the connection hold.
-    request.write(Buffer.alloc(8_000_000))
-    await gate.arrivals(1)
-    const [socket] = (await opened) as [Socket]
-    const { incoming } = (socket as unknown as { parser: { incoming: IncomingMessage } }).parser
-    await until(() => incoming.readableLength > 0)
-    time.pass(4 * LIMIT_MS)
-    t.equal(await answered, 503)
-    t.equal((await count())[3], 1, 'the call goes on')
-    gate.open()
-    request.destroy()
-    await until(async () => (await count()).join() === '0,0,0,0')
-  })
+  t.test(
+    `FILE-7: returns 503 if the storage stalls, and leaves nothing behind: ${kind}`,
+    async (t) => {
+      const time = stopTime(t)
+      const gate = new Gate()
+      const { app, begin } = await start(t, (gridFS) => ({
+        write: (id, content) =>
+          gridFS.write(
+            id,
+            (async function* () {
+              for await (const part of content) {
+                yield part
+                await gate.pass()
+              }
+            })(),
+          ),
+      }))
+      const opened = once(app.fastify.server, 'connection')
+      const { request, answered } = begin(headers, path)
+      request.on('error', () => undefined)
+      request.write(head)
+      // More than the server and the connection hold.
+      request.write(Buffer.alloc(8_000_000))
+      await gate.arrivals(1)
+      const [socket] = (await opened) as [Socket]
+      const { incoming } = (socket as unknown as { parser: { incoming: IncomingMessage } }).parser
+      await until(() => incoming.readableLength > 0)
+      time.pass(4 * LIMIT_MS)
+      t.equal(await answered, 503)
+      t.equal((await count())[3], 1, 'the call goes on')
+      gate.open()
+      request.destroy()
+      await until(async () => (await count()).join() === '0,0,0,0')
+    },
+  )
 }
 
-t.test('FILE-7: an upload whose hooks were too late stores nothing', async (t) => {
+t.test('FILE-7: stores nothing if hooks exceed the time limit', async (t) => {
   for (const [headers, path, head] of [
     [{}, '/files?name=a', ''],
     [{ 'content-type': FORM }, '/files', HEAD],
@@ -195,7 +200,7 @@ t.test('FILE-7: an upload whose hooks were too late stores nothing', async (t) =
 })
 
 t.test(
-  'the rest of a file is read after an error of its storage, also if that leaves it open',
+  'reads the rest of the body after the storage fails, even if it leaves the content open',
   async (t) => {
     const { app } = await start(t, () => ({
       write: async (_id, content) => {
@@ -211,7 +216,7 @@ t.test(
   },
 )
 
-t.test('a download whose time limit has passed opens no file', async (t) => {
+t.test('opens no file for a download that has timed out', async (t) => {
   const time = stopTime(t)
   const gate = new Gate()
   let reads = 0
@@ -232,8 +237,31 @@ t.test('a download whose time limit has passed opens no file', async (t) => {
   t.equal(reads, 0)
 })
 
-t.test('over HTTP/2, uploads of one connection have a time limit each', async (t) => {
+/** Starts a service of files over HTTP/2, and opens a connection. */
+async function startHTTP2(t: Test, storage: FileStorage, hooks: object = {}) {
   await Promise.all(NAMES.map((name) => db.collection(name).deleteMany({})))
+  const files = new FileService({ Model: db.collection('files'), storage })
+  const host = openHost(t, { http2: true })
+  const requests: IncomingMessage[] = []
+  host.addHook('onRequest', async ({ raw }) => void requests.push(raw))
+  const app = createApp().use('files', files)
+  app.service('files').hooks(hooks as never)
+  const log = (): void => undefined
+  app.logger = { error: log, warn: log, info: log }
+  host.register(remex, { app: app as never, handlerTimeoutMs: LIMIT_MS })
+  await host.listen({ port: 0, host: '127.0.0.1' })
+  const session = connect(`http://127.0.0.1:${(host.server.address() as AddressInfo).port}`)
+  t.teardown(() => session.close())
+  const begin = () => {
+    const upload = session.request({ ':method': 'POST', ':path': '/files?name=a' })
+    const answered = once(upload, 'response').then(([headers]) => headers[':status'])
+    answered.catch(() => undefined)
+    return { upload: upload.on('error', () => undefined).resume(), answered }
+  }
+  return { begin, requests }
+}
+
+t.test('over HTTP/2, each upload on a connection has its own time limit', async (t) => {
   const time = stopTime(t)
   const gate = new Gate()
   const gridFS = gridFSStorage(db, { bucketName: 'files' })
@@ -249,23 +277,7 @@ t.test('over HTTP/2, uploads of one connection have a time limit each', async (t
         }
       })(),
     )
-  const files = new FileService({ Model: db.collection('files'), storage: { ...gridFS, write } })
-  const host = openHost(t, { http2: true })
-  const requests: IncomingMessage[] = []
-  host.addHook('onRequest', async ({ raw }) => void requests.push(raw))
-  const app = createApp().use('files', files)
-  const log = (): void => undefined
-  app.logger = { error: log, warn: log, info: log }
-  host.register(remex, { app: app as never, handlerTimeoutMs: LIMIT_MS })
-  await host.listen({ port: 0, host: '127.0.0.1' })
-  const session = connect(`http://127.0.0.1:${(host.server.address() as AddressInfo).port}`)
-  t.teardown(() => session.close())
-  const begin = () => {
-    const upload = session.request({ ':method': 'POST', ':path': '/files?name=a' })
-    const answered = once(upload, 'response').then(([headers]) => headers[':status'])
-    answered.catch(() => undefined)
-    return { upload: upload.resume(), answered }
-  }
+  const { begin, requests } = await startHTTP2(t, { ...gridFS, write })
   const [stopped, gone, whole] = [begin(), begin(), begin()]
   const uploads = [stopped, gone, whole]
   for (const { upload } of uploads) upload.write(Buffer.alloc(2_000))
@@ -273,7 +285,7 @@ t.test('over HTTP/2, uploads of one connection have a time limit each', async (t
   time.pass(10 * LIMIT_MS)
   for (const { upload } of uploads) upload.write(Buffer.alloc(2_000))
   await until(() => taken === 12_000)
-  gone.upload.on('error', () => undefined).destroy(new Error('gone'))
+  gone.upload.destroy(new Error('gone'))
   stopped.upload.write('stop')
   await gate.arrivals(1)
   stopped.upload.write('more')
@@ -286,3 +298,55 @@ t.test('over HTTP/2, uploads of one connection have a time limit each', async (t
   stopped.upload.end()
   await until(async () => (await count()).join() === '2,2,2,0')
 })
+
+t.test('over HTTP/2, an upload times out if its last part is not stored', async (t) => {
+  const time = stopTime(t)
+  const gate = new Gate()
+  const write = async (_id: string, content: AsyncIterable<Uint8Array>) => {
+    for await (const _part of content) await gate.pass()
+  }
+  const gridFS = gridFSStorage(db, { bucketName: 'files' })
+  const { begin, requests } = await startHTTP2(t, { ...gridFS, write })
+  const { upload, answered } = begin()
+  upload.write(Buffer.alloc(2_000))
+  await gate.arrivals(1)
+  upload.end()
+  const { stream } = requests[0] as unknown as { stream: Readable }
+  await until(() => stream.readableEnded)
+  time.pass(10 * LIMIT_MS)
+  t.equal(await answered, 503)
+  gate.open()
+  await until(async () => (await count())[3] === 0)
+})
+
+t.test(
+  'over HTTP/2, an upload that is too late, or whose client has gone, is not stored',
+  async (t) => {
+    for (const hasGone of [false, true]) {
+      const time = stopTime(t)
+      const [late, done] = [new Gate(), new Gate()]
+      const around = async (_context: HookContext, next: NextFunction): Promise<void> => {
+        await late.pass()
+        await next().finally(() => done.pass())
+      }
+      const gridFS = gridFSStorage(db, { bucketName: 'files' })
+      const { begin, requests } = await startHTTP2(t, gridFS, { around: { create: [around] } })
+      const { upload, answered } = begin()
+      upload.write(Buffer.alloc(2_000))
+      await late.arrivals(1)
+      const { stream } = requests[0] as unknown as { stream: Readable }
+      if (hasGone) {
+        upload.close(8)
+        await until(() => stream.destroyed)
+      } else {
+        time.pass(10 * LIMIT_MS)
+        t.equal(await answered, 503)
+      }
+      late.open()
+      await done.arrivals(1)
+      t.strictSame(await count(), [0, 0, 0, 0])
+      done.open()
+      upload.destroy()
+    }
+  },
+)

@@ -101,7 +101,7 @@ export class FileBytes {
       await storage.write(String(begun.file), content)
       return [begun, checked.toFacts()]
     } catch (error) {
-      // A storage may have left it open. It is not awaited, as it may wait for its client.
+      // A storage may leave the content open. Not awaited: it may be waiting for the client.
       content?.return().catch(() => undefined)
       await this.abandon(begun, error)
       throw error

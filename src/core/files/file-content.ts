@@ -32,7 +32,7 @@ export interface DirectUpload extends UploadRequest {
 export interface SentUpload extends Pick<Upload, 'name'> {
   /** The single-use token that `createUpload()` returned. */
   readonly token: string
-  /** Called for each part of the bytes that is read: the time limit of the call begins again. */
+  /** Called for each part that is read, to restart the time limit of the call. */
   readonly onRead?: (() => void) | undefined
 }
 

@@ -91,7 +91,9 @@ const sendContent: RestFeature = ({ entry }, transport) => {
         call.body = undefined
         return true
       }
-      await sendFile(await store.openFile(context.id as Id), request, reply, context.http)
+      const file = await store.openFile(context.id as Id)
+      // The call has already timed out.
+      if (!isAnswered(reply)) await sendFile(file, request, reply, context.http)
       return false
     },
   }
@@ -172,7 +174,7 @@ async function sendFile(
   // Another server does not know the policy, and a signature is for one method.
   const isElsewhere = method === 'GET' && !(isInline && isActiveType(type))
   const url = isElsewhere ? await file.findURL(shownType, disposition) : null
-  // The time limit of the call has passed.
+  // The call has already timed out.
   if (isAnswered(reply)) return
   if (url !== null) return void reply.header('cache-control', 'no-store').redirect(url, 302)
   // Compressed content has no ranges.

@@ -11,11 +11,12 @@ import { setParsers } from '../body-parsers.ts'
 import { fromFastifyError } from '../errors/fastify-error.ts'
 import { askToInstall } from '../missing-package.ts'
 import { createUnsupportedType, hasBody } from '../parsing/request-body.ts'
-import { isAnswered } from '../replies/reply-state.ts'
+import { isAnswered, isGone } from '../replies/reply-state.ts'
 import type { RestFeature } from '../rest-plan.ts'
 import type { RestTransport } from '../rest-transport.ts'
 import { ID_PLACEHOLDER } from '../routing/service-router.ts'
-import { letBodyTakeItsTime, noteProgress } from '../server/slow-bodies.ts'
+import { letBodyTakeItsTime } from '../server/slow-bodies.ts'
+import { noteProgress } from '../timed-requests.ts'
 
 /** The media type by which Fastify finds the parser, whatever type a file has. */
 const BYTES = 'application/octet-stream'
@@ -227,10 +228,11 @@ async function* toContent(
   request: IncomingMessage,
   reply: FastifyReply,
 ): AsyncGenerator<Uint8Array, void> {
-  // After an early response, such as that of a time limit, the client may send no more.
-  if (isAnswered(reply)) throw new InvalidBody(BROKEN)
+  if (isAnswered(reply)) throw new InvalidBody('The response was sent before the file was read')
+  // Over HTTP/2, the body would seem to be empty.
+  if (isGone(reply.raw)) throw new InvalidBody(BROKEN)
   letBodyTakeItsTime(request, reply.raw)
-  // After the response, Node closes a connection without its request.
+  // Once the response is sent, Node no longer destroys the request with its connection.
   const breakOff = (): void => void stream.destroy()
   const connection = (request as { readonly stream?: Readable }).stream ?? request.socket
   connection.once('close', breakOff)

@@ -248,7 +248,7 @@ export function createUnsupportedType(): UnsupportedMediaType {
   return new BodyTypeUnsupported('The body must be JSON or URL-encoded')
 }
 
-/** Whether a request has a body, by its headers. */
+/** Returns whether a request has a body, according to its headers. */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
   return Number(length) !== 0 || encoding !== undefined

@@ -52,20 +52,20 @@ function sendAsItIs(reply: FastifyReply, body: object): void {
   reply.send()
 }
 
-/** What streams of Node and of the web have to close them. */
+/** The methods that close Node and web streams. */
 interface Closable extends Pick<Readable, 'destroy'>, Pick<ReadableStream, 'cancel'> {
   on(event: 'error', listener: () => void): unknown
 }
 
-/** Closes a body that is a stream, as it is not sent. Does nothing for other bodies. */
+/** Closes a body that will not be sent, if it is a stream. */
 export function discardBody(body: unknown): void {
   if (!isSentAsItIs(body) || ArrayBuffer.isView(body)) return
-  const { body: inner = body } = body as Partial<Response>
+  const inner = isResponse(body as object) ? (body as Response).body : body
   const { destroy, cancel, on } = (inner ?? {}) as Partial<Closable>
-  // It may fail all the same, and an error without a listener ends the process.
+  // The stream may still emit an error, which would end the process if nothing listened.
   on?.call(inner, 'error', () => undefined)
   if (destroy !== undefined) destroy.call(inner)
-  else cancel?.call(inner).catch(() => undefined)
+  else cancel?.call(inner)?.catch(() => undefined)
 }
 
 /** Fastify does not know the content type of what a custom serializer writes. */

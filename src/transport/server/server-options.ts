@@ -81,7 +81,7 @@ export function toServerOptions(
   const http = {
     ...options.http,
     headersTimeout,
-    // Node compares the two when it makes the server; Fastify sets this one later.
+    // Node rejects a longer `headersTimeout` when it creates the server, before Fastify sets this limit.
     requestTimeout: limits.requestTimeout,
     connectionsCheckingInterval,
     // The request guard checks this and responds with a body.

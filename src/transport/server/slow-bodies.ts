@@ -10,33 +10,29 @@ const SLOW: unique symbol = Symbol('remex.slowBody')
 
 type SlowSocket = Socket & { [SLOW]?: IncomingMessage }
 
-/** The key under which a request keeps that it waits for its body. */
-const WAITS: unique symbol = Symbol('remex.waitsForBody')
-
-/** The key under which a request keeps that its call has read something since the last look. */
-const HAS_READ: unique symbol = Symbol('remex.hasRead')
+/** The key under which a request records that its body is being read. */
+const READS_BODY: unique symbol = Symbol('remex.readsBody')
 
 interface SlowRequest extends IncomingMessage {
-  [WAITS]?: boolean
-  [HAS_READ]?: boolean
-  /** With HTTP/2: the connection has many of them. */
+  [READS_BODY]?: boolean
+  /** Only over HTTP/2, where one connection carries many requests. */
   readonly stream?: ServerHttp2Stream
 }
 
-/** Lets the body of a request take longer than `requestTimeout` of its server, as long as something of it arrives. */
+/** Lets a request body take longer than the server's `requestTimeout`, as long as data keeps arriving. */
 export function letBodyTakeItsTime(request: SlowRequest, response: ServerResponse): void {
   const { stream } = request
   const socket: SlowSocket = request.socket
-  request[WAITS] = true
+  request[READS_BODY] = true
   if (stream === undefined) socket[SLOW] = request
   const timed = stream ?? response
   const timeout = stream === undefined ? (socket.timeout ?? 0) : 0
   const endSilence = (): void => {
-    // The client waits for us.
+    // The server is the slow side: give it more time.
     if (isReceived(request)) timed.setTimeout(MAX_SILENCE_MS)
     else (stream ?? socket).destroy()
   }
-  // Node asks also when the whole body has arrived, and the server has not read it.
+  // Node also emits `timeout` when the whole body has arrived but the server has not read it.
   timed.on('timeout', endSilence)
   timed.setTimeout(MAX_SILENCE_MS)
   request.once('end', () => {
@@ -55,18 +51,12 @@ export function isSlowBody(socket: SlowSocket): boolean {
   return socket[SLOW]?.complete === false
 }
 
-/** Notes that a call makes progress: the time limit `handlerTimeoutMs` begins again. */
-export function noteProgress(request: SlowRequest): void {
-  request[HAS_READ] = true
+/** Returns whether a call can continue only when its client sends more of the body. */
+export function awaitsClient(request: SlowRequest): boolean {
+  return request[READS_BODY] === true && !isReceived(request)
 }
 
-/** Whether a call needs more time: since the last look it made progress, or it waits for its client. */
-export function needsTime(request: SlowRequest): boolean {
-  const hasRead = request[HAS_READ] === true
-  request[HAS_READ] = false
-  return hasRead || (request[WAITS] === true && !isReceived(request))
-}
-
-/** Whether the next step is ours: a part of the body, or all of it, has arrived. */
-const isReceived = ({ complete, readableLength }: IncomingMessage): boolean =>
-  complete || readableLength > 0
+/** Returns whether unread data or the whole body has arrived: the next step is the server's. */
+const isReceived = ({ complete, readableEnded, readableLength, stream }: SlowRequest): boolean =>
+  // Over HTTP/2, `complete` is set only after the last part was read; `inject()` does not set it.
+  complete || readableEnded || readableLength > 0 || stream?.readableEnded === true

@@ -84,8 +84,8 @@ async function runCall(
     finishCall(method, opened, pending === undefined ? opened.result : await pending)
     answer(null, toResult(method, opened))
   } catch (thrown) {
-    if (context !== null) discardResult(context)
     fail(thrown)
+    if (context !== null) discardResult(context)
   } finally {
     facts.release()
     client.calls -= 1

@@ -100,11 +100,11 @@ export function addPort(server: FastifyInstance, port: number): void {
 
 /** Sends upgrade requests through the routes of Fastify. Routes other than that of Socket.IO respond as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
-  // Newer versions of Node ask, and the others read the request again.
-  if ('shouldUpgradeCallback' in http) http.shouldUpgradeCallback = isForSocket
+  // Newer versions of Node ask which requests to upgrade. On older ones, the listener returns others to the parser.
+  if ('shouldUpgradeCallback' in http) http.shouldUpgradeCallback = isWebSocketHandshake
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
     const { socket } = raw
-    if (!isForSocket(raw)) {
+    if (!isWebSocketHandshake(raw)) {
       socket.unshift(Buffer.concat([writeHead(raw), head]))
       http.emit('connection', socket)
       return
@@ -119,8 +119,8 @@ function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
   })
 }
 
-/** Whether a request opens a WebSocket. What has a body does not: versions of Node differ in where they put it. */
-function isForSocket(raw: IncomingMessage): boolean {
+/** Returns whether a request is a WebSocket handshake. One with a body is not: versions of Node differ in where it goes. */
+function isWebSocketHandshake(raw: IncomingMessage): boolean {
   return raw.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(raw)
 }
 

@@ -11,7 +11,7 @@ import {
   findVersionTag,
 } from '../../core/versions/record-version.ts'
 import { isKnownTag, isVersion, toVersionTag } from '../../core/versions/version-tag.ts'
-import { isSentAsJson } from '../replies/body.ts'
+import { discardBody, isSentAsJson } from '../replies/body.ts'
 import type { ContextCall, RestFeature } from '../rest-plan.ts'
 import { isRead } from '../rest-plan.ts'
 
@@ -65,6 +65,7 @@ export const notModified: RestFeature = (method, { options }) => {
   if (!isRead(method)) return null
   const answerUnchanged = (call: ContextCall): boolean => {
     if (call.request.headers['if-none-match'] === undefined || !isNotModified(call)) return true
+    discardBody(call.body)
     call.reply.code(304).send()
     return false
   }

@@ -16,7 +16,7 @@ class Streams {
   opened = 0
   closed = 0
 
-  /** Whether there were as many, and none is open. */
+  /** Whether exactly this many streams were opened, and all of them are closed. */
   readonly wereClosed = (count: number): boolean => this.opened === count && this.closed === count
 
   readonly close = (): void => {
@@ -39,7 +39,7 @@ class Streams {
 const KINDS = ['node', 'web', 'response'] as const
 
 for (const kind of KINDS) {
-  t.test(`a result that is too late is closed: ${kind}`, async (t) => {
+  t.test(`closes a stream that is returned after the time limit: ${kind}`, async (t) => {
     const time = stopTime(t)
     const gate = new Gate()
     const streams = new Streams()
@@ -56,7 +56,7 @@ for (const kind of KINDS) {
     await until(() => streams.wereClosed(1))
   })
 
-  t.test(`a result that an error replaces is closed: ${kind}`, async (t) => {
+  t.test(`closes a stream if the call then fails: ${kind}`, async (t) => {
     const streams = new Streams()
     const service = { get: async () => streams[kind](), find: async () => streams[kind]() }
     const fail = (): void => {
@@ -87,7 +87,21 @@ for (const kind of KINDS) {
     await until(() => streams.wereClosed(4))
   })
 
-  t.test(`a result that no socket can send is closed: ${kind}`, async (t) => {
+  t.test(`closes a stream if the client has it already: ${kind}`, async (t) => {
+    const streams = new Streams()
+    const setTag = ({ http }: HookContext): void => {
+      http.etag = '"a"'
+    }
+    const app = await startApp(t, {
+      services: { reports: { get: async () => streams[kind]() } },
+      hooks: { reports: { after: { get: [setTag] } } },
+    })
+    const headers = { 'if-none-match': '"a"' }
+    t.match(await app.request('/reports/1', { headers }), { status: 304 })
+    await until(() => streams.wereClosed(1))
+  })
+
+  t.test(`closes a stream that cannot be sent over a socket: ${kind}`, async (t) => {
     const streams = new Streams()
     const { connect } = await startSocketServer(t, (app) => {
       app.use('reports', { get: async () => streams[kind]() })
@@ -98,7 +112,7 @@ for (const kind of KINDS) {
   })
 }
 
-t.test('the error of a result that is not sent ends no process', async (t) => {
+t.test('an error in an unsent stream does not end the process', async (t) => {
   const time = stopTime(t)
   const gate = new Gate()
   const get = async () => {
@@ -122,7 +136,7 @@ t.test('the error of a result that is not sent ends no process', async (t) => {
   t.match(await app.request('/none'), { status: 404 })
 })
 
-t.test('a call whose client has gone is not logged as too late', async (t) => {
+t.test('logs no timeout for a call whose client has disconnected', async (t) => {
   const time = stopTime(t)
   const gate = new Gate()
   const streams = new Streams()
