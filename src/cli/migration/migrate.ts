@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Refusal } from '../refusal.ts'
 import { editSource } from './feathers-edits.ts'
 import { REPLACED } from './import-edits.ts'
@@ -121,13 +121,16 @@ function checkGit(): void {
 
 /** Returns the paths of the files that may be edited. */
 function readSources(): string[] {
-  const sources = FOLDERS.filter(existsSync).flatMap(findSources)
+  const folders = FOLDERS.filter((name) =>
+    lstatSync(name, { throwIfNoEntry: false })?.isDirectory(),
+  )
+  const sources = folders.flatMap(findSources)
   return ['tsconfig.json', ...sources.toSorted()].filter(existsSync)
 }
 
-/** Returns the sources in a folder. Links are not followed: what they lead to may belong to somebody else. */
+/** Returns the source files in a folder. Symbolic links are not followed: their targets may be outside the application. */
 function findSources(folder: string): string[] {
-  // Node 24 follows links if it reads folders recursively itself.
+  // Not with `recursive`: since 24.21, Node follows links then.
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : findSources(path)
