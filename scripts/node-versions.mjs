@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const windows = process.platform === 'win32'
 const majorOf = (version) => version.split('.')[0]
 
-/** Returns the lowest version of each range in `engines`, 24 and 26. */
+/** Returns the lowest version of each range in `engines`, plus 24 and 26. */
 export function supportedVersions() {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8'))
   return [...engines.node.match(/\d+\.\d+\.\d+/g), '24', '26']
