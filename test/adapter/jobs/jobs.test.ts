@@ -435,27 +435,33 @@ t.test('a worker that stops while it looks for jobs leaves what it finds to othe
 })
 
 t.test('JOB-4: an attempt ends with its lease even if the database does not respond', async (t) => {
+  const clock = stopClock(t)
+  const intervals = holdIntervals(t)
   const collection = db.collection('jobs')
-  let isDown = true
-  const updateOne = (...args: Parameters<Collection['updateOne']>) =>
-    isDown ? new Promise(() => undefined) : collection.updateOne(...args)
-  const reasons: unknown[] = []
+  const updateOne = () => new Promise(() => undefined)
+  const gate = new Gate()
+  const signals: AbortSignal[] = []
   const hang = async (_data: unknown, { job: { signal } }: JobParams) => {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    reasons.push(signal.reason)
-    isDown = false
+    signals.push(signal)
+    await gate.pass()
   }
   const { app } = await start(
     t,
-    { hang: { run: hang, attempts: 1 } },
-    { leaseMs: 30, collection: replaceMethods(collection, { updateOne }) },
+    { hang },
+    { leaseMs: 600_000, collection: replaceMethods(collection, { updateOne }) },
   )
   await app.jobs.enqueue('hang', {})
-  await until(async () => {
-    await app.jobs.run()
-    return (await dead(app)).length === 1
-  })
-  t.match(reasons, [{ kind: 'lost' }])
+  const running = app.jobs.run()
+  await gate.arrivals(1)
+  clock.advance(300_000)
+  intervals.fire()
+  await laterTurns()
+  t.notOk(signals[0]?.aborted)
+  clock.advance(300_000)
+  intervals.fire()
+  t.strictSame(await running, { done: 0, failed: 1 })
+  t.match(signals, [{ reason: { kind: 'lost' } }])
+  gate.open()
 })
 
 t.test('JOB-4: no attempt begins if its lease may have ended before the reply', async (t) => {
