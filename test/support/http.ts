@@ -249,7 +249,7 @@ export function sendRaw(port: number, bytes: string | Buffer, next = ''): Promis
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: LOOPBACK })
     const chunks: Buffer[] = []
-    socket.once('data', () => socket.write(next))
+    if (next !== '') socket.once('data', () => socket.write(next))
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', reject)
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
