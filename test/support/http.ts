@@ -245,6 +245,10 @@ function sendOverSocket(port: number, path: string, options: RequestOptions): Pr
   })
 }
 
+/**
+ * Sends bytes to a local port. Resolves to all that is answered until the connection closes.
+ * @param next is sent after the first bytes of an answer
+ */
 export function sendRaw(port: number, bytes: string | Buffer, next = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: LOOPBACK })

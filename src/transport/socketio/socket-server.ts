@@ -100,8 +100,9 @@ export function addPort(server: FastifyInstance, port: number): void {
 
 /** Sends upgrade requests through the routes of Fastify. Routes other than that of Socket.IO respond as usual. */
 function routeUpgrades(server: FastifyInstance, http: HttpServer): void {
-  // Newer versions of Node ask which requests to upgrade. On older ones, the listener returns others to the parser.
-  if ('shouldUpgradeCallback' in http) http.shouldUpgradeCallback = isWebSocketHandshake
+  // Node 26 parses the body of an upgrade, so that it cannot be parsed again.
+  if ('shouldUpgradeCallback' in http)
+    http.shouldUpgradeCallback = (raw: RawRequest) => !hasBody(raw)
   http.on('upgrade', (raw: RawRequest, _socket: object, head: Buffer) => {
     const { socket } = raw
     if (!isWebSocketHandshake(raw)) {

@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { MongoDBService } from '../../../src/adapter/index.ts'
@@ -171,25 +172,28 @@ t.test('SIO-22: a client that has left does not delay the end of the server', as
 t.test('SIO-25: requests that ask for another protocol than that of sockets', async (t) => {
   const { url } = await startSocketApp(t)
   const port = Number(new URL(url).port)
-  const ask = (method: string, path: string, body: string): Promise<string> =>
-    sendRaw(
-      port,
-      [
-        ...[`${method} ${path} HTTP/1.1`, 'Host: a', 'Connection: Upgrade, HTTP2-Settings'],
-        ...['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'],
-        ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
-      ].join('\r\n'),
-      'GET /notes/2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-    )
+  const next = 'GET /notes/2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+  // Versions of Node that ask which requests to upgrade lose what follows one with a body.
+  const isKept = !('shouldUpgradeCallback' in createServer())
+  const ask = (method: string, path: string, body: string): Promise<string> => {
+    const first = [
+      ...[`${method} ${path} HTTP/1.1`, 'Host: a', 'Connection: Upgrade, HTTP2-Settings'],
+      ...['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'],
+      ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
+    ].join('\r\n')
+    return isKept || body === '' ? sendRaw(port, first + next) : sendRaw(port, first, next)
+  }
   const posted = await ask('POST', '/notes', '{"a":"b"}\r\n')
   t.match(posted, /^HTTP\/1.1 201 Created[\s\S]*\{"a":"b"\}HTTP\/1.1 200 OK[\s\S]*"id":"2"/)
+  const found = await ask('GET', '/notes/1', '')
+  t.match(found, /^HTTP\/1.1 200 OK[\s\S]*"id":"1"[\s\S]*HTTP\/1.1 200 OK[\s\S]*"id":"2"/)
   const sockets = await ask('GET', '/socket.io/?EIO=4&transport=websocket', '')
   t.match(sockets, /^HTTP\/1.1 400/)
   const withBody = await sendRaw(
     port,
     'POST /notes HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
       'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a":"b"}',
-    'GET /notes/2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    next,
   )
   t.match(withBody, /^HTTP\/1.1 201 Created[\s\S]*\{"a":"b"\}HTTP\/1.1 200 OK[\s\S]*"id":"2"/)
 })
