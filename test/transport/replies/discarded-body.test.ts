@@ -1,5 +1,6 @@
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
+import type { Test } from 'tap'
 import t from 'tap'
 import type { HookContext, Params } from '../../../src/core/index.ts'
 import { realtime } from '../../../src/transport/realtime/index.ts'
@@ -36,23 +37,29 @@ class Streams {
   readonly response = (): Response => new Response(this.web())
 }
 
+/** Makes a call whose method returns after the response, 503. */
+async function returnLate(t: Test, open: () => object) {
+  const time = stopTime(t)
+  const gate = new Gate()
+  const get = async () => {
+    await gate.pass()
+    return open()
+  }
+  const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
+  const answered = app.request('/reports/1')
+  await gate.arrivals(1)
+  time.pass(2.2 * LIMIT_MS)
+  t.match(await answered, { status: 503 })
+  gate.open()
+  return app
+}
+
 const KINDS = ['node', 'web', 'response'] as const
 
 for (const kind of KINDS) {
   t.test(`closes a stream that is returned after the time limit: ${kind}`, async (t) => {
-    const time = stopTime(t)
-    const gate = new Gate()
     const streams = new Streams()
-    const get = async () => {
-      await gate.pass()
-      return streams[kind]()
-    }
-    const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
-    const answered = app.request('/reports/1')
-    await gate.arrivals(1)
-    time.pass(2.2 * LIMIT_MS)
-    t.match(await answered, { status: 503 })
-    gate.open()
+    await returnLate(t, streams[kind])
     await until(() => streams.wereClosed(1))
   })
 
@@ -113,25 +120,14 @@ for (const kind of KINDS) {
 }
 
 t.test('an error in an unsent stream does not end the process', async (t) => {
-  const time = stopTime(t)
-  const gate = new Gate()
-  const get = async () => {
-    await gate.pass()
-    const construct = (done: (error: Error) => void): void => {
-      setImmediate(() => {
-        hasFailed = true
-        done(new Error('There is no such file'))
-      })
-    }
-    return new Readable({ construct, read: () => undefined })
-  }
   let hasFailed = false
-  const app = await startApp(t, { handlerTimeoutMs: LIMIT_MS, services: { reports: { get } } })
-  const answered = app.request('/reports/1')
-  await gate.arrivals(1)
-  time.pass(2.2 * LIMIT_MS)
-  t.match(await answered, { status: 503 })
-  gate.open()
+  const construct = (done: (error: Error) => void): void => {
+    setImmediate(() => {
+      hasFailed = true
+      done(new Error('There is no such file'))
+    })
+  }
+  const app = await returnLate(t, () => new Readable({ construct, read: () => undefined }))
   await until(() => hasFailed)
   t.match(await app.request('/none'), { status: 404 })
 })
